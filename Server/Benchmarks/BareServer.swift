@@ -12,7 +12,7 @@ struct BareServer: ParsableCommand {
 
     func run() throws {
         var loop = try BareLoop(port: port, bodyBytes: bytes)
-        while true { try loop.turn() }
+        while true { try loop.step() }
     }
 }
 
@@ -36,7 +36,7 @@ private struct BareLoop {
     }
 
     /// Waits for input and responds to complete requests.
-    mutating func turn() throws {
+    mutating func step() throws {
         guard poll(&sockets, nfds_t(sockets.count), -1) > 0 else {
             throw BenchFailure("poll: \(errno)")
         }

@@ -58,9 +58,9 @@ enum DatabaseFiles {
 
     /// Writes the write-ahead log into the database file, so that the file alone is the database.
     /// The database must not be open elsewhere.
-    static func settle(_ path: String) throws {
+    static func checkpoint(_ path: String) throws {
         // Closing the last connection does this, if it can write.
-        try SQLiteDatabase(path: path).close()
+        try SQLiteDriver(path: path).close()
         guard !FileManager.default.fileExists(atPath: path + "-wal") else {
             throw BenchFailure("\(path) is still in use")
         }

@@ -28,10 +28,10 @@ struct CommitBench {
             ours: try bench.freshDatabase("group.sqlite"),
             limit: try bench.freshDatabase("batch.sqlite")
         )
-        let database = try SQLiteDatabase(path: paths.ours)
-        try await Store(database).migrate(at: DocumentMaker.now.milliseconds)
-        let other = try SQLiteDatabase(path: paths.limit)
-        try await Store(other).migrate(at: DocumentMaker.now.milliseconds)
+        let database = try SQLiteDriver(path: paths.ours)
+        try await Database(database).migrate(at: DocumentMaker.now.milliseconds)
+        let other = try SQLiteDriver(path: paths.limit)
+        try await Database(other).migrate(at: DocumentMaker.now.milliseconds)
         other.close()
         let batch = try SQLiteBatch(path: paths.limit)
         let measured = try await measure(database, .commitSQLite, batch.write)
@@ -51,11 +51,11 @@ struct CommitBench {
     private func measure(on server: PostgresServer) async throws -> Measured {
         for name in ["ours", "batch"] {
             try Administration.run("CREATE DATABASE \(name)", at: server.url(of: "postgres"))
-            let database = try PostgresDatabase(url: server.url(of: name))
-            try await Store(database).migrate(at: DocumentMaker.now.milliseconds)
+            let database = try PostgresDriver(url: server.url(of: name))
+            try await Database(database).migrate(at: DocumentMaker.now.milliseconds)
             database.close()
         }
-        let database = try PostgresDatabase(url: server.url(of: "ours"))
+        let database = try PostgresDriver(url: server.url(of: "ours"))
         let batch = try PostgresBatch(url: server.url(of: "batch"))
         let measured = try await measure(database, .commitPostgres, batch.write)
         database.close()
@@ -63,19 +63,19 @@ struct CommitBench {
     }
 
     private func measure(
-        _ database: any Database, _ line: Line, _ write: ([WrittenRow], Int) throws -> Void
+        _ database: any DatabaseDriver, _ line: Line, _ write: ([WrittenRow], Int) throws -> Void
     ) async throws -> Measured {
         let count = bench.count(16, quick: 4) * Self.writers
         var (ratios, ours, limits, sizes): ([Double], [Double], [Double], [Double]) =
             ([], [], [], [])
-        let scratch = try await Post.scratch()
+        let scratch = try await PostedNotification.scratch()
         for round in 0..<bench.count(7, quick: 3) {
             let posts = try (round * count..<(round + 1) * count).map {
-                try Post($0, maker, app: Self.app)
+                try PostedNotification($0, maker, app: Self.app)
             }
-            let rows = try await Post.rows(of: posts, in: scratch)
+            let rows = try await PostedNotification.rows(of: posts, in: scratch)
             let counting = CountingDatabase(database)
-            let seconds = try await time { try await Self.run(posts, on: Store(counting)) }
+            let seconds = try await time { try await Self.run(posts, on: Database(counting)) }
             let size = max(1, Double(count) / Double(counting.commits))
             let limit = try await time {
                 try write(rows, Int(size.rounded()) * rows.count / count)
@@ -84,7 +84,7 @@ struct CommitBench {
             ours.append(Double(rows.count) / seconds)
             limits.append(Double(rows.count) / limit)
             sizes.append(size)
-            Progress.say(
+            Progress.report(
                 "  round \(round + 1): \(Int(ours[round])) ÷ \(Int(limits[round])) rows/s, "
                     + "\(Int(size)) writers a commit")
         }
@@ -100,7 +100,7 @@ struct CommitBench {
         return (ContinuousClock.now - start) / .seconds(1)
     }
 
-    private static func run(_ posts: [Post], on store: Store) async throws {
+    private static func run(_ posts: [PostedNotification], on store: Database) async throws {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for first in 0..<writers {
                 tasks.addTask {

@@ -54,7 +54,7 @@ struct CustomerBench {
         try bench.remove { $0.hasPrefix(prefix) }
         let maker = DocumentMaker(authority: bench.authority)
         try await Population(customers, maker).fill(partial)
-        try DatabaseFiles.settle(partial)
+        try DatabaseFiles.checkpoint(partial)
         // Renamed only when complete.
         try FileManager.default.moveItem(atPath: partial, toPath: path)
         return path
@@ -88,7 +88,7 @@ struct CustomerBench {
     ) throws -> Measured {
         let load = try Load(port: server.port, connections: Self.connections)
         let sample = try load.exchange(1) { _ in Self.request(0, key) }
-        let bytes = HTTPAnswer.body(sample).count
+        let bytes = HTTPResponseBytes.body(sample).count
         let count = try count(load, key)
         let constant = try programs.constantServer(bytes: bytes)
         defer { constant.stop() }
@@ -110,7 +110,7 @@ struct CustomerBench {
             ours.append(one)
             limits.append(other)
             sockets.append(try effort(of: bare, bareLoad, requests))
-            Progress.say("  round \(round): \(one.microseconds) ÷ \(other.microseconds)")
+            Progress.report("  round \(round): \(one.microseconds) ÷ \(other.microseconds)")
         }
         return Measured(
             line: .customer, value: ratios.median,

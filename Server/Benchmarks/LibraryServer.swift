@@ -23,7 +23,7 @@ struct LibraryServer: AsyncParsableCommand {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.configureHTTPServerPipeline()
-                    try pipeline.addHandler(ConstantAnswer(body))
+                    try pipeline.addHandler(ConstantResponse(body))
                 }
             }
             .bind(host: "127.0.0.1", port: port).get()
@@ -31,7 +31,7 @@ struct LibraryServer: AsyncParsableCommand {
     }
 }
 
-private final class ConstantAnswer: ChannelInboundHandler {
+private final class ConstantResponse: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 

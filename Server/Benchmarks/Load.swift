@@ -22,7 +22,8 @@ final class Load {
     deinit { for link in links { close(link.socket) } }
 
     /// Sends requests and waits for all responses. Every response must have status 200.
-    /// | - Parameter request: returns the bytes of a request by its number.
+    ///
+    /// - Parameter request: returns the bytes of a request by its number.
     /// - Returns: the last response.
     @discardableResult
     func exchange(_ count: Int, _ request: (Int) -> [UInt8]) throws -> [UInt8] {
@@ -79,8 +80,10 @@ final class Load {
         guard count > 0 else { throw BenchFailure("the server closed a connection") }
         links[index].answer += buffer[..<count]
         let answer = links[index].answer
-        guard let length = HTTPAnswer.length(answer), answer.count >= length else { return nil }
-        guard HTTPAnswer.status(answer) == 200 else {
+        guard let length = HTTPResponseBytes.length(answer), answer.count >= length else {
+            return nil
+        }
+        guard HTTPResponseBytes.status(answer) == 200 else {
             throw BenchFailure("status is not 200: \(String(decoding: answer, as: UTF8.self))")
         }
         return answer
@@ -88,7 +91,7 @@ final class Load {
 }
 
 /// The parts of HTTP/1.1 that our own responses need: a status, and a content length.
-enum HTTPAnswer {
+enum HTTPResponseBytes {
     private static let end = Array("\r\n\r\n".utf8)
 
     static func status(_ bytes: [UInt8]) -> Int? {

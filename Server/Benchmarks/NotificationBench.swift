@@ -88,7 +88,7 @@ struct NotificationBench {
             limits.append(limit)
             bytes = documents[0].utf8.count
             payloadBytes += try documents.reduce(0) { try $0 + DocumentMaker.payloadBytes(of: $1) }
-            Progress.say("  round \(period + 1): \(each.microseconds) ÷ \(limit.microseconds)")
+            Progress.report("  round \(period + 1): \(each.microseconds) ÷ \(limit.microseconds)")
         }
         let result = Measured(
             line: line, value: ratios.median,
@@ -115,7 +115,7 @@ struct NotificationBench {
 
     /// Returns the size of the database at rest, in bytes.
     private func settledBytes(_ path: String) throws -> Int {
-        try DatabaseFiles.settle(path)
+        try DatabaseFiles.checkpoint(path)
         return try DatabaseFiles.bytes(path)
     }
 }

@@ -7,7 +7,8 @@ import StorageSQLite
 
 /// A database of very many customers, each with one subscription and three documents: the purchase
 /// posted by a device, its notification, and the notification of its latest renewal.
-/// | The documents are complete and can be unpacked byte for byte. But their ids were changed after
+///
+/// The documents are complete and can be unpacked byte for byte. But their ids were changed after
 /// signing, so their signatures are invalid. Signing three million documents would take most of the
 /// time.
 struct Population {
@@ -42,7 +43,7 @@ struct Population {
     /// Returns a short hash of a database's tables and indexes. A population made with a different
     /// schema cannot be used.
     static func schemaName(of path: String) async throws -> String {
-        let database = try SQLiteDatabase(path: path)
+        let database = try SQLiteDriver(path: path)
         let rows = try await database.read {
             try $0.rows("SELECT coalesce(sql, '') FROM sqlite_master ORDER BY name", [])
         }
@@ -54,8 +55,8 @@ struct Population {
 
     /// Fills a database that already has its tables. No other process may write to it.
     func fill(_ path: String) async throws {
-        let database = try SQLiteDatabase(path: path)
-        let store = Store(database)
+        let database = try SQLiteDriver(path: path)
+        let store = Database(database)
         let start = ContinuousClock.now
         var next = residents(from: 0)
         for first in stride(from: 0, to: customers, by: Self.chunk) {
@@ -63,13 +64,13 @@ struct Population {
             let present = next
             async let following = residents(from: first + Self.chunk)
             try await store.transaction { tx in
-                for resident in present { try Self.keep(resident, tx) }
+                for resident in present { try Self.insert(resident, tx) }
             }
             next = await following
             let done = min(first + Self.chunk, customers)
             if done % (Self.chunk * 50) == 0 || done == customers {
                 let seconds = (ContinuousClock.now - start).components.seconds
-                Progress.say("  \(done) of \(customers) customers, \(seconds) s")
+                Progress.report("  \(done) of \(customers) customers, \(seconds) s")
             }
         }
         database.close()
@@ -104,12 +105,12 @@ struct Population {
         } catch { preconditionFailure("Our own payloads have all fields of a fact: \(error)") }
     }
 
-    private static func keep(_ resident: Resident, _ tx: StoreTransaction) throws {
+    private static func insert(_ resident: Resident, _ tx: DatabaseSession) throws {
         let now = resident.documents[0].receivedAt
         let customer = try tx.customer(resident.id, in: app, at: now)
-        _ = try tx.add(resident.documents)
+        _ = try tx.insert(resident.documents)
         for (document, facts) in zip(resident.documents, resident.facts) {
-            try tx.add(facts, from: document)
+            try tx.project(facts, from: document)
         }
         guard let purchase = resident.facts.first?.first?.purchase else { return }
         try tx.link(purchase, to: customer.customer, by: .device, in: app, at: now)

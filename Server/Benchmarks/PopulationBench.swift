@@ -31,7 +31,7 @@ struct PopulationBench {
         var most = before
         let start = Effort.ofThisThread
         for district in 0..<run.districts {
-            try run.play(district, &tally, books: { bytes += $0.json.bytes.count })
+            try run.simulate(district, &tally, books: { bytes += $0.json.bytes.count })
             most = max(most, try Effort.memory(of: getpid()).now)
         }
         let seconds = (Effort.ofThisThread - start) * 100_000 / Double(accounts)
@@ -50,14 +50,14 @@ struct PopulationBench {
         // below.
         var tally = PopulationRun.Tally()
         var documents: [String] = []
-        try run.play(
+        try run.simulate(
             0, &tally, signedBy: bench.authority, books: { _ in },
             signed: { documents.append($0) })
         let bytes = try documents.flatMap(Self.signedBytes)
         guard bytes.count == tally.signatures else {
             throw BenchFailure("\(bytes.count) documents, \(tally.signatures) signatures")
         }
-        let hasty = try SigningAuthority(seed: settings.seed).hasty
+        let hasty = try SigningAuthority(seed: settings.seed).fast
         var (seeded, own, limits): ([Double], [Double], [Double]) = ([], [], [])
         for _ in 0..<bench.count(9, quick: 3) {
             seeded.append(try seconds(of: run, signedBy: hasty, signing: bytes.count))
@@ -80,7 +80,7 @@ struct PopulationBench {
     ) throws -> Double {
         var tally = PopulationRun.Tally()
         let start = Effort.ofThisThread
-        try run.play(
+        try run.simulate(
             0, &tally, signedBy: authority, books: { _ in }, signed: { _ in })
         let seconds = Effort.ofThisThread - start
         guard tally.signatures == count else {

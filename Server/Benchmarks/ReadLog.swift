@@ -5,23 +5,23 @@ import StorageSQLite
 import Synchronization
 
 /// A query that was run, with its values.
-struct AskedQuery: Sendable {
+struct LoggedQuery: Sendable {
     var sql: String
     var values: [Value]
 }
 
 /// Records the queries for the response about a customer, grouped by customer.
 final class ReadLog: Sendable {
-    private let kept = Mutex<[[AskedQuery]]>([])
+    private let entries = Mutex<[[LoggedQuery]]>([])
 
-    var queries: [[AskedQuery]] { kept.withLock { $0 } }
+    var queries: [[LoggedQuery]] { entries.withLock { $0 } }
 
     /// Reads as the engine does for a response, and records the queries.
     func read(
         _ id: CustomerID, _ app: AppID, _ connection: any Connection
     ) throws(StorageFailure) {
-        kept.withLock { $0.append([]) }
-        let tx = StoreTransaction(LoggingConnection(connection: connection, log: self))
+        entries.withLock { $0.append([]) }
+        let tx = DatabaseSession(LoggingConnection(connection: connection, log: self))
         if let known = try tx.customer(known: id, in: app) {
             _ = try tx.timelines(of: known.customer, in: app, environment: .production)
         }
@@ -31,7 +31,7 @@ final class ReadLog: Sendable {
     }
 
     fileprivate func add(_ sql: String, _ values: [Value]) {
-        kept.withLock { $0[$0.count - 1].append(AskedQuery(sql: sql, values: values)) }
+        entries.withLock { $0[$0.count - 1].append(LoggedQuery(sql: sql, values: values)) }
     }
 }
 
@@ -73,8 +73,8 @@ final class SQLiteReads {
             throw BenchFailure("\(path) cannot be opened")
         }
         database = opened
-        let cache = "PRAGMA cache_size = -\(SQLiteDatabase.cacheKibibytes)"
-        try run([[AskedQuery(sql: cache, values: [])]])
+        let cache = "PRAGMA cache_size = -\(SQLiteDriver.cacheKibibytes)"
+        try run([[LoggedQuery(sql: cache, values: [])]])
     }
 
     deinit {
@@ -83,15 +83,15 @@ final class SQLiteReads {
     }
 
     /// Runs the queries of each customer in a separate transaction.
-    func run(_ customers: [[AskedQuery]]) throws {
+    func run(_ customers: [[LoggedQuery]]) throws {
         for queries in customers {
-            try step(AskedQuery(sql: "BEGIN", values: []))
+            try step(LoggedQuery(sql: "BEGIN", values: []))
             for query in queries { try step(query) }
-            try step(AskedQuery(sql: "COMMIT", values: []))
+            try step(LoggedQuery(sql: "COMMIT", values: []))
         }
     }
 
-    private func step(_ query: AskedQuery) throws {
+    private func step(_ query: LoggedQuery) throws {
         let statement = try statement(query.sql)
         defer { sqlite3_reset(statement) }
         for (index, value) in query.values.enumerated() {

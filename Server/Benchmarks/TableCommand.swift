@@ -19,11 +19,11 @@ struct TableCommand: AsyncParsableCommand {
         let wanted = only.isEmpty ? Set(Line.allCases) : Set(only)
         var results: [Measured] = []
         for part in Part.allCases where !part.lines.isDisjoint(with: wanted) {
-            Progress.say("\(part.rawValue) …")
+            Progress.report("\(part.rawValue) …")
             results += try await part.measure(in: bench)
         }
         print(Table(results: results, isQuick: quick).text)
-        Progress.say("done in \((ContinuousClock.now - started).components.seconds) s")
+        Progress.report("done in \((ContinuousClock.now - started).components.seconds) s")
     }
 }
 
@@ -66,7 +66,7 @@ enum Part: String, CaseIterable {
 
 /// Progress messages on standard error, so that standard output contains only the table.
 enum Progress {
-    static func say(_ line: String) {
+    static func report(_ line: String) {
         FileHandle.standardError.write(Data((line + "\n").utf8))
     }
 }

@@ -14,22 +14,22 @@ struct WrittenRow: Sendable {
 
 /// Records the rows that were written, each once, in order.
 final class WriteLog: Sendable {
-    private let kept = Mutex<[WrittenRow]>([])
+    private let entries = Mutex<[WrittenRow]>([])
 
-    var rows: [WrittenRow] { kept.withLock { $0 } }
+    var rows: [WrittenRow] { entries.withLock { $0 } }
 
     func add(_ sql: String, _ values: [Value], changed: Int) {
         guard changed > 0, sql.hasPrefix("INSERT INTO") else { return }
-        kept.withLock { $0.append(WrittenRow(sql: sql, values: values)) }
+        entries.withLock { $0.append(WrittenRow(sql: sql, values: values)) }
     }
 }
 
 /// A database that records what is written to it.
-final class RecordingDatabase: Database {
-    private let database: any Database
+final class RecordingDatabase: DatabaseDriver {
+    private let database: any DatabaseDriver
     private let log: WriteLog
 
-    init(_ database: any Database, _ log: WriteLog) {
+    init(_ database: any DatabaseDriver, _ log: WriteLog) {
         (self.database, self.log) = (database, log)
     }
 
@@ -80,11 +80,11 @@ private struct RecordingConnection: Connection {
 }
 
 /// A database that counts its commits.
-final class CountingDatabase: Database {
-    private let database: any Database
+final class CountingDatabase: DatabaseDriver {
+    private let database: any DatabaseDriver
     private let count = Atomic<Int>(0)
 
-    init(_ database: any Database) { self.database = database }
+    init(_ database: any DatabaseDriver) { self.database = database }
 
     var commits: Int { count.load(ordering: .relaxed) }
     var dialect: Dialect { database.dialect }

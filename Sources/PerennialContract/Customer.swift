@@ -1,5 +1,6 @@
 /// A customer: what they have access to and why, and what they bought.
-/// | `entitlements` does not contain an entitlement the customer never had. One that ended is
+///
+/// `entitlements` does not contain an entitlement the customer never had. One that ended is
 /// present, with `active` false.
 public struct Customer: Hashable, Sendable, Codable {
     public var customerID: String

@@ -44,7 +44,7 @@ public struct Paths: Sendable {
 
     public static func content(of id: String) -> String { "\(customer(id))/content" }
 
-    public static func file(of content: String) -> String {
+    public static func contentFile(of content: String) -> String {
         "/v1/content/\(percentEncoded(content))/file"
     }
 

@@ -11,13 +11,13 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// cut off. Returns nil for anything else, including a day that the month does not have.
     public init?(_ text: some StringProtocol) {
         var rest = Substring(text)
-        guard let year = rest.takeNumber(digits: 4), rest.take("-"),
-            let month = rest.takeNumber(digits: 2), rest.take("-"),
-            let day = rest.takeNumber(digits: 2), rest.take("T") || rest.take("t"),
-            let hour = rest.takeNumber(digits: 2), rest.take(":"),
-            let minute = rest.takeNumber(digits: 2), rest.take(":"),
-            let second = rest.takeNumber(digits: 2), let fraction = rest.takeFraction(),
-            let offset = rest.takeOffset(), rest.isEmpty,
+        guard let year = rest.scanNumber(digits: 4), rest.scan("-"),
+            let month = rest.scanNumber(digits: 2), rest.scan("-"),
+            let day = rest.scanNumber(digits: 2), rest.scan("T") || rest.scan("t"),
+            let hour = rest.scanNumber(digits: 2), rest.scan(":"),
+            let minute = rest.scanNumber(digits: 2), rest.scan(":"),
+            let second = rest.scanNumber(digits: 2), let fraction = rest.scanFraction(),
+            let offset = rest.scanOffset(), rest.isEmpty,
             month >= 1, month <= 12, day >= 1, hour < 24, minute < 60, second < 60
         else { return nil }
         let dayNumber = Self.dayNumber(year: year, month: month, day: day)
@@ -144,22 +144,22 @@ extension Timestamp {
 // MARK: - Reading
 
 extension Substring {
-    fileprivate mutating func take(_ character: Character) -> Bool {
+    fileprivate mutating func scan(_ character: Character) -> Bool {
         guard first == character else { return false }
         removeFirst()
         return true
     }
 
-    fileprivate mutating func takeDigit() -> Int64? {
+    fileprivate mutating func scanDigit() -> Int64? {
         guard let digit = utf8.first, (48...57).contains(digit) else { return nil }
         removeFirst()
         return Int64(digit) - 48
     }
 
-    fileprivate mutating func takeNumber(digits: Int) -> Int64? {
+    fileprivate mutating func scanNumber(digits: Int) -> Int64? {
         var number: Int64 = 0
         for _ in 0..<digits {
-            guard let digit = takeDigit() else { return nil }
+            guard let digit = scanDigit() else { return nil }
             number = number * 10 + digit
         }
         return number
@@ -167,12 +167,12 @@ extension Substring {
 
     /// Returns milliseconds, or zero if there is no decimal point. Returns nil if no digit follows
     /// the point.
-    fileprivate mutating func takeFraction() -> Int64? {
-        guard take(".") else { return 0 }
-        guard let first = takeDigit() else { return nil }
+    fileprivate mutating func scanFraction() -> Int64? {
+        guard scan(".") else { return 0 }
+        guard let first = scanDigit() else { return nil }
         var milliseconds = first * 100
         var weight: Int64 = 10
-        while let digit = takeDigit() {
+        while let digit = scanDigit() {
             milliseconds += digit * weight
             weight /= 10
         }
@@ -180,11 +180,11 @@ extension Substring {
     }
 
     /// Returns minutes east of Greenwich.
-    fileprivate mutating func takeOffset() -> Int64? {
-        if take("Z") || take("z") { return 0 }
+    fileprivate mutating func scanOffset() -> Int64? {
+        if scan("Z") || scan("z") { return 0 }
         let sign: Int64
-        if take("+") { sign = 1 } else if take("-") { sign = -1 } else { return nil }
-        guard let hours = takeNumber(digits: 2), take(":"), let minutes = takeNumber(digits: 2),
+        if scan("+") { sign = 1 } else if scan("-") { sign = -1 } else { return nil }
+        guard let hours = scanNumber(digits: 2), scan(":"), let minutes = scanNumber(digits: 2),
             hours < 24, minutes < 60
         else { return nil }
         return sign * (hours * 60 + minutes)

@@ -13,7 +13,7 @@ package struct AppStoreClient: Sendable {
 
     let credentials: AppStoreCredentials
     let now: @Sendable () -> AppStoreDate
-    private let pacing: Pacing
+    private let pacing: RateLimiter
     private let tokens: BearerTokens
     private let send: @Sendable (AppStoreRequest) async throws -> AppStoreResponse
 
@@ -25,7 +25,7 @@ package struct AppStoreClient: Sendable {
     ///     ``AppStoreFailure``.
     package init(
         _ credentials: AppStoreCredentials, now: @escaping @Sendable () -> AppStoreDate,
-        pacing: Pacing = .unlimited,
+        pacing: RateLimiter = .unlimited,
         send: @escaping @Sendable (AppStoreRequest) async throws -> AppStoreResponse
     ) {
         self.credentials = credentials
@@ -39,12 +39,12 @@ package struct AppStoreClient: Sendable {
     ///
     /// The steps of every call: the rate limit, the token, the request, and interpreting the
     /// response.
-    func answer(
+    func perform(
         _ endpoint: Endpoint, _ path: String, query: [(String, String)] = [], body: JSON? = nil,
         in environment: StoreEnvironment
     ) async throws(AppStoreFailure) -> [UInt8] {
         func call() async throws(AppStoreFailure) -> (AppStoreRequest, AppStoreResponse) {
-            try await takeTurn(endpoint, environment)
+            try await consumeBudget(endpoint, environment)
             let request = AppStoreRequest(
                 method: endpoint.method, path: path, query: query,
                 authorization: try tokens.authorization(at: now()), body: body?.bytes,
@@ -54,16 +54,16 @@ package struct AppStoreClient: Sendable {
         var (request, response) = try await call()
         // If the process was suspended in between, the token may have expired on the way. That does
         // not mean that the key is invalid.
-        if response.status == 401, !tokens.holds(request.authorization, at: now()) {
+        if response.status == 401, !tokens.isCurrent(request.authorization, at: now()) {
             (request, response) = try await call()
         }
         guard let failure = AppStoreFailure(response, keyID: credentials.keyID, now: now()) else {
             return response.body
         }
         switch failure {
-        case .tooMany(let until): try await rest(endpoint, environment, until: until)
-        case .unauthorized: tokens.refused(request.authorization, at: now())
-        case .unknownThere, .unavailable, .refused, .unreadable: break
+        case .rateLimited(let until): try await pauseCalls(endpoint, environment, until: until)
+        case .unauthorized: tokens.discard(request.authorization, at: now())
+        case .unknownID, .unavailable, .refused, .unreadable: break
         }
         throw failure
     }
@@ -73,23 +73,23 @@ package struct AppStoreClient: Sendable {
         _ endpoint: Endpoint, _ path: String, query: [(String, String)] = [], body: JSON? = nil,
         in environment: StoreEnvironment
     ) async throws(AppStoreFailure) -> JSON {
-        let bytes = try await answer(endpoint, path, query: query, body: body, in: environment)
+        let bytes = try await perform(endpoint, path, query: query, body: body, in: environment)
         do { return try JSON(parsing: bytes) } catch {
             throw .unreadable("\(endpoint): the response is not valid JSON: \(error)")
         }
     }
 
-    private func takeTurn(
+    private func consumeBudget(
         _ endpoint: Endpoint, _ environment: StoreEnvironment
     ) async throws(AppStoreFailure) {
         let until: AppStoreDate?
         do { until = try await pacing.turn(endpoint, environment, now()) } catch {
             throw .unavailable("the call budget cannot be read: \(error)")
         }
-        if let until { throw .tooMany(until: until) }
+        if let until { throw .rateLimited(until: until) }
     }
 
-    private func rest(
+    private func pauseCalls(
         _ endpoint: Endpoint, _ environment: StoreEnvironment, until: AppStoreDate
     ) async throws(AppStoreFailure) {
         do { try await pacing.rest(endpoint, environment, until) } catch {
@@ -113,7 +113,7 @@ extension AppStoreClient {
     ///
     /// - Throws: ``AppStoreFailure/refused(code:message:)`` as Apple would, without making a
     ///   request.
-    static func checked(
+    static func validated(
         _ id: String, else code: ErrorCode = .invalidTransactionID
     ) throws(AppStoreFailure) -> String {
         let isPlain = id.utf8.allSatisfy { byte in

@@ -13,17 +13,17 @@ package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomRef
     private let sign: @Sendable ([UInt8]) throws -> P256.Signing.ECDSASignature
 
     /// Thrown if a text is not a valid private key.
-    package struct Unusable: Error, Hashable, Sendable {
+    package struct UnusableKey: Error, Hashable, Sendable {
         package let remedy = "Use the .p8 file of an In-App Purchase key, unchanged."
     }
 
     /// - Parameter privateKey: the text of Apple's `.p8` file: PKCS#8 in PEM, P-256.
     package init(
         keyID: String, issuerID: String, bundleID: String, privateKey: String
-    ) throws(Unusable) {
+    ) throws(UnusableKey) {
         guard privateKey.utf8.count <= Self.pemLengthMax,
             let key = try? P256.Signing.PrivateKey(pemRepresentation: privateKey)
-        else { throw Unusable() }
+        else { throw UnusableKey() }
         self.init(keyID: keyID, issuerID: issuerID, bundleID: bundleID) {
             try key.signature(for: $0)
         }

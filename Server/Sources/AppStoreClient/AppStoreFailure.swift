@@ -4,12 +4,12 @@ import AppStoreFormats
 package enum AppStoreFailure: Error, Hashable, Sendable {
     /// This environment does not know the id, at least not now: occasionally the App Store responds
     /// with 404 for an id that exists. So it means "unknown", never "not entitled".
-    case unknownThere
+    case unknownID
     /// 401: the token was not accepted; Apple does not say why. For verifyReceipt: the shared
     /// secret was not accepted.
     case unauthorized(String, remedy: String = keyRemedy)
     /// No calls before this time, according to Apple or to our own rate limit.
-    case tooMany(until: AppStoreDate)
+    case rateLimited(until: AppStoreDate)
     /// A network failure, a status of 5xx, or an error code that Apple says to retry.
     case unavailable(String)
     /// An error code of Apple's that a retry does not change.
@@ -48,7 +48,7 @@ extension AppStoreFailure {
             self =
                 keyID.map { .unauthorized("The App Store does not accept the key \($0).") }
                 ?? .unreadable(Self.text(of: response))
-        case 429: self = .tooMany(until: Self.moment(response.retryAfter, now: now))
+        case 429: self = .rateLimited(until: Self.moment(response.retryAfter, now: now))
         case 408, 500...599: self = .unavailable(Self.text(of: response))
         case 400...499: self = Self.refusal(response)
         default: self = .unreadable(Self.text(of: response))
@@ -60,7 +60,7 @@ extension AppStoreFailure {
         else { return .unreadable(text(of: response)) }
         let code = ErrorCode(rawValue: number)
         if ErrorCode.retryable.contains(code) { return .unavailable(text(of: response)) }
-        if ErrorCode.unknownIDs.contains(code) { return .unknownThere }
+        if ErrorCode.unknownIDs.contains(code) { return .unknownID }
         return .refused(code: number, message: json["errorMessage"]?.string ?? "")
     }
 
@@ -87,9 +87,9 @@ extension AppStoreFailure {
 extension AppStoreFailure: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .unknownThere: "The App Store does not know this id."
+        case .unknownID: "The App Store does not know this id."
         case .unauthorized(let reason, _): reason
-        case .tooMany(let until):
+        case .rateLimited(let until):
             "The rate limit of Apple, or our own, is used up until "
                 + "\(until.milliseconds) ms since 1970."
         case .unavailable(let reason): "The App Store is unavailable: \(reason)."
@@ -101,9 +101,9 @@ extension AppStoreFailure: CustomStringConvertible {
     /// What an operator can do.
     package var remedy: String {
         switch self {
-        case .unknownThere: "Try the other environment, or try again later."
+        case .unknownID: "Try the other environment, or try again later."
         case .unauthorized(_, let remedy): remedy
-        case .tooMany: "None needed: the call is retried then."
+        case .rateLimited: "None needed: the call is retried then."
         case .unavailable: "None needed unless it persists: then check the outgoing network."
         case .refused(let code, _):
             ErrorCode(rawValue: code).remedy

@@ -36,7 +36,7 @@ struct ErrorCode: OpenEnumeration {
     ]
 
     /// A list must be read from its beginning, because the position in it is no longer known.
-    static let lostPlace: Set = [
+    static let invalidCursors: Set = [
         invalidRequestRevision, invalidPaginationToken, paginationTokenExpired,
     ]
 
@@ -57,8 +57,8 @@ struct ErrorCode: OpenEnumeration {
 
 extension AppStoreFailure {
     /// Whether a list must be read from its beginning.
-    var hasLostPlace: Bool {
+    var requiresRestart: Bool {
         guard case .refused(let code, _) = self else { return false }
-        return ErrorCode.lostPlace.contains(ErrorCode(rawValue: code))
+        return ErrorCode.invalidCursors.contains(ErrorCode(rawValue: code))
     }
 }

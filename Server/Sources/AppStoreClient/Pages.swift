@@ -5,19 +5,19 @@ import AppStoreFormats
 /// The caller stores each page before requesting the next one. So a failure in between loses
 /// nothing: `next()` continues where it stopped.
 package struct Pages<Page: ListPage>: Sendable {
-    typealias Ask = @Sendable (_ place: String?) async throws(AppStoreFailure) -> Page
+    typealias Fetch = @Sendable (_ place: String?) async throws(AppStoreFailure) -> Page
 
-    private let ask: Ask
-    private var place: String?
-    private var read = 0
+    private let fetch: Fetch
+    private var cursor: String?
+    private var pagesRead = 0
     private var isAtEnd: Bool
-    private var hasBegunAnew = false
+    private var hasRestarted = false
 
     /// - Parameter place: the position of the first page; nil for the beginning of the list.
     /// - Parameter isEmpty: no request is needed.
-    fileprivate init(after place: String? = nil, isEmpty: Bool = false, ask: @escaping Ask) {
-        self.ask = ask
-        self.place = place
+    fileprivate init(after place: String? = nil, isEmpty: Bool = false, ask: @escaping Fetch) {
+        self.fetch = ask
+        self.cursor = place
         isAtEnd = isEmpty
     }
 
@@ -25,20 +25,20 @@ package struct Pages<Page: ListPage>: Sendable {
     /// restarts from the beginning, once.
     package mutating func next() async throws(AppStoreFailure) -> Page? {
         guard !isAtEnd else { return nil }
-        guard read < Page.pagesMax else {
+        guard pagesRead < Page.pagesMax else {
             throw .unreadable("more than \(Page.pagesMax) pages of \(Page.list)")
         }
         let page: Page
-        do { page = try await ask(place) } catch {
-            guard error.hasLostPlace, place != nil, !hasBegunAnew else { throw error }
-            (place, hasBegunAnew) = (nil, true)
-            page = try await ask(nil)
+        do { page = try await fetch(cursor) } catch {
+            guard error.requiresRestart, cursor != nil, !hasRestarted else { throw error }
+            (cursor, hasRestarted) = (nil, true)
+            page = try await fetch(nil)
         }
-        guard !page.hasMore || page.next != place else {
+        guard !page.hasMore || page.next != cursor else {
             throw .unreadable("a page of \(Page.list) whose next page is itself")
         }
-        read += 1
-        place = page.next
+        pagesRead += 1
+        cursor = page.next
         isAtEnd = !page.hasMore
         return page
     }

@@ -103,7 +103,7 @@ extension Refusal.Reason {
 /// Why a properly signed document cannot be accepted now: it was signed later than our clock's
 /// current time. Apple's clocks are reliable, so ours may be wrong, and the document should be
 /// tried again later.
-package struct Uncertainty: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ClockMismatch: Error, Hashable, Sendable, CustomStringConvertible {
     package var signedAt: AppStoreDate
     package var now: AppStoreDate
 

@@ -30,7 +30,7 @@ extension Verifier {
 extension Verifier {
     /// When a signed document claims to have been signed (`signedDate`), before its signature is
     /// verified. Use it only to look up whether the same document is already stored.
-    package static func claimedSigning(of jws: [UInt8]) -> AppStoreDate? {
+    package static func claimedSigningDate(of jws: [UInt8]) -> AppStoreDate? {
         guard jws.count <= jwsBytesMax, let payload = CompactJWS(jws)?.payload,
             let json = try? JSON(parsing: payload)
         else { return nil }

@@ -16,17 +16,17 @@ package struct Verified<Payload: Hashable & Sendable>: Hashable, Sendable {
 }
 
 /// The result of verifying a document.
-package enum Outcome<Payload: Hashable & Sendable>: Hashable, Sendable {
+package enum VerificationOutcome<Payload: Hashable & Sendable>: Hashable, Sendable {
     case verified(Verified<Payload>)
     /// Can never be trusted: verifying again gives the same result.
     case refused(Refusal)
     /// Properly signed, but dated later than our clock: verify again later.
-    case cannotTellNow(Uncertainty)
+    case clockMismatch(ClockMismatch)
 }
 
 /// The result of verifying a notification: as ``VerificationOutcome``, with the documents inside.
 package enum NotificationOutcome: Hashable, Sendable {
     case verified(NotificationContents)
     case refused(Refusal)
-    case cannotTellNow(Uncertainty)
+    case clockMismatch(ClockMismatch)
 }

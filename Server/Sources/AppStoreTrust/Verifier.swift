@@ -20,10 +20,10 @@ package final class Verifier: Sendable {
     package static let clockSkewMax: Int64 = 300_000
 
     let chains: ChainVerifier
-    private let known = KnownChains<TrustedChain>()
-    let receiptChains = KnownChains<ReceiptChain>()
-    let transactionReceiptSigners = KnownChains<PlainCertificate>()
-    private let documents: Mutex<KnownDocuments>
+    private let chainCache = ChainCache<TrustedChain>()
+    let receiptChains = ChainCache<ReceiptChain>()
+    let transactionReceiptSigners = ChainCache<RSACertificate>()
+    private let documentCache: Mutex<VerifiedDocumentCache>
 
     /// Certificates of Xcode's local StoreKit testing that are accepted for receipts. Nil if none
     /// is.
@@ -34,21 +34,21 @@ package final class Verifier: Sendable {
     /// - Parameter documentsKept: the minimum number of verified documents to cache.
     package init(
         roots: TrustRoots, xcode: TrustRoots? = nil,
-        documentsKept: Int = KnownDocuments.countDefault
+        documentsKept: Int = VerifiedDocumentCache.countDefault
     ) {
         chains = ChainVerifier(roots: roots)
-        documents = Mutex(KnownDocuments(atLeast: documentsKept))
+        documentCache = Mutex(VerifiedDocumentCache(atLeast: documentsKept))
         self.xcode = xcode
     }
 
     /// The number of cached chains, at most ``cachedChainsMax``.
-    var knownChainCount: Int { known.count }
-    var knownDocumentCount: Int { documents.withLock { $0.count } }
+    var cachedChainCount: Int { chainCache.count }
+    var cachedDocumentCount: Int { documentCache.withLock { $0.count } }
 
     /// Verifies a signed transaction, as StoreKit and the App Store Server API provide it.
     package func transaction(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
-    ) async -> Outcome<TransactionPayload> {
+    ) async -> VerificationOutcome<TransactionPayload> {
         await outcome(of: jws, for: app, at: now)
     }
 
@@ -57,13 +57,13 @@ package final class Verifier: Sendable {
     /// id.
     package func renewal(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
-    ) async -> Outcome<RenewalPayload> {
+    ) async -> VerificationOutcome<RenewalPayload> {
         await outcome(of: jws, for: app, at: now)
     }
 
     package func appTransaction(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
-    ) async -> Outcome<AppTransactionPayload> {
+    ) async -> VerificationOutcome<AppTransactionPayload> {
         await outcome(of: jws, for: app, at: now)
     }
 
@@ -76,11 +76,11 @@ package final class Verifier: Sendable {
     }
 
     private static func contents(
-        of outer: Outcome<NotificationPayload>, for app: AppIdentity
+        of outer: VerificationOutcome<NotificationPayload>, for app: AppIdentity
     ) -> NotificationOutcome {
         switch outer {
         case .refused(let refusal): return .refused(refusal)
-        case .cannotTellNow(let uncertainty): return .cannotTellNow(uncertainty)
+        case .clockMismatch(let uncertainty): return .clockMismatch(uncertainty)
         case .verified(let notification):
             do throws(Refusal) {
                 return .verified(try NotificationContents(of: notification, for: app))
@@ -95,16 +95,16 @@ extension Verifier {
     /// Checked last, because only a genuine document may be worth another attempt.
     static func outcome<Payload>(
         _ verified: Verified<Payload>, at now: AppStoreDate
-    ) -> Outcome<Payload> {
+    ) -> VerificationOutcome<Payload> {
         guard verified.signedAt.milliseconds - now.milliseconds <= clockSkewMax else {
-            return .cannotTellNow(Uncertainty(signedAt: verified.signedAt, now: now))
+            return .clockMismatch(ClockMismatch(signedAt: verified.signedAt, now: now))
         }
         return .verified(verified)
     }
 
     private func outcome<Payload: SignedPayload>(
         of jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
-    ) async -> Outcome<Payload> {
+    ) async -> VerificationOutcome<Payload> {
         do throws(Refusal) {
             return Self.outcome(try await verified(jws, for: app, at: now), at: now)
         } catch {
@@ -116,12 +116,12 @@ extension Verifier {
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async throws(Refusal) -> Verified<Payload> {
         let parts = try CompactJWS(reading: jws)
-        if let chain = known[parts.headerSegment] {
+        if let chain = chainCache[parts.headerSegment] {
             return try verified(parts, by: chain, for: app, at: now)
         }
         let chain = try await chain(for: parts)
         let (payload, digest) = try signedPayload(of: parts, by: chain)
-        known.insert(chain, for: parts.headerSegment)
+        chainCache.insert(chain, for: parts.headerSegment)
         return try verified(payload, digest, by: chain, for: app, at: now)
     }
 
@@ -157,9 +157,9 @@ extension Verifier {
         of parts: CompactJWS, by chain: TrustedChain
     ) throws(Refusal) -> (payload: [UInt8]?, digest: DocumentDigest) {
         let (digest, signed) = DocumentDigest.digests(of: parts)
-        if !documents.withLock({ $0.contains(digest.whole) }) {
+        if !documentCache.withLock({ $0.contains(digest.whole) }) {
             try requireSignature(of: parts, by: chain, over: signed)
-            documents.withLock { $0.insert(digest.whole) }
+            documentCache.withLock { $0.insert(digest.whole) }
         }
         return (parts.payload, digest)
     }

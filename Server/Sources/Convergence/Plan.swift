@@ -3,7 +3,7 @@ import Simulator
 /// The parameters of one trial: derived from its seed, and reduced by hand or by shrinking.
 package struct Plan: Hashable, Sendable {
     package let seed: UInt64
-    package var speech: Speech
+    package var clientEra: ClientEra
     package var families: Set<FaultFamily>
     /// The number of random customers, besides the scripted one.
     package var accounts: Int
@@ -12,23 +12,23 @@ package struct Plan: Hashable, Sendable {
     /// The number of changes made to subscriptions, besides what customers do by themselves.
     package var acts: Int
     /// The lifecycle row that one more customer covers by a script.
-    package var turn: LifecycleRow?
+    package var scriptedRow: LifecycleRow?
 
     package static let accountsMax = 1_000
     package static let daysMax = 400
     package static let actsMax = 1_000
 
     /// The odds that a trial has no faults.
-    private static let isCalm = 0.08
+    private static let calmOdds = 0.08
 
     package init(seed: UInt64) {
         self.seed = seed
-        speech = Self.speech(of: seed)
-        var lots = Lots(seed: seed, part: "plan")
+        clientEra = Self.clientEra(of: seed)
+        var lots = TrialRandom(seed: seed, part: "plan")
         accounts = lots.choice(1, 1, 2, 2, 3)
         days = lots.choice(15, 20, 30, 45, 60, 60, 150)
         acts = lots.number(in: 0...8)
-        let isCalm = lots.happens(Self.isCalm)
+        let isCalm = lots.happens(Self.calmOdds)
         let odds: Double = lots.choice(0.15, 0.35, 0.35, 0.6)
         families = []
         for family in FaultFamily.allCases where lots.happens(odds) && !isCalm {
@@ -36,31 +36,31 @@ package struct Plan: Hashable, Sendable {
         }
         if families.contains(.races) { families.insert(.secondServer) }
         // About every second seed has a scripted customer, each row as often as the others.
-        let place = Int(seed % UInt64(2 * Calling.rows.count))
-        guard place < Calling.rows.count else { return }
-        call(to: Calling.rows[place])
+        let place = Int(seed % UInt64(2 * ScriptedCase.rows.count))
+        guard place < ScriptedCase.rows.count else { return }
+        addScript(to: ScriptedCase.rows[place])
     }
 
     /// Adds a scripted customer for a row, and whatever the script needs.
-    private mutating func call(to row: LifecycleRow) {
-        turn = row
+    private mutating func addScript(to row: LifecycleRow) {
+        scriptedRow = row
         accounts -= 1
-        guard let calling = Calling.of(row) else { return }
+        guard let calling = ScriptedCase.of(row) else { return }
         // Device quirks are StoreKit 2's; receipts show none of them.
-        if calling.families.contains(.oddDevices) { speech = .modern }
+        if calling.families.contains(.deviceQuirks) { clientEra = .modern }
         families.formUnion(calling.families)
         days = max(days, calling.days)
     }
 
     func has(_ family: FaultFamily) -> Bool { families.contains(family) }
 
-    func lots(_ part: String) -> Lots { Lots(seed: seed, part: part) }
+    func random(_ part: String) -> TrialRandom { TrialRandom(seed: seed, part: part) }
 
     /// The command line options that play this plan again.
     package var options: String {
         let drawn = Plan(seed: seed)
         var options = ["--seeds \(seed)..\(seed)"]
-        if speech != drawn.speech { options.append("--speech \(speech.rawValue)") }
+        if clientEra != drawn.clientEra { options.append("--speech \(clientEra.rawValue)") }
         if families != drawn.families {
             let names = families.sorted().map(\.rawValue).joined(separator: ",")
             options.append("--faults \(names.isEmpty ? "none" : names)")
@@ -68,7 +68,9 @@ package struct Plan: Hashable, Sendable {
         if accounts != drawn.accounts { options.append("--accounts \(accounts)") }
         if days != drawn.days { options.append("--days \(days)") }
         if acts != drawn.acts { options.append("--acts \(acts)") }
-        if turn != drawn.turn { options.append("--turn \(turn?.rawValue ?? 0)") }
+        if scriptedRow != drawn.scriptedRow {
+            options.append("--turn \(scriptedRow?.rawValue ?? 0)")
+        }
         return options.joined(separator: " ")
     }
 }

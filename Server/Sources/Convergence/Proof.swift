@@ -3,35 +3,36 @@ import Synchronization
 
 /// Many trials, run one after another by each of several workers.
 package struct Proof: Sendable {
-    package let house: House
+    package let fixture: TrialFixture
     package let seeds: ClosedRange<UInt64>
     package let workers: Int
     package let sabotage: SabotageKind?
     /// The changes made to each plan before it is played.
-    package let narrowing: Narrowing
+    package let overrides: PlanOverrides
 
     /// The maximum number of workers.
     private static let workersMax = 64
     /// After this many violations the remaining trials are skipped.
-    private static let breachesMax = 5
+    private static let violationsMax = 5
     /// Progress is reported at least this often.
-    private static let progressPause = Duration.seconds(10)
+    private static let progressInterval = Duration.seconds(10)
 
     package init(
-        _ house: House, seeds: ClosedRange<UInt64>, workers: Int, sabotage: SabotageKind? = nil,
-        narrowing: Narrowing = Narrowing()
+        _ house: TrialFixture, seeds: ClosedRange<UInt64>, workers: Int,
+        sabotage: SabotageKind? = nil,
+        narrowing: PlanOverrides = PlanOverrides()
     ) {
-        self.house = house
+        self.fixture = house
         self.seeds = seeds
         self.workers = min(max(1, workers), Self.workersMax)
         self.sabotage = sabotage
-        self.narrowing = narrowing
+        self.overrides = narrowing
     }
 
     /// Manual changes to plans. Properties that are nil leave the plan as it was derived from the
     /// seed.
-    package struct Narrowing: Hashable, Sendable {
-        package var speech: Speech?
+    package struct PlanOverrides: Hashable, Sendable {
+        package var clientEra: ClientEra?
         package var families: Set<FaultFamily>?
         package var accounts: Int?
         package var days: Int?
@@ -40,10 +41,10 @@ package struct Proof: Sendable {
         package var turn: Int?
 
         package init(
-            speech: Speech? = nil, families: Set<FaultFamily>? = nil, accounts: Int? = nil,
+            speech: ClientEra? = nil, families: Set<FaultFamily>? = nil, accounts: Int? = nil,
             days: Int? = nil, acts: Int? = nil, turn: Int? = nil
         ) {
-            self.speech = speech
+            self.clientEra = speech
             self.families = families
             self.accounts = accounts
             self.days = days
@@ -53,10 +54,10 @@ package struct Proof: Sendable {
 
         package func plan(of seed: UInt64) -> Plan {
             var plan = Plan(seed: seed)
-            plan.speech = speech ?? plan.speech
+            plan.clientEra = clientEra ?? plan.clientEra
             plan.families = families ?? plan.families
-            if let turn { plan.turn = LifecycleRow(rawValue: turn) }
-            let least = plan.turn == nil ? 1 : 0
+            if let turn { plan.scriptedRow = LifecycleRow(rawValue: turn) }
+            let least = plan.scriptedRow == nil ? 1 : 0
             plan.accounts = min(max(least, accounts ?? plan.accounts), Plan.accountsMax)
             plan.days = min(max(1, days ?? plan.days), Plan.daysMax)
             plan.acts = min(max(0, acts ?? plan.acts), Plan.actsMax)
@@ -66,19 +67,19 @@ package struct Proof: Sendable {
 
     /// The combined result of all trials.
     package struct Outcome: Sendable {
-        package var figures = Figures()
+        package var figures = Statistics()
         package var tally = Tally()
         /// The trials with a violation, ordered by seed.
-        package var breaches: [TrialReport] = []
+        package var violations: [TrialReport] = []
         /// The seeds that are being played, and when each started.
         package var underWay: [UInt64: ContinuousClock.Instant] = [:]
 
         mutating func add(_ report: TrialReport) {
-            figures.add(report.figures)
+            figures.add(report.statistics)
             tally.add(report.tally)
-            guard report.breach != nil else { return }
-            breaches.append(report)
-            breaches.sort { $0.plan.seed < $1.plan.seed }
+            guard report.violation != nil else { return }
+            violations.append(report)
+            violations.sort { $0.plan.seed < $1.plan.seed }
         }
     }
 
@@ -91,20 +92,20 @@ package struct Proof: Sendable {
     package func run(
         stopsAtFirst: Bool = false, progress: @escaping @Sendable (Outcome) -> Void = { _ in }
     ) async throws -> Outcome {
-        let most = stopsAtFirst ? 1 : Self.breachesMax
-        let desk = Desk(seeds, most: most)
+        let most = stopsAtFirst ? 1 : Self.violationsMax
+        let desk = SeedQueue(seeds, most: most)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for _ in 0..<workers {
                 tasks.addTask { [self] in
                     while let seed = desk.next() {
                         let report = try await Trial.play(
-                            narrowing.plan(of: seed), in: house, with: sabotage)
+                            overrides.plan(of: seed), in: fixture, with: sabotage)
                         progress(desk.add(report))
                     }
                 }
             }
             tasks.addTask {
-                while (try? await Task.sleep(for: Self.progressPause)) != nil {
+                while (try? await Task.sleep(for: Self.progressInterval)) != nil {
                     progress(desk.outcome)
                 }
             }
@@ -116,7 +117,7 @@ package struct Proof: Sendable {
 }
 
 /// Gives seeds to workers and collects their results.
-private final class Desk: Sendable {
+private final class SeedQueue: Sendable {
     private struct State {
         var next: UInt64
         var outcome = Proof.Outcome()
@@ -136,7 +137,7 @@ private final class Desk: Sendable {
 
     func next() -> UInt64? {
         state.withLock { state in
-            guard state.next <= last, state.outcome.breaches.count < most else { return nil }
+            guard state.next <= last, state.outcome.violations.count < most else { return nil }
             defer { state.next += 1 }
             state.outcome.underWay[state.next] = .now
             return state.next
@@ -168,8 +169,8 @@ extension Proof {
             isSmaller = false
             for plan in Self.smaller(than: smallest.plan) where attempts < Self.attemptsMax {
                 attempts += 1
-                let next = try await Trial.play(plan, in: house, with: sabotage)
-                guard next.breach?.oracle == report.breach?.oracle else { continue }
+                let next = try await Trial.play(plan, in: fixture, with: sabotage)
+                guard next.violation?.oracle == report.violation?.oracle else { continue }
                 smallest = next
                 isSmaller = true
                 break
@@ -187,19 +188,19 @@ extension Proof {
             if smaller != plan { plans.append(smaller) }
         }
         let families = plan.families.sorted()
-        add { $0.speech = .modern }
+        add { $0.clientEra = .modern }
         add { $0.families = [] }
         add { $0.families = Set(families.prefix(families.count / 2)) }
         add { $0.families = Set(families.suffix(families.count / 2)) }
-        if plan.turn != nil { add { $0.accounts = 0 } }
-        if plan.accounts > 0 { add { $0.turn = nil } }
+        if plan.scriptedRow != nil { add { $0.accounts = 0 } }
+        if plan.accounts > 0 { add { $0.scriptedRow = nil } }
         add { $0.accounts = min(1, $0.accounts) }
         add { $0.acts = 0 }
         add { $0.days = max(1, plan.days / 2) }
         for family in families { add { $0.families.remove(family) } }
         add { $0.acts = plan.acts / 2 }
         add { $0.acts = max(0, plan.acts - 1) }
-        add { $0.accounts = max(plan.turn == nil ? 1 : 0, plan.accounts - 1) }
+        add { $0.accounts = max(plan.scriptedRow == nil ? 1 : 0, plan.accounts - 1) }
         add { $0.days = max(1, plan.days * 3 / 4) }
         add { $0.days = max(1, plan.days - 1) }
         return plans

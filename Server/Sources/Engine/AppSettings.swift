@@ -20,7 +20,7 @@ package struct AppSettings: Hashable, Sendable {
     /// neither is used.
     package var sharedSecret: AppSecret?
     /// Whether receipts, version 1 notifications and verifyReceipt are accepted as evidence.
-    package var takesLegacy: Bool
+    package var acceptsLegacy: Bool
     /// The products that give each entitlement.
     package var entitlements: [EntitlementID: Set<ProductID>]
     package var rules: AccessRules
@@ -33,9 +33,9 @@ package struct AppSettings: Hashable, Sendable {
     /// The addresses that the app's notifications are forwarded to.
     package var forwards: ForwardRules
     /// The restore policy for a device that shows another customer's purchase, if it is not `keep`.
-    package var restore: [Environment: Claim.Policy]
+    package var restorePolicies: [Environment: OwnershipClaim.RestorePolicy]
     /// Who a purchase may be shared with, if it is not the default.
-    package var sharing: [Environment: Claim.ShareRules]
+    package var shareRules: [Environment: OwnershipClaim.ShareRules]
     /// What the account tokens of the app's purchases identify.
     package var accountTokens: AccountTokens
     /// How a request from the app proves which customer it speaks for. If nil, the id alone is
@@ -56,8 +56,9 @@ package struct AppSettings: Hashable, Sendable {
         entitlements: [EntitlementID: Set<ProductID>],
         rules: AccessRules = AccessRules(), terms: TermRules = .none,
         wallets: WalletRules = .none, content: ContentSettings = .none,
-        forwards: ForwardRules = .none, restore: [Environment: Claim.Policy] = [:],
-        sharing: [Environment: Claim.ShareRules] = [:], accountTokens: AccountTokens = .customers,
+        forwards: ForwardRules = .none, restore: [Environment: OwnershipClaim.RestorePolicy] = [:],
+        sharing: [Environment: OwnershipClaim.ShareRules] = [:],
+        accountTokens: AccountTokens = .customers,
         proof: IdentityProof? = nil, tokens: TokenRules? = TokenRules(),
         offers: OfferCatalogue = .none, consumption: ConsumptionRules = ConsumptionRules(),
         documentBudget: DocumentBudget = DocumentBudget()
@@ -67,15 +68,15 @@ package struct AppSettings: Hashable, Sendable {
         self.appAppleID = appAppleID
         self.isSimulated = isSimulated
         self.sharedSecret = sharedSecret
-        self.takesLegacy = takesLegacy
+        self.acceptsLegacy = takesLegacy
         self.entitlements = entitlements
         self.rules = rules
         self.terms = terms
         self.wallets = wallets
         self.content = content
         self.forwards = forwards
-        self.restore = restore
-        self.sharing = sharing
+        self.restorePolicies = restore
+        self.shareRules = sharing
         self.accountTokens = accountTokens
         self.proof = proof
         self.tokens = tokens
@@ -84,21 +85,21 @@ package struct AppSettings: Hashable, Sendable {
         self.documentBudget = documentBudget
     }
 
-    package func restore(in environment: Environment) -> Claim.Policy {
-        restore[environment] ?? .keep
+    package func restorePolicy(in environment: Environment) -> OwnershipClaim.RestorePolicy {
+        restorePolicies[environment] ?? .keep
     }
 
-    package func sharing(in environment: Environment) -> Claim.ShareRules {
-        sharing[environment] ?? Claim.ShareRules()
+    package func shareRules(in environment: Environment) -> OwnershipClaim.ShareRules {
+        shareRules[environment] ?? OwnershipClaim.ShareRules()
     }
 
     /// Throws `legacyDisabled` if the app does not accept evidence from before StoreKit 2.
     func requireLegacy() throws(EngineFailure) {
-        guard takesLegacy else { throw .legacyOff(id) }
+        guard acceptsLegacy else { throw .legacyDisabled(id) }
     }
 
     /// Whether the configuration says what a product gives.
-    func names(_ product: ProductID) -> Bool {
+    func mentions(_ product: ProductID) -> Bool {
         entitlements.values.contains { $0.contains(product) } || terms.products[product] != nil
             || wallets.credits[product] != nil
             || content.items.contains { $0.publication.products.contains(product) }

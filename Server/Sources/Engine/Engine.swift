@@ -8,24 +8,24 @@ import Storage
 /// The operations of the server: records what Apple signs and says what a customer may use. Ledger
 /// makes the decisions, Storage writes the rows, and this type sets the boundaries of transactions.
 package struct Engine: Sendable {
-    let store: Store
+    let db: Database
     let apps: [AppID: AppSettings]
     let verifiers: [AppID: Verifier]
     let now: @Sendable () -> Instant
     let logger: Logger
     let counters = Counters()
     let digests = HeaderDigests()
-    let productsLookedUp = ProductsLookedUp()
-    let asking: Asking
-    let wishes = Wishes()
-    let states = AskingStates()
-    let forwarding: Forwarding
-    let forwardingStates = ForwardingStates()
+    let unmappedProducts = UnmappedProducts()
+    let reconciliation: ReconciliationSettings
+    let urgentChecks = UrgentChecks()
+    let reconciliationStateCache = ReconciliationStateCache()
+    let forwarding: ForwardingSettings
+    let forwardingStateCache = ForwardingStateCache()
     let mint = TokenMint()
-    let reminding = Reminding()
-    let catchUpPauses = CatchUpPauses()
-    let walks = HistoryWalks()
-    let askingTurn = AskingTurn()
+    let reminderRuleChecks = ReminderRuleChecks()
+    let backfillBackoff = BackfillBackoff()
+    let historyWalks = HistoryWalkStates()
+    let roundRobin = RoundRobin()
     let signers: [AppID: OfferSigner]
 
     /// - Parameter verifiers: the verifier of each app, which holds the roots that the app trusts.
@@ -34,26 +34,27 @@ package struct Engine: Sendable {
     /// - Parameter forwarding: how notifications are forwarded to other addresses.
     /// - Parameter signers: the offer signer of each app that may sign offers.
     package init(
-        database: any Database, apps: [AppSettings], verifiers: [AppID: Verifier],
-        now: @escaping @Sendable () -> Instant, asking: Asking = .nobody,
-        forwarding: Forwarding = .nobody, signers: [AppID: OfferSigner] = [:], logger: Logger
+        database: any DatabaseDriver, apps: [AppSettings], verifiers: [AppID: Verifier],
+        now: @escaping @Sendable () -> Instant, asking: ReconciliationSettings = .disabled,
+        forwarding: ForwardingSettings = .disabled, signers: [AppID: OfferSigner] = [:],
+        logger: Logger
     ) {
         precondition(
             apps.allSatisfy { verifiers[$0.id] != nil }, "Every app must have a verifier.")
         precondition(
             Set(apps.map(\.bundleID)).count == apps.count, "Bundle IDs of apps must be unique.")
-        store = Store(
+        db = Database(
             database,
-            rules: StoreRules(
+            rules: DatabaseRules(
                 checks: asking.rules,
                 access: Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.rules) }),
                 reminding: Set(apps.filter(\.terms.hasReminders).map(\.id)),
                 wallets: Dictionary(
-                    uniqueKeysWithValues: apps.filter { !$0.wallets.all.isEmpty }
+                    uniqueKeysWithValues: apps.filter { !$0.wallets.allCurrencies.isEmpty }
                         .map { ($0.id, $0.wallets) }),
                 withForeignTokens: Set(apps.filter { $0.accountTokens == .other }.map(\.id)),
                 erasedHash: { $0.hash }, erasureKeying: .hmac))
-        self.asking = asking
+        self.reconciliation = asking
         self.forwarding = forwarding
         self.signers = signers
         self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
@@ -65,26 +66,26 @@ package struct Engine: Sendable {
     /// Migrates the database schema to this program's version. Idempotent.
     package func prepare() async throws(EngineFailure) {
         let now = now().milliseconds
-        do { try await store.migrate(at: now) } catch { throw EngineFailure(error) }
-        try await keyErasures()
+        do { try await db.migrate(at: now) } catch { throw EngineFailure(error) }
+        try await rewritePlainErasures()
     }
 
     /// Creates the tables of the coming months if the database partitions documents by month.
     /// Idempotent.
-    package func prepareMonths() async throws(EngineFailure) {
+    package func createPartitions() async throws(EngineFailure) {
         let now = now()
-        do { try await store.prepareMonths(around: now) } catch { throw EngineFailure(error) }
+        do { try await db.createPartitions(around: now) } catch { throw EngineFailure(error) }
     }
 
     /// Returns whether the database can be read and written. After any failed write a small test
     /// write is tried; until one succeeds, the engine is not ready.
     package func isReady() async -> Bool {
-        do { try await store.checkWrites(at: now()) } catch {
+        do { try await db.checkWrites(at: now()) } catch {
             logger.error("writing to the database failed", metadata: ["error": "\(error)"])
             return false
         }
         do {
-            _ = try await reading { tx in try tx.keyCount(of: AppID(rawValue: "")) }
+            _ = try await read { tx in try tx.keyCount(of: AppID(rawValue: "")) }
             return true
         } catch {
             logger.error("reading from the database failed", metadata: ["error": "\(error)"])
@@ -93,15 +94,15 @@ package struct Engine: Sendable {
     }
 
     func transaction<Value: Sendable>(
-        _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {
-        do { return try await store.transaction(body) } catch { throw EngineFailure(error) }
+        do { return try await db.transaction(body) } catch { throw EngineFailure(error) }
     }
 
-    func reading<Value: Sendable>(
-        _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {
-        do { return try await store.reading(body) } catch { throw EngineFailure(error) }
+        do { return try await db.read(body) } catch { throw EngineFailure(error) }
     }
 
     func app(_ id: AppID) throws(EngineFailure) -> (AppSettings, Verifier) {
@@ -110,7 +111,7 @@ package struct Engine: Sendable {
     }
 
     /// Whether any app accepts evidence from before StoreKit 2.
-    package var takesLegacy: Bool { apps.values.contains(where: \.takesLegacy) }
+    package var acceptsLegacy: Bool { apps.values.contains(where: \.acceptsLegacy) }
 
     /// The only configured app, or nil if there are several. With a single app, a document's claim
     /// need not be read to choose the app.

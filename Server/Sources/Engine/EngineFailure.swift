@@ -8,69 +8,69 @@ import Storage
 package enum EngineFailure: Error, Hashable, Sendable {
     /// The body is malformed. The text says what is wrong.
     case unreadable(String)
-    case tooMuch(what: String, limit: Int)
+    case limitExceeded(what: String, limit: Int)
     /// The document is for a bundle ID that is not configured.
     case notForAnyApp(found: String?, known: [String])
     case unknownApp(AppID)
     /// A receipt, a version 1 notification or a verifyReceipt request for an app that does not
     /// accept legacy evidence.
-    case legacyOff(AppID)
+    case legacyDisabled(AppID)
     case notTrusted(Refusal)
-    case cannotTellNow(Uncertainty)
+    case notYetVerifiable(ClockMismatch)
     /// Signed by Apple, but without a field that a purchase needs.
     case incomplete(IntakeFailure)
     /// Renewal info names no bundle ID. Only a transaction of the same purchase shows which app it
     /// belongs to.
     case renewalWithoutTransaction(String)
-    case meaninglessCustomerID(String)
+    case invalidCustomerID(String)
     /// One more id would exceed the limit of ids per customer.
     case tooManyIDs(limit: Int)
     /// The search query is longer than any value that can be searched for.
     case queryTooLong(limit: Int)
-    case belongsToAnotherCustomer(PurchaseID, Claim.Refusal)
+    case belongsToAnotherCustomer(PurchaseID, OwnershipClaim.Refusal)
     case unknownPurchase(PurchaseID)
-    case unknownTransfer(LogPlace)
+    case unknownTransfer(LogPosition)
     /// The purchase has been transferred again, or the share has ended.
     case transferSuperseded(Int64)
     case unknownEntitlement(EntitlementID, known: [EntitlementID])
     case unknownGrant(GrantID)
     /// The grant would end before it begins.
-    case grantWithoutTime(Instant)
-    case noProof(IdentityProof.Lack)
+    case grantAlreadyExpired(Instant)
+    case identityNotProven(IdentityProof.Defect)
     /// The id is not an alias of the customer.
     case unknownAlias(CustomerID)
     /// The id is the customer's primary id: the others were added to it.
-    case firstID(CustomerID)
+    case primaryID(CustomerID)
     /// No key for signing offers is configured.
-    case noOffersKey
+    case offerKeyMissing
     /// The offer id is nil for an introductory offer.
     case unknownOffer(String?, ProductID?)
-    case offerNotForThem(OfferAnswer.Why)
+    case offerNotEligible(OfferEligibility.Reason)
     /// The request names a transaction for an offer, and the transaction is not known to belong to
     /// the customer.
     case offerForUnknownTransaction(String)
     case unknownCurrency(CurrencyID, known: [CurrencyID])
-    case walletHasTooLittle(CurrencyID, balance: Int64)
+    case insufficientBalance(CurrencyID, balance: Int64)
     /// The publication is not in the configuration; or it is listed, but has no file.
     case unknownContent(PublicationID, isListed: Bool)
-    case contentNotOpen(PublicationID, reason: String)
+    case contentNotReadable(PublicationID, reason: String)
     /// Sandbox purchases cost nothing, so they do not give access to what was requested.
-    case notForSandbox(SandboxLimit)
+    case unavailableInSandbox(SandboxLimit)
     /// The idempotency key was used before for a different request.
-    case keyOfAnotherRequest
+    case idempotencyKeyReused
     /// The notification is recorded, but these addresses did not accept it, and the response to the
     /// App Store depends on them.
     case notForwarded([String])
     /// The cursor is past the end of the log.
-    case unknownCursor(LogPlace)
+    case unknownCursor(LogPosition)
     /// The cursor is from a log that existed before a restore. Up to `goOnFrom` both logs are the
     /// same; it is nil if nothing is known of the cursor's log.
-    case outdatedCursor(goOnFrom: LogPlace?)
+    case outdatedCursor(goOnFrom: LogPosition?)
     /// Too many writers are waiting for the database, so this one is rejected.
     case busy
     /// Devices have submitted so many new documents of a purchase that no more are accepted for a
     /// while.
-    case documentBudgetSpent(PurchaseID, wait: Duration)
+    case documentBudgetExhausted(PurchaseID, wait: Duration)
     case storage(String)
 
     /// What sandbox purchases do not give access to.
@@ -85,11 +85,11 @@ package enum EngineFailure: Error, Hashable, Sendable {
         switch error {
         case let failure as EngineFailure: self = failure
         case let failure as IntakeFailure: self = .incomplete(failure)
-        case let spent as DocumentBudgetSpent:
-            self = .documentBudgetSpent(spent.purchase, wait: spent.wait)
+        case let spent as DocumentBudgetExhausted:
+            self = .documentBudgetExhausted(spent.purchase, wait: spent.wait)
         case let failure as StorageFailure where failure.kind == .busy: self = .busy
         case let failure as StorageFailure where failure.kind == .erased:
-            self = .meaninglessCustomerID(failure.what)
+            self = .invalidCustomerID(failure.message)
         default: self = .storage("\(error)")
         }
     }
@@ -100,17 +100,17 @@ extension EngineFailure: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unreadable(let sentence): sentence
-        case .tooMuch(let what, let limit): "more than \(limit) \(what)"
+        case .limitExceeded(let what, let limit): "more than \(limit) \(what)"
         case .notForAnyApp(let found, let known):
             "for bundle ID \(found ?? "(none)"), configured are \(known.joined(separator: ", "))"
         case .unknownApp(let app): "no app \(app) is configured"
-        case .legacyOff(let app): "app \(app) does not accept evidence from before StoreKit 2"
+        case .legacyDisabled(let app): "app \(app) does not accept evidence from before StoreKit 2"
         case .notTrusted(let refusal): refusal.sentence
-        case .cannotTellNow(let uncertainty): uncertainty.sentence
+        case .notYetVerifiable(let uncertainty): uncertainty.sentence
         case .incomplete(let failure): "a signed document lacks \(failure)"
         case .renewalWithoutTransaction(let purchase):
             "renewal information of \(purchase) without a transaction"
-        case .meaninglessCustomerID(let id): "the customer id \(id.debugDescription) is not valid"
+        case .invalidCustomerID(let id): "the customer id \(id.debugDescription) is not valid"
         case .tooManyIDs(let limit): "a customer can have at most \(limit) ids"
         case .queryTooLong(let limit): "the query is longer than \(limit) bytes"
         case .belongsToAnotherCustomer(let purchase, let why):
@@ -122,36 +122,36 @@ extension EngineFailure: CustomStringConvertible {
             "no entitlement \(entitlement), there are "
                 + known.map(\.rawValue).joined(separator: ", ")
         case .unknownGrant(let grant): "no grant \(grant) of this customer is known"
-        case .grantWithoutTime(let until): "a grant that ends at \(until) has already expired"
-        case .noOffersKey: "there is no key to sign offers with"
+        case .grantAlreadyExpired(let until): "a grant that ends at \(until) has already expired"
+        case .offerKeyMissing: "there is no key to sign offers with"
         case .unknownOffer(let offer, let product):
             "\(product?.rawValue ?? "the product") has no offer \(offer ?? "for new customers")"
-        case .offerNotForThem(let why):
+        case .offerNotEligible(let why):
             "this customer is not eligible for the offer: \(why.rawValue)"
         case .offerForUnknownTransaction(let transaction):
             "the transaction \(transaction.debugDescription) is not known to be this customer's"
         case .unknownAlias(let alias):
             "\(alias.rawValue.debugDescription) is not an alias of this customer"
-        case .firstID(let id):
+        case .primaryID(let id):
             "\(id.rawValue.debugDescription) is the customer's primary id"
-        case .noProof(let lack):
+        case .identityNotProven(let lack):
             "the request does not prove the customer's identity: \(lack.rawValue)"
         case .unknownCurrency(let currency, let known):
             "no currency \(currency), there are \(known.map(\.rawValue).joined(separator: ", "))"
-        case .walletHasTooLittle(let currency, let balance):
+        case .insufficientBalance(let currency, let balance):
             "the balance of \(currency) is only \(balance)"
         case .unknownContent(let publication, let isListed):
             isListed ? "\(publication) has no file" : "no content \(publication) is configured"
-        case .contentNotOpen(let publication, let reason):
+        case .contentNotReadable(let publication, let reason):
             "\(publication) may not be read: \(reason)"
-        case .notForSandbox(.file): "sandbox purchases do not open files"
-        case .notForSandbox(.signature): "the signature would also be valid in production"
-        case .keyOfAnotherRequest: "the idempotency key was used for another request"
+        case .unavailableInSandbox(.file): "sandbox purchases do not open files"
+        case .unavailableInSandbox(.signature): "the signature would also be valid in production"
+        case .idempotencyKeyReused: "the idempotency key was used for another request"
         case .notForwarded(let targets): "not accepted by \(targets.joined(separator: ", "))"
         case .unknownCursor(let place): "the log has no event \(place)"
         case .outdatedCursor: "the cursor is from the log before a restore"
         case .busy: "too many writers are waiting for the database"
-        case .documentBudgetSpent(let purchase, let wait):
+        case .documentBudgetExhausted(let purchase, let wait):
             "too many new documents of \(purchase), retry in \(wait)"
         case .storage(let what): what
         }

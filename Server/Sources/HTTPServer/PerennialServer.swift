@@ -15,7 +15,7 @@ package struct PerennialServer: Sendable {
     package static let headerBytesMax = 32_768
 
     let engine: Engine
-    let keys: KeyRing
+    let keys: KeyCache
     let counts = RequestCounts()
     let bodies: BodyBudget
     let logger: Logger
@@ -24,7 +24,8 @@ package struct PerennialServer: Sendable {
     private let askClock: (@Sendable () async -> Void)?
 
     /// Makes a server.
-    /// | - Parameter bodyLimits: the maximum number of body bytes in memory at one time.
+    ///
+    /// - Parameter bodyLimits: the maximum number of body bytes in memory at one time.
     /// - Parameter logLinesDropped: returns how many lines the log has dropped since the start.
     /// - Parameter askClock: updates the engine's clock, if it follows another clock.
     /// - Parameter refusedKeys: keys that are rejected even if the database has them.
@@ -33,7 +34,7 @@ package struct PerennialServer: Sendable {
         logLinesDropped: @escaping @Sendable () -> Int = { 0 },
         askClock: (@Sendable () async -> Void)? = nil, refusedKeys: Set<String> = []
     ) {
-        keys = KeyRing(refused: refusedKeys)
+        keys = KeyCache(refused: refusedKeys)
         self.engine = engine
         self.logger = logger
         self.logLinesDropped = logLinesDropped
@@ -41,14 +42,16 @@ package struct PerennialServer: Sendable {
         bodies = BodyBudget(bodyLimits)
     }
 
-    var frame: RequestFrame { RequestFrame(counts: counts, bodies: bodies, logger: logger) }
+    var requestMiddleware: RequestMiddleware {
+        RequestMiddleware(counts: counts, bodies: bodies, logger: logger)
+    }
 
     /// The routes, with the middleware around each request: request id, problems, metrics, one log
     /// line.
     package func router() -> Router<ServerContext> {
         let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: frame)
-        if let askClock { router.add(middleware: LaggingClock(ask: askClock)) }
+        router.add(middleware: requestMiddleware)
+        if let askClock { router.add(middleware: SimulatedClockMiddleware(ask: askClock)) }
         for route in routes { add(route, to: router) }
         for (path, methods) in Dictionary(grouping: routes, by: \.path).mapValues({
             $0.map(\.method)
@@ -60,7 +63,8 @@ package struct PerennialServer: Sendable {
 
     /// The routes as a service that listens until it is shut down. On shutdown it finishes the
     /// requests in progress.
-    /// | - Parameter onListening: called with the port. This is useful if `port` is 0.
+    ///
+    /// - Parameter onListening: called with the port. This is useful if `port` is 0.
     package func application(
         host: String, port: Int, onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) -> some ApplicationProtocol {
@@ -99,7 +103,7 @@ package struct PerennialServer: Sendable {
         for method in others where !allowed.contains(method) {
             router.on(RouterPath(path), method: method) { _, context -> Response in
                 context.coreContext.endpointPath.value = path
-                throw Refused.method(method, allowed: allowed)
+                throw ProblemError.method(method, allowed: allowed)
             }
         }
     }

@@ -7,10 +7,10 @@ struct Route: Sendable {
     var method: HTTPRequest.Method
     /// The path, with parameters in braces as in OpenAPI.
     var path: String
-    var answer: Answer
+    var answer: Handler
 
-    typealias Answer = @Sendable (Request, ServerContext) async throws -> Response
-    typealias KeyedAnswer = @Sendable (Request, ServerContext, KeyHolder) async throws -> Response
+    typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
+    typealias KeyedHandler = @Sendable (Request, ServerContext, KeyHolder) async throws -> Response
 }
 
 extension PerennialServer {
@@ -24,7 +24,7 @@ extension PerennialServer {
             secret(.delete, "/v1/customers/{id}", erase),
             keyed(.post, "/v1/customers/{id}/aliases", alias),
             secret(
-                .delete, "/v1/customers/{id}/aliases/{alias}", asking: ["environment"], partAlias),
+                .delete, "/v1/customers/{id}/aliases/{alias}", asking: ["environment"], removeAlias),
             secret(.get, "/v1/customers/{id}/transfers", asking: ["environment"], transfers),
             secret(.post, "/v1/customers/{id}/transfers", asking: ["environment"], transfer),
             secret(.delete, "/v1/customers/{id}/transfers/{transfer_id}", undoTransfer),
@@ -39,7 +39,8 @@ extension PerennialServer {
                 .get, "/v1/customers/{id}/history", asking: ["environment", "after", "limit"],
                 history),
             secret(.get, "/v1/customers/{id}/consumption", asking: ["environment"], consumption),
-            secret(.put, "/v1/customers/{id}/consumption", asking: ["environment"], putConsumption),
+            secret(
+                .put, "/v1/customers/{id}/consumption", asking: ["environment"], updateConsumption),
             keyed(.get, "/v1/customers/{id}/offers", offers),
             keyed(.post, Paths.offerSignatures, signOffer),
             open(.get, Paths.publishedKeys, publishedKeys),
@@ -62,7 +63,7 @@ extension PerennialServer {
 
     /// Empty if no app accepts receipts.
     private var legacyRoutes: [Route] {
-        guard engine.takesLegacy else { return [] }
+        guard engine.acceptsLegacy else { return [] }
         return [
             open(.post, Paths.verifyReceipt, verifyReceipt),
             open(.post, Paths.sandboxVerifyReceipt, sandboxVerifyReceipt),
@@ -70,7 +71,7 @@ extension PerennialServer {
     }
 
     private func open(
-        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.Answer
+        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.Handler
     ) -> Route {
         Route(method: method, path: path, answer: answer)
     }
@@ -79,15 +80,15 @@ extension PerennialServer {
     /// Engine failures are reported as problems about a customer, unless the route itself maps
     /// them.
     private func keyed(
-        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.KeyedAnswer
+        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.KeyedHandler
     ) -> Route {
         Route(method: method, path: path) { request, context in
             do {
                 let holder = try await holder(of: request)
-                context.bodyShare?.noteKey()
+                context.bodyShare?.applyKeyedLimit()
                 return try await answer(request, context, holder)
             } catch let failure as EngineFailure {
-                throw Refused(failure, subject: .customer)
+                throw ProblemError(failure, subject: .customer)
             }
         }
     }
@@ -96,19 +97,19 @@ extension PerennialServer {
     /// an app. The query may contain only the parameters listed, and the body is a ``StrictBody``.
     private func secret(
         _ method: HTTPRequest.Method, _ path: String, asking query: [String] = [],
-        _ answer: @escaping Route.KeyedAnswer
+        _ answer: @escaping Route.KeyedHandler
     ) -> Route {
         keyed(method, path) { request, context, holder in
-            guard holder.kind == .secret else { throw Refused.keyNotSecret }
+            guard holder.kind == .secret else { throw ProblemError.keyNotSecret }
             try request.requireQuery(among: query)
             return try await answer(request, context, holder)
         }
     }
 
     func holder(of request: Request) async throws -> KeyHolder {
-        guard let key = BearerKey(request.headers)?.text else { throw Refused.keyMissing }
+        guard let key = BearerKey(request.headers)?.text else { throw ProblemError.keyMissing }
         guard let holder = try await keys.holder(of: key, in: engine) else {
-            throw Refused.keyUnknown
+            throw ProblemError.keyUnknown
         }
         return holder
     }

@@ -68,7 +68,7 @@ package enum Intake {
             isRetrying: renewal.isInBillingRetryPeriod ?? false,
             graceUntil: graceEnd(
                 of: renewal, signedAt: signedAt,
-                isTold: answered == .gracePeriod || notification?.tellsOfGrace == true),
+                isTold: answered == .gracePeriod || notification?.reportsGrace == true),
             ending: renewal.expirationIntent.map(ending),
             renewsAt: renewal.renewalDate.map(instant),
             price: money(renewal.renewalPrice, renewal.currency),
@@ -147,7 +147,7 @@ extension Intake {
     /// beside it, which is not signed. It does not if that status is grace and the renewal info
     /// names no end of it. By itself such a fact says that the App Store tries to collect, without
     /// grace.
-    package static func isWhole(_ fact: Fact, beside status: SubscriptionStatus) -> Bool {
+    package static func isComplete(_ fact: Fact, beside status: SubscriptionStatus) -> Bool {
         guard status == .gracePeriod, case .renewal(let renewal) = fact.statement else {
             return true
         }
@@ -225,7 +225,7 @@ extension Intake {
         of transaction: TransactionPayload, _ refunds: ItemRefunds?
     ) -> Int64? {
         guard let price = transaction.price, let refunds else { return transaction.price }
-        return refunds.rest(of: price)
+        return refunds.remainder(of: price)
     }
 
     private static func revocation(
@@ -257,7 +257,7 @@ extension Intake {
 
 extension NotificationPayload {
     /// Whether it reports that access continues although nothing was paid.
-    fileprivate var tellsOfGrace: Bool {
+    fileprivate var reportsGrace: Bool {
         guard notificationType != .gracePeriodExpired else { return false }
         return subtype == .gracePeriod || data?.status == .gracePeriod
     }

@@ -27,7 +27,7 @@ package struct Timeline: Hashable, Sendable {
     package struct Period: Hashable, Sendable {
         /// Boxed, because a period is copied far more often than it is created and a payment has
         /// many fields.
-        private var told: Boxed<Payment>
+        private var boxedPayment: Box<Payment>
         package var attestedAt: Instant
         package var sources: Sources<Payment>
         /// The end of the period: its own end, or the start of the period that replaced it. Nil if
@@ -40,15 +40,15 @@ package struct Timeline: Hashable, Sendable {
         package var isVoid = false
 
         fileprivate init(_ told: Sourced<Payment>) {
-            self.told = Boxed(told.value.value)
+            self.boxedPayment = Box(told.value.value)
             attestedAt = told.value.at
             sources = told.sources
             isReplaced = false
         }
 
         package var payment: Payment {
-            get { told.value }
-            set { told = Boxed(newValue) }
+            get { boxedPayment.value }
+            set { boxedPayment = Box(newValue) }
         }
         package var from: Instant { payment.from }
         package var product: ProductID { payment.product }
@@ -66,16 +66,16 @@ package struct Timeline: Hashable, Sendable {
     package init(of purchase: PurchaseID, _ facts: some Sequence<Fact>) {
         self.purchase = purchase
         periods = []
-        for fact in facts where fact.purchase == purchase { take(fact) }
-        settle()
+        for fact in facts where fact.purchase == purchase { apply(fact) }
+        closePeriods()
     }
 
     /// Returns the timeline with more facts added. The result equals a timeline built from all
     /// facts at once.
     package func adding(_ facts: [Fact]) -> Timeline {
         var result = self
-        for fact in facts where fact.purchase == purchase { result.take(fact) }
-        result.settle()
+        for fact in facts where fact.purchase == purchase { result.apply(fact) }
+        result.closePeriods()
         return result
     }
 
@@ -87,7 +87,7 @@ package struct Timeline: Hashable, Sendable {
         self.renewal = renewal?.value
         renewalSources = renewal?.sources ?? .signed
         periods = payments.map(Period.init)
-        settle()
+        closePeriods()
     }
 
     /// The parts to store; see ``init(stored:payments:renewal:)``.
@@ -112,9 +112,9 @@ package struct Timeline: Hashable, Sendable {
         return payments
     }
 
-    private mutating func take(_ fact: Fact) {
+    private mutating func apply(_ fact: Fact) {
         switch fact.statement {
-        case .payment(let payment): take(payment, at: fact.attestedAt, fact.grade)
+        case .payment(let payment): apply(payment, at: fact.attestedAt, fact.grade)
         case .renewal(let renewal):
             var told = Sourced(Attested(renewal, at: fact.attestedAt), fact.grade)
             if let known = sourcedRenewal { told = known.adding(told) }
@@ -123,7 +123,7 @@ package struct Timeline: Hashable, Sendable {
         }
     }
 
-    private mutating func take(_ payment: Payment, at attestedAt: Instant, _ grade: Grade) {
+    private mutating func apply(_ payment: Payment, at attestedAt: Instant, _ grade: Grade) {
         let told = Sourced(Attested(payment, at: attestedAt), grade)
         let id = payment.id(grade)
         guard let index = periods.firstIndex(where: { $0.id == id }) else {
@@ -134,7 +134,7 @@ package struct Timeline: Hashable, Sendable {
     }
 
     /// Sorts the periods, and ends each one where the next one replaces it.
-    private mutating func settle() {
+    private mutating func closePeriods() {
         periods.sort { $0.precedes($1) }
         var last: Int?
         for index in periods.indices {
@@ -142,7 +142,7 @@ package struct Timeline: Hashable, Sendable {
             periods[index].isReplaced = false
             periods[index].isVoid =
                 last.map { isVoid(periods[index].payment, after: $0) } ?? false
-                || toldBetter(periods[index]) != nil
+                || betterDocumented(periods[index]) != nil
             guard !periods[index].isVoid else { continue }
             let from = periods[index].from
             if let last, periods[last].end.map({ from < $0 }) ?? true,
@@ -158,7 +158,7 @@ package struct Timeline: Hashable, Sendable {
     /// If a legacy document describes a period without its line item, and another period has a line
     /// item with the same end and product, both are the same period. Returns that other one, or nil
     /// if there is none.
-    private func toldBetter(_ period: Period) -> Period? {
+    private func betterDocumented(_ period: Period) -> Period? {
         guard period.sources == .legacy, period.payment.line == nil,
             let until = period.payment.until
         else { return nil }
@@ -172,7 +172,7 @@ package struct Timeline: Hashable, Sendable {
     package func period(toldBy payment: Payment, _ grade: Grade) -> Period? {
         let id = payment.id(grade)
         let own = periods.first { $0.id == id }
-        return own.map { toldBetter($0) ?? $0 }
+        return own.map { betterDocumented($0) ?? $0 }
     }
 
     /// Whether a renewal that was charged ahead was refunded because the customer bought another
@@ -207,7 +207,7 @@ extension Timeline.Period {
     /// one, and described it neither as upgraded nor as revoked. It happens when a refund is
     /// reversed after the customer has bought again.
     fileprivate func outlives(_ next: Self) -> Bool {
-        guard let spokenAt = lastWord(besides: next.product) else { return false }
+        guard let spokenAt = lastDescribedAt(besides: next.product) else { return false }
         return spokenAt > next.from + Timeline.clockSkewMax && payment.revocation == nil
             && !payment.isUpgraded
     }
@@ -215,7 +215,7 @@ extension Timeline.Period {
     /// The latest attestation by a document that would have said that another product replaced this
     /// one. Most legacy documents cannot say that, but a period of the same product replaces
     /// nothing. Returns nil if there is no such document.
-    private func lastWord(besides other: ProductID) -> Instant? {
+    private func lastDescribedAt(besides other: ProductID) -> Instant? {
         switch sources {
         case .signed: attestedAt
         case .legacy: other == product ? attestedAt : nil
@@ -237,21 +237,21 @@ extension Timeline.Attested {
     /// Whether this value replaces the other: the later attestation wins. If both were attested in
     /// the same millisecond, a fixed order decides, so that the result does not depend on which one
     /// arrived first.
-    func supersedes(_ other: Self) -> Bool where Value: Ordered {
+    func supersedes(_ other: Self) -> Bool where Value: CanonicallyOrdered {
         if at != other.at { return at > other.at }
-        return value.ordering.lexicographicallyPrecedes(other.value.ordering) == false
+        return value.canonicalOrder.lexicographicallyPrecedes(other.value.canonicalOrder) == false
     }
 }
 
 /// Values with a total order that has no meaning but is always the same.
-protocol Ordered {
-    var ordering: [String] { get }
+protocol CanonicallyOrdered {
+    var canonicalOrder: [String] { get }
 }
 
-extension Payment: Ordered {
+extension Payment: CanonicallyOrdered {
     /// Revocation and upgrade come first: of two snapshots from the same millisecond, the one that
     /// knows of a refund is the later.
-    var ordering: [String] {
+    var canonicalOrder: [String] {
         [
             revocation.map { "1 \($0.at) \($0.kind.rawValue) \($0.percentage ?? -1)" } ?? "0",
             isUpgraded ? "1" : "0", until?.description ?? "", from.description,
@@ -262,8 +262,8 @@ extension Payment: Ordered {
     }
 }
 
-extension Renewal: Ordered {
-    var ordering: [String] {
+extension Renewal: CanonicallyOrdered {
+    var canonicalOrder: [String] {
         [
             willRenew ? "0" : "1", isRetrying ? "1" : "0", graceUntil?.description ?? "",
             ending?.rawValue ?? "", renewsTo?.rawValue ?? "", renewsAt?.description ?? "",

@@ -21,25 +21,25 @@ extension AppStoreSimulator {
     }
 
     private func advance(_ target: (AppStoreDate) -> AppStoreDate) async throws {
-        await takeTurn()
-        defer { endTurn() }
+        await acquireTurn()
+        defer { releaseTurn() }
         let moment = target(clock.now)
         try check(moment)
-        try keep(moment)
+        try reserveTime(moment)
         try await run(until: moment)
         await quiesce()
     }
 
     /// Lets virtual time run at a multiple of real time. A rate of 0 stops the clock.
     package func setRate(_ rate: Double) async throws {
-        await takeTurn()
-        defer { endTurn() }
+        await acquireTurn()
+        defer { releaseTurn() }
         try Self.check(rate: rate)
-        try keep(clock.now, runningAt: rate)
+        try reserveTime(clock.now, runningAt: rate)
         clock.run(rate: rate)
     }
 
-    static func check(rate: Double) throws(StoreProblem) {
+    static func check(rate: Double) throws(SimulatorProblem) {
         guard (0...VirtualClock.rateMax).contains(rate) else {
             throw .badRequest(
                 "rate must not be \(rate).", remedy: "Choose 0 to \(Int(VirtualClock.rateMax)).")
@@ -49,17 +49,19 @@ extension AppStoreSimulator {
     /// Processes what becomes due on a running clock. Returns when its task is cancelled.
     package func runClock() async {
         while !Task.isCancelled {
-            if clock.rate > 0 { await catchUp() }
+            if clock.rate > 0 { await processDue() }
             do { try await Task.sleep(for: Self.tick) } catch { break }
         }
         // Nobody waits for updates from a simulator that is stopping.
         listeners.finish()
     }
 
-    private func catchUp() async {
-        await takeTurn()
-        if let trouble = await runToPresent() { note(.trouble, [("error", .string(trouble))]) }
-        endTurn()
+    private func processDue() async {
+        await acquireTurn()
+        if let trouble = await runToPresent() {
+            appendToLog(.trouble, [("error", .string(trouble))])
+        }
+        releaseTurn()
     }
 
     /// Returns a description of the error, or nil on success. This is a separate function that is
@@ -68,7 +70,7 @@ extension AppStoreSimulator {
     @inline(never)
     private func runToPresent() async -> String? {
         let now = clock.now
-        do { try keep(now, runningAt: clock.rate) } catch { return "\(error)" }
+        do { try reserveTime(now, runningAt: clock.rate) } catch { return "\(error)" }
         do { try await run(until: now) } catch { return error.description }
         return nil
     }
@@ -77,15 +79,17 @@ extension AppStoreSimulator {
     ///
     /// - Parameter rate: the rate at which the clock runs. For a running clock a later moment is
     ///   saved, which covers some real time ahead, so that time need not be saved at every tick.
-    func keep(_ moment: AppStoreDate, runningAt rate: Double = 0) throws {
+    func reserveTime(_ moment: AppStoreDate, runningAt rate: Double = 0) throws {
         let lead = Int64(Double(Self.leadMilliseconds) * rate)
-        guard AppStoreDate(milliseconds: moment.milliseconds + lead / 2) > kept else { return }
+        guard AppStoreDate(milliseconds: moment.milliseconds + lead / 2) > savedUntil else {
+            return
+        }
         let later = AppStoreDate(milliseconds: moment.milliseconds + lead)
-        try keepTime(later)
-        kept = later
+        try saveTime(later)
+        savedUntil = later
     }
 
-    func check(_ moment: AppStoreDate) throws(StoreProblem) {
+    func check(_ moment: AppStoreDate) throws(SimulatorProblem) {
         guard moment >= clock.now, moment <= Self.lastMoment else {
             throw .badRequest(
                 "The clock is at \(RFC3339.text(clock.now)) and cannot be set to that time.",

@@ -3,19 +3,19 @@ import AppStoreFormats
 // The actions of accounts and their owners. Called by the routes and by tests.
 
 /// What a device receives after a purchase.
-package struct PurchaseAnswer: Hashable, Sendable {
+package struct PurchasedTransaction: Hashable, Sendable {
     package let signedTransaction: String
     package let transactionID: String
     package let originalTransactionID: String
 }
 
 /// The result of a verb.
-package struct VerbAnswer: Sendable {
+package struct VerbOutcome: Sendable {
     package let now: AppStoreDate
     /// The purchase after the change, from the ground truth.
-    package let purchase: BookedPurchase
+    package let purchase: TruePurchase
     /// The notifications that were sent.
-    package let notices: [Notice]
+    package let notifications: [NotificationDraft]
 }
 
 extension AppStoreSimulator {
@@ -28,9 +28,9 @@ extension AppStoreSimulator {
     ) async throws -> String {
         let country = country ?? settings.shop.settings.storefront ?? "USA"
         guard let storefront = Storefront.named(country) else {
-            throw StoreProblem.unknownStorefront(country)
+            throw SimulatorProblem.unknownStorefront(country)
         }
-        let (device, _) = try await perform { world, now throws(StoreProblem) in
+        let (device, _) = try await perform { world, now throws(SimulatorProblem) in
             let device = try world.addDevice(
                 account: account, environment: environment, storefront: storefront,
                 appAccountToken: appAccountToken, pace: pace, family: family, at: now)
@@ -46,7 +46,7 @@ extension AppStoreSimulator {
     @discardableResult
     package func purchase(
         _ order: PurchaseOrder, on deviceID: String, at moment: AppStoreDate? = nil
-    ) async throws -> PurchaseAnswer {
+    ) async throws -> PurchasedTransaction {
         try await self.order(order, on: deviceID, at: moment).bought()
     }
 
@@ -54,65 +54,66 @@ extension AppStoreSimulator {
     @discardableResult
     package func change(
         _ originalTransactionID: String, _ act: SubscriptionAct
-    ) async throws -> VerbAnswer {
-        try await answer(originalTransactionID) { world, now throws(StoreProblem) in
+    ) async throws -> VerbOutcome {
+        try await performVerb(originalTransactionID) { world, now throws(SimulatorProblem) in
             try world.apply(act, to: originalTransactionID, at: now)
         }
     }
 
     /// Applies an act to one transaction, of a subscription or not.
     @discardableResult
-    package func change(transaction id: String, _ act: TransactionAct) async throws -> VerbAnswer {
-        try await answer(id) { world, now throws(StoreProblem) in
+    package func change(transaction id: String, _ act: TransactionAct) async throws -> VerbOutcome {
+        try await performVerb(id) { world, now throws(SimulatorProblem) in
             try world.apply(act, toTransaction: id, at: now)
         }
     }
 
     /// Orders an extension for every active subscriber of a product.
     func massExtend(_ wish: MassExtension) async throws {
-        _ = try await perform { world, now throws(StoreProblem) in
+        _ = try await perform { world, now throws(SimulatorProblem) in
             try world.massExtend(wish, at: now)
             return ((), [])
         }
     }
 
     /// Records the app's response to a consumption request.
-    package func consumption(
-        _ answer: ConsumptionAnswer, of transactionID: String
+    package func recordConsumption(
+        _ answer: ConsumptionReply, of transactionID: String
     ) async throws {
-        _ = try await perform { world, now throws(StoreProblem) in
-            try world.consumption(answer, of: transactionID, at: now)
+        _ = try await perform { world, now throws(SimulatorProblem) in
+            try world.recordConsumption(answer, of: transactionID, at: now)
             return ((), [])
         }
     }
 
     /// Sends a notification that does not come from a purchase.
-    func announce(
-        _ notice: (inout World, AppStoreDate) throws(StoreProblem) -> Notice
-    ) async throws -> Notice {
-        try await perform { world, now throws(StoreProblem) in
+    func emit(
+        _ notice: (inout World, AppStoreDate) throws(SimulatorProblem) -> NotificationDraft
+    ) async throws -> NotificationDraft {
+        try await perform { world, now throws(SimulatorProblem) in
             let notice = try notice(&world, now)
             return (notice, [notice])
         }.0
     }
 
-    func answer(
-        _ id: String, _ verb: (inout World, AppStoreDate) throws(StoreProblem) -> [Notice]
-    ) async throws -> VerbAnswer {
-        let ((purchase, now), notices) = try await perform { world, now throws(StoreProblem) in
+    func performVerb(
+        _ id: String,
+        _ verb: (inout World, AppStoreDate) throws(SimulatorProblem) -> [NotificationDraft]
+    ) async throws -> VerbOutcome {
+        let ((purchase, now), notices) = try await perform { world, now throws(SimulatorProblem) in
             let notices = try verb(&world, now)
-            return ((try world.book(id, at: now), now), notices)
+            return ((try world.truePurchase(id, at: now), now), notices)
         }
-        return VerbAnswer(now: now, purchase: purchase, notices: notices)
+        return VerbOutcome(now: now, purchase: purchase, notifications: notices)
     }
 
     /// Resolves the name of a subscription in a route: either its original transaction id, or
     /// `ACCOUNT:PRODUCT`, which a person can type. A subscription that the account bought takes
     /// precedence over one that it has by Family Sharing.
-    func originalTransactionID(named name: String) throws(StoreProblem) -> String {
+    func originalTransactionID(named name: String) throws(SimulatorProblem) -> String {
         guard let colon = name.lastIndex(of: ":") else { return name }
         let product = String(name[name.index(after: colon)...])
-        let books = try truth(of: String(name[..<colon]))
+        let books = try groundTruth(of: String(name[..<colon]))
         let chains = books.purchases.filter { $0.renewsTo != nil }
         var found = chains.filter { $0.productID == product }
         if found.isEmpty { found = chains.filter { $0.renewsTo == product } }
@@ -129,7 +130,7 @@ extension AppStoreSimulator {
     }
 
     /// The ground truth: what an account may use now.
-    package func truth(of account: String) throws(StoreProblem) -> Books {
-        try world.books(of: account, at: clock.now)
+    package func groundTruth(of account: String) throws(SimulatorProblem) -> GroundTruth {
+        try world.groundTruth(of: account, at: clock.now)
     }
 }

@@ -18,32 +18,32 @@ package actor AppStoreSimulator {
     private nonisolated let signing: Mutex<SigningAuthority>
     private let ownAuthority: SigningAuthority
     private let keepsRoot: Bool
-    let post: @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer
+    let post: @Sendable (_ url: String, _ body: [UInt8]) async -> PostResult
     let quiesce: @Sendable () async -> Void
-    let keepTime: @Sendable (AppStoreDate) throws -> Void
+    let saveTime: @Sendable (AppStoreDate) throws -> Void
     private(set) var settings: SimulatorSettings
     var world: World
     private(set) var faults: Faults
     /// Status codes that verifyReceipt is to return next, whatever the request.
     var orderedStatuses: [OrderedStatus] = []
-    private var v1Desk = V1Desk()
+    private var v1Composer = V1Composer()
     /// State of the App Store Server API.
     var api = ServerAPI()
-    var answersGiven = RememberedAnswers()
+    var recentResponses = RecentResponses()
     /// By device and subscription group: whether the customer was eligible for the introductory
     /// offer when first checked.
-    var eligibilitySeen: [String: [String: Bool]] = [:]
+    var firstEligibility: [String: [String: Bool]] = [:]
     /// Random customers who act by themselves as time passes.
     private var populations: [Population] = []
-    private(set) var deliveries: Deliveries
-    var listeners = Listeners()
+    private(set) var deliveries: DeliveryQueue
+    var listeners = UpdateListeners()
     /// The moment of the last event. On a running clock the current time may be ahead of it.
-    private var settled: AppStoreDate
+    private var processedUntil: AppStoreDate
     /// Virtual time has not passed this moment, and it was reported to `keepTime`.
-    var kept: AppStoreDate
-    private var entries: [JSON] = []
+    var savedUntil: AppStoreDate
+    private var logEntries: [JSON] = []
     private var isBusy = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private var turnWaiters: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
     /// - keepsRoot: whether a deterministic world also signs with the given keys, because somebody
@@ -56,7 +56,7 @@ package actor AppStoreSimulator {
     ///   next world can begin at that moment. An error stops time and is rethrown.
     package init(
         _ settings: SimulatorSettings, authority: SigningAuthority, keepsRoot: Bool = false,
-        post: @escaping @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer,
+        post: @escaping @Sendable (_ url: String, _ body: [UInt8]) async -> PostResult,
         quiesce: @escaping @Sendable () async -> Void = {},
         keepTime: @escaping @Sendable (AppStoreDate) throws -> Void = { _ in }
     ) {
@@ -66,13 +66,13 @@ package actor AppStoreSimulator {
         signing = Mutex(authority)
         self.post = post
         self.quiesce = quiesce
-        self.keepTime = keepTime
+        self.saveTime = keepTime
         clock = VirtualClock(settings.now)
         world = World(settings)
         faults = Faults(seed: settings.seed)
-        deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
-        settled = settings.now
-        kept = settings.now
+        deliveries = DeliveryQueue(stopsRetryingAt400: settings.stopsRetryingAt400)
+        processedUntil = settings.now
+        savedUntil = settings.now
     }
 
     /// The root certificate to trust.
@@ -93,28 +93,28 @@ package actor AppStoreSimulator {
     package var v1Notifications: [SentNotification] { deliveries.v1 }
 
     /// The log: requests, notifications and delivery attempts.
-    package var log: [JSON] { entries.suffix(Self.logEntriesMax) }
+    package var log: [JSON] { logEntries.suffix(Self.logEntriesMax) }
 
     /// Begins a new world. The root stays the same unless the world is deterministic. The clock is
     /// stopped and may move back.
     package func reset(_ settings: SimulatorSettings) async throws {
-        await takeTurn()
-        defer { endTurn() }
+        await acquireTurn()
+        defer { releaseTurn() }
         let authority = try authority(for: settings)
-        try keep(settings.now)
+        try reserveTime(settings.now)
         signing.withLock { $0 = authority }
         self.settings = settings
         world = World(settings)
         faults = Faults(seed: settings.seed)
         orderedStatuses = []
-        v1Desk = V1Desk()
+        v1Composer = V1Composer()
         populations = []
         api = ServerAPI()
-        answersGiven = RememberedAnswers()
-        eligibilitySeen = [:]
-        deliveries = Deliveries(stopsRetryingAt400: settings.stopsRetryingAt400)
-        settled = settings.now
-        entries = []
+        recentResponses = RecentResponses()
+        firstEligibility = [:]
+        deliveries = DeliveryQueue(stopsRetryingAt400: settings.stopsRetryingAt400)
+        processedUntil = settings.now
+        logEntries = []
         listeners.finish()
         clock.reset(to: settings.now)
         await quiesce()
@@ -124,7 +124,7 @@ package actor AppStoreSimulator {
         -> SigningAuthority
     {
         guard settings.isDeterministic else { return ownAuthority }
-        if keepsRoot { return ownAuthority.repeating }
+        if keepsRoot { return ownAuthority.deterministic }
         // Reuse an existing authority of this seed: its receipt keys may have been made already.
         for known in [authority, ownAuthority] where known.seed == settings.seed { return known }
         return try SigningAuthority(seed: settings.seed, ocspURL: ownAuthority.ocspURL)
@@ -142,26 +142,28 @@ package actor AppStoreSimulator {
     /// its notifications are posted.
     func perform<Value: Sendable>(
         at wished: AppStoreDate? = nil,
-        _ change: (inout World, AppStoreDate) throws(StoreProblem) -> (Value, [Notice])
-    ) async throws -> (Value, [Notice]) {
-        await takeTurn()
-        defer { endTurn() }
+        _ change: (inout World, AppStoreDate) throws(SimulatorProblem) -> (
+            Value, [NotificationDraft]
+        )
+    ) async throws -> (Value, [NotificationDraft]) {
+        await acquireTurn()
+        defer { releaseTurn() }
         if let wished { try check(wished) }
         let now = wished ?? clock.now
-        try keep(now)
+        try reserveTime(now)
         try await run(until: now)
         let (value, notices) = try change(&world, now)
         try send(notices)
-        world.actingDevice = nil
+        world.orderingDevice = nil
         try await run(until: now)
         return (value, notices)
     }
 
     /// Applies a change that has no consequences in the world, without waiting for a turn. Needed
     /// if an app responds while time advances: the holder of the turn waits for that response.
-    func note(
-        _ change: (inout World, AppStoreDate) throws(StoreProblem) -> Void
-    ) throws(StoreProblem) {
+    func record(
+        _ change: (inout World, AppStoreDate) throws(SimulatorProblem) -> Void
+    ) throws(SimulatorProblem) {
         try change(&world, clock.now)
     }
 
@@ -169,8 +171,8 @@ package actor AppStoreSimulator {
     package func populate(
         _ accounts: Int, within duration: ISODuration
     ) async throws -> [String] {
-        await takeTurn()
-        defer { endTurn() }
+        await acquireTurn()
+        defer { releaseTurn() }
         let now = clock.now
         let end = world.calendar.moment(now, plus: duration)
         var population = try Population(
@@ -184,9 +186,9 @@ package actor AppStoreSimulator {
     /// Changes the notification URLs of versions 2 and 1; nil stops that version. Version 1
     /// notifications already under way are still delivered, to the version 2 URL if no version 1
     /// URL is left.
-    package func announce(signed url: String?, v1: String?) async {
-        await takeTurn()
-        defer { endTurn() }
+    package func setNotificationURLs(signed url: String?, v1: String?) async {
+        await acquireTurn()
+        defer { releaseTurn() }
         settings.notificationURL = url
         settings.v1NotificationURL = v1
     }
@@ -206,22 +208,22 @@ extension AppStoreSimulator {
             let act = next.flatMap { populations[$0].nextDue }
             let due = [delivery, event, act].compactMap { $0 }.min()
             guard let due, due <= target else { break }
-            settled = max(settled, due)
-            clock.raise(to: settled)
+            processedUntil = max(processedUntil, due)
+            clock.advance(to: processedUntil)
             if delivery == due {
-                try await attempt(at: settled)
+                try await deliverNext(at: processedUntil)
             } else if event == due {
-                try send(world.settleNext(at: settled))
+                try send(world.processNext(at: processedUntil))
             } else if let next {
-                try send(populations[next].actNext(in: &world, at: settled))
+                try send(populations[next].actNext(in: &world, at: processedUntil))
             }
         }
-        settled = max(settled, target)
-        clock.raise(to: target)
+        processedUntil = max(processedUntil, target)
+        clock.advance(to: target)
     }
 
-    private func attempt(at now: AppStoreDate) async throws(SigningFailure) {
-        guard let (due, notification) = deliveries.takeNext(by: now),
+    private func deliverNext(at now: AppStoreDate) async throws(SigningFailure) {
+        guard let (due, notification) = deliveries.dequeue(by: now),
             let url = url(of: notification)
         else { return }
         if let outage = faults.notificationOutage, outage.includes(now) {
@@ -236,11 +238,11 @@ extension AppStoreSimulator {
             body = JSON.object([.init("signedPayload", .string(notification.signedPayload))]).bytes
         }
         let answer = await post(url, notification.posted(body, attempt: due.attempt))
-        deliveries.note(answer, of: due, at: now)
-        note(
+        deliveries.recordOutcome(answer, of: due, at: now)
+        appendToLog(
             .delivery,
             [
-                ("uuid", .string(notification.notice.uuid)),
+                ("uuid", .string(notification.draft.uuid)),
                 ("attempt", .integer(Int64(due.attempt))),
                 ("status", answer.status.map { .integer(Int64($0)) } ?? .null),
                 ("error", answer.error.map { .string($0) } ?? .null),
@@ -248,22 +250,22 @@ extension AppStoreSimulator {
         await quiesce()
     }
 
-    private func send(_ notices: [Notice]) throws(SigningFailure) {
+    private func send(_ notices: [NotificationDraft]) throws(SigningFailure) {
         for notice in notices {
             let fate = faults.fate(of: notice)
             let payload = try notice.payload(
                 signedBy: authority, settings, altered: Alteration(faults: fate.faults))
             let notification = SentNotification(
-                notice: notice, signedPayload: try authority.sign(payload), faults: fate.faults)
+                draft: notice, signedPayload: try authority.sign(payload), faults: fate.faults)
             if fate.faults.contains(.otherTransactionID),
                 let id = notice.transaction?.transactionId
             {
-                world.retell(id, as: Alteration.other(id))
+                world.recordAlias(id, as: Alteration.other(id))
             }
-            try tellListeners(of: notice)
+            try notifyListeners(of: notice)
             deliveries.add(
                 notification, timing: fate.timing, isSent: url(of: notification) != nil)
-            note(
+            appendToLog(
                 .notification,
                 [
                     ("uuid", .string(notice.uuid)),
@@ -277,15 +279,15 @@ extension AppStoreSimulator {
 
     /// Logs the faults of a notification, and sends the extra documents that they cause.
     private func send(
-        strays faults: [NotificationFault], of notice: Notice, _ payload: JSON
+        strays faults: [NotificationFault], of notice: NotificationDraft, _ payload: JSON
     ) throws(SigningFailure) {
         for fault in faults {
-            note(
+            appendToLog(
                 .fault,
                 [("uuid", .string(notice.uuid)), ("notifications", .string(fault.rawValue))])
-            guard let spoilage = fault.spoilage else { continue }
+            guard let spoilage = fault.defect else { continue }
             let stray = SentNotification(
-                notice: notice, signedPayload: try authority.sign(payload, spoiled: spoilage),
+                draft: notice, signedPayload: try authority.sign(payload, spoiled: spoilage),
                 faults: [fault], isStray: true)
             deliveries.add(stray, isSent: settings.notificationURL != nil)
         }
@@ -293,13 +295,14 @@ extension AppStoreSimulator {
 
     /// Sends the version 1 notifications of the same event. Faults apply to them only if version 2
     /// is not posted.
-    private func sendV1(_ notice: Notice, fate: Faults.Fate) throws(SigningFailure) {
+    private func sendV1(_ notice: NotificationDraft, fate: Faults.Fate) throws(SigningFailure) {
         guard settings.v1NotificationURL != nil else { return }
-        for letter in try v1Desk.letters(for: notice, in: world, by: try authority.receipts) {
+        for letter in try v1Composer.messages(for: notice, in: world, by: try authority.receipts) {
             let notification = SentNotification(
-                notice: notice, signedPayload: "", faults: fate.faults, v1: letter)
+                draft: notice, signedPayload: "", faults: fate.faults, v1: letter)
             deliveries.add(notification, timing: fate.timing, isSent: true)
-            note(.v1Notification, [("uuid", .string(notice.uuid)), ("type", letter.type.json)])
+            appendToLog(
+                .v1Notification, [("uuid", .string(notice.uuid)), ("type", letter.type.json)])
         }
     }
 
@@ -307,30 +310,30 @@ extension AppStoreSimulator {
     /// tests.
     private func url(of notification: SentNotification) -> String? {
         if notification.v1 != nil { return settings.v1NotificationURL ?? settings.notificationURL }
-        let isTest = notification.notice.type == .test
+        let isTest = notification.draft.type == .test
         return settings.notificationURL ?? (isTest ? settings.v1NotificationURL : nil)
     }
 
     /// Appends an entry to the log with the current virtual time.
-    func note(_ what: LogWord, _ members: [(String, JSON)]) {
+    func appendToLog(_ what: LogEntryKind, _ members: [(String, JSON)]) {
         // Drop many at once, so that appending to a full log stays cheap.
-        if entries.count >= 2 * Self.logEntriesMax { entries.removeFirst(Self.logEntriesMax) }
+        if logEntries.count >= 2 * Self.logEntriesMax { logEntries.removeFirst(Self.logEntriesMax) }
         let head: [(String, JSON)] = [
             ("at", .string(RFC3339.text(clock.now))), ("what", .string(what.rawValue)),
         ]
-        entries.append(.object((head + members).map { JSON.Member($0.0, $0.1) }))
+        logEntries.append(.object((head + members).map { JSON.Member($0.0, $0.1) }))
     }
 
-    func takeTurn() async {
+    func acquireTurn() async {
         guard isBusy else {
             isBusy = true
             return
         }
-        await withCheckedContinuation { waiting.append($0) }
+        await withCheckedContinuation { turnWaiters.append($0) }
     }
 
     /// Passes the turn to the caller that has waited longest.
-    func endTurn() {
-        if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
+    func releaseTurn() {
+        if turnWaiters.isEmpty { isBusy = false } else { turnWaiters.removeFirst().resume() }
     }
 }

@@ -34,7 +34,7 @@ package struct SimulatorSettings: Sendable {
     /// Whether the API's rate limits are enforced, and by which clock.
     package var apiRateLimits = RateLimits.Time.off
     /// Certificates that the OCSP responder reports as revoked.
-    package var revokedCertificates: Set<RevocationDesk.Subject> = []
+    package var revokedCertificates: Set<RevocationResponder.Subject> = []
 
     /// Whether signatures are also derived from the seed, so that two runs produce the same bytes.
     package var isDeterministic = false
@@ -42,7 +42,7 @@ package struct SimulatorSettings: Sendable {
     /// Whether random customers act at whole seconds only, which is the precision of receipts.
     package var actsOnWholeSeconds = false
     /// Deviations from Apple's documentation that are switched on.
-    package var habits: Set<Habit> = []
+    package var quirks: Set<Quirk> = []
     /// How fast sandbox subscriptions renew, unless a device sets its own pace.
     package var sandboxPace = Pace.monthly(.fiveMinutes)
     /// Hours from a customer's refund request to Apple's decision.
@@ -78,11 +78,11 @@ package struct SimulatorSettings: Sendable {
         self.bundleID = bundleID
         self.appAppleID = appAppleID
         self.notificationURL = notificationURL
-        take(shop.settings)
+        apply(shop.settings)
     }
 
     /// Whether notifications could be posted to this URL.
-    package static func isAddress(_ text: String) -> Bool {
+    package static func isPostableURL(_ text: String) -> Bool {
         guard let url = URL(string: text) else { return false }
         return ["http", "https"].contains(url.scheme) && url.host?.isEmpty == false
     }
@@ -90,7 +90,7 @@ package struct SimulatorSettings: Sendable {
     /// Replaces the shop. All settings that belong to the shop are reset to what its file says, or
     /// to their defaults. Families are kept, because they belong to the customers; so is everything
     /// else.
-    package mutating func open(_ shop: StoreKitFile) {
+    package mutating func replaceShop(_ shop: StoreKitFile) {
         let fresh = Self(shop: shop)
         let families = rules.families
         self.shop = shop
@@ -102,8 +102,8 @@ package struct SimulatorSettings: Sendable {
     }
 
     /// Applies a shop's own settings to the world.
-    package mutating func take(_ settings: StoreKitSettings) {
-        rules.take(settings)
+    package mutating func apply(_ settings: StoreKitSettings) {
+        rules.apply(settings)
         if let isOn = settings.billingGracePeriodEnabled {
             graceDays = isOn ? Self.xcodeGraceDays : 0
         }
@@ -121,7 +121,7 @@ package struct SimulatorSettings: Sendable {
         period.months > 0 ? graceDays : min(graceDays, 6)
     }
 
-    func has(_ habit: Habit) -> Bool { habits.contains(habit) }
+    func has(_ habit: Quirk) -> Bool { quirks.contains(habit) }
 
     func pace(in environment: SimulatedEnvironment) -> Pace {
         switch environment {

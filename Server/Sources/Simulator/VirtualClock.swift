@@ -28,7 +28,7 @@ package final class VirtualClock: Sendable {
     package var rate: Double { state.withLock(\.rate) }
 
     /// Moves the clock forward. Does nothing if it is already there or later.
-    func raise(to moment: AppStoreDate) {
+    func advance(to moment: AppStoreDate) {
         state.withLock { state in
             guard moment.milliseconds > Self.reading(state) else { return }
             state.base = moment.milliseconds

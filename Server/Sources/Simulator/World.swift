@@ -22,22 +22,22 @@ struct World: Sendable {
         case sharing(purchase: String)
     }
 
-    let sharedSettings: Shared<SimulatorSettings>
+    let boxedSettings: Box<SimulatorSettings>
     let calendar = StoreCalendar()
     private(set) var random: SplitMix64
     private var counter: Int64 = 0
     private var lastSigned: [String: Int64] = [:]
     /// How often each row of the lifecycle table occurred; see ``LifecycleRow``.
-    private(set) var rowsPlayed = [Int](repeating: 0, count: LifecycleRow.allCases.count + 1)
+    private(set) var rowCounts = [Int](repeating: 0, count: LifecycleRow.allCases.count + 1)
     var accounts: [Account.Key: Account] = [:]
     var devices: [String: Device] = [:]
-    private(set) var subscriptions = Chains()
+    private(set) var subscriptions = SubscriptionChains()
     /// One-time purchases by transaction id.
     var oneTimePurchases: [String: StoreTransaction] = [:]
     /// The original transaction id of each transaction of a subscription.
     var chainOfTransaction: [String: String] = [:]
     /// Alternative transaction ids under which a renewal was reported, each with the canonical id.
-    private var ownIDs: [String: String] = [:]
+    private var canonicalIDs: [String: String] = [:]
     var families: [Family.Key: Family] = [:]
     /// By what was bought: the id of a chain, or of a one-time transaction.
     var sharings: [String: Sharing] = [:]
@@ -46,7 +46,7 @@ struct World: Sendable {
     /// Transactions that the app has finished.
     var finished: Set<String> = []
     /// The device on which the current order was placed: it learns of the result by the response.
-    var actingDevice: String?
+    var orderingDevice: String?
     /// Nonces of promotional offer signatures; each signature can be used once.
     var usedNonces: Set<String> = []
     /// Open refund requests, by transaction id.
@@ -62,7 +62,7 @@ struct World: Sendable {
 
     /// - Parameter district: distinguishes worlds of the same seed, so that they share no ids.
     init(_ settings: SimulatorSettings, district: Int = 0) {
-        sharedSettings = Shared(settings)
+        boxedSettings = Box(settings)
         random = SplitMix64(seed: settings.seed ^ UInt64(district) &* 0x9E6C_63D0_876A_3F35)
         counter = Int64(district) * Self.idsPerDistrict
         offersKey = settings.shop.offersKey.flatMap(OfferSignature.Key.init)
@@ -70,49 +70,49 @@ struct World: Sendable {
             settings.shop.products.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    func product(_ id: String) throws(StoreProblem) -> StoreKitProduct {
+    func product(_ id: String) throws(SimulatorProblem) -> StoreKitProduct {
         guard let product = products[id] else {
             throw .unknownProduct(id, known: settings.shop.products.map(\.id))
         }
         return product
     }
 
-    func subscription(_ id: String) throws(StoreProblem) -> Subscription {
+    func subscription(_ id: String) throws(SimulatorProblem) -> Subscription {
         guard let subscription = subscriptions[id] else { throw .unknownSubscription(id) }
         return subscription
     }
 
     /// Saves a chain, and schedules its next event.
-    mutating func keep(_ subscription: Subscription) {
+    mutating func save(_ subscription: Subscription) {
         // What is not for sale is not charged, so it is not charged early either.
         let isForSale =
             withdrawnProducts.isEmpty
             || !withdrawnProducts.contains(subscription.upcomingProduct.value.id)
         let early = isForSale ? settings.renewsEarlySeconds : 0
         let due = subscription.due(renewsEarlySeconds: early)
-        if isShared(subscription.latest) { shareSoon(subscription.id) }
-        guard let place = subscriptions.keep(subscription, due: due), let due else { return }
+        if isShared(subscription.latest) { scheduleSharing(subscription.id) }
+        guard let place = subscriptions.save(subscription, due: due), let due else { return }
         queue.add(.chain(place), due: due)
     }
 
     /// Saves a one-time purchase.
-    mutating func keep(_ transaction: StoreTransaction) {
+    mutating func save(_ transaction: StoreTransaction) {
         oneTimePurchases[transaction.id] = transaction
-        if isShared(transaction) { shareSoon(transaction.id) }
+        if isShared(transaction) { scheduleSharing(transaction.id) }
     }
 
-    mutating func shareSoon(_ purchase: String) {
-        plan(.sharing(purchase: purchase), at: AppStoreDate(milliseconds: .min))
+    mutating func scheduleSharing(_ purchase: String) {
+        schedule(.sharing(purchase: purchase), at: AppStoreDate(milliseconds: .min))
     }
 
     /// Schedules an event.
-    mutating func plan(_ event: Event, at due: AppStoreDate) { queue.add(event, due: due) }
+    mutating func schedule(_ event: Event, at due: AppStoreDate) { queue.add(event, due: due) }
 
     /// Withdraws a product from sale. Idempotent.
     mutating func withdraw(_ productID: String) {
         withdrawnProducts.insert(productID)
         for chain in Array(subscriptions.all) where chain.upcomingProduct.value.id == productID {
-            keep(chain)
+            save(chain)
         }
     }
 
@@ -120,7 +120,7 @@ struct World: Sendable {
     var nextDue: AppStoreDate? {
         mutating get {
             while let first = queue.first {
-                if isPlanned(first.content, at: first.due) { return first.due }
+                if isScheduled(first.content, at: first.due) { return first.due }
                 // Outdated by a later change.
                 _ = queue.removeFirst()
             }
@@ -128,36 +128,36 @@ struct World: Sendable {
         }
     }
 
-    private func isPlanned(_ event: Event, at due: AppStoreDate) -> Bool {
+    private func isScheduled(_ event: Event, at due: AppStoreDate) -> Bool {
         switch event {
         case .chain(let place): subscriptions.due(at: place) == due
-        case .refundDecision(let id): refundRequests[id]?.decides == due
-        case .consumptionReminder(let id): refundRequests[id]?.asksAgain == due
+        case .refundDecision(let id): refundRequests[id]?.decisionDue == due
+        case .consumptionReminder(let id): refundRequests[id]?.reminderDue == due
         case .massExtension(let key): massExtensions[key]?.completed == nil
         case .sharing: true
         }
     }
 
     /// Processes the next event that is due. Does nothing if none is due.
-    mutating func settleNext(at now: AppStoreDate) -> [Notice] {
+    mutating func processNext(at now: AppStoreDate) -> [NotificationDraft] {
         guard let due = nextDue, due <= now, let event = queue.removeFirst() else { return [] }
         switch event {
         case .chain(let place):
-            guard var subscription = subscriptions.take(at: place) else { return [] }
-            let notices = settle(&subscription, at: now)
-            keep(subscription)
+            guard var subscription = subscriptions.remove(at: place) else { return [] }
+            let notices = processDue(&subscription, at: now)
+            save(subscription)
             return notices
         case .refundDecision(let id): return decideRefund(of: id, at: now)
-        case .consumptionReminder(let id): return askAgain(id, at: now)
+        case .consumptionReminder(let id): return repeatConsumptionRequest(id, at: now)
         case .massExtension(let key): return finishMassExtension(key, at: now)
         case .sharing(let purchase): return share(purchase, at: now)
         }
     }
 
-    var settings: SimulatorSettings { sharedSettings.value }
+    var settings: SimulatorSettings { boxedSettings.value }
 
-    mutating func mark(_ row: LifecycleRow?) {
-        if let row { rowsPlayed[row.rawValue] += 1 }
+    mutating func countRow(_ row: LifecycleRow?) {
+        if let row { rowCounts[row.rawValue] += 1 }
     }
 }
 
@@ -182,15 +182,15 @@ extension World {
 
     /// Records that a transaction of a subscription was reported under another id. Requests with
     /// that id refer to the same purchase.
-    mutating func retell(_ id: String, as other: String) {
-        let own = ownID(of: id)
-        ownIDs[other] = own
+    mutating func recordAlias(_ id: String, as other: String) {
+        let own = canonicalID(of: id)
+        canonicalIDs[other] = own
         chainOfTransaction[other] = chainOfTransaction[own]
     }
 
     /// The id under which a transaction is stored, given that id or another one it was reported
     /// under.
-    func ownID(of id: String) -> String { ownIDs[id] ?? id }
+    func canonicalID(of id: String) -> String { canonicalIDs[id] ?? id }
 
     /// Reserves signing dates, a millisecond apart, for documents about one purchase, and returns
     /// the first. It is now, or later than all earlier ones, so that of two documents the later
@@ -211,7 +211,7 @@ extension World {
 // MARK: - Accounts and devices
 
 extension World {
-    func device(_ id: String) throws(StoreProblem) -> Device {
+    func device(_ id: String) throws(SimulatorProblem) -> Device {
         guard let device = devices[id] else {
             throw .unknownDevice(id, known: devices.keys.sorted())
         }
@@ -224,10 +224,10 @@ extension World {
         account name: String, environment: SimulatedEnvironment, storefront: Storefront,
         appAccountToken: String?, pace: Pace? = nil, family: String? = nil,
         at now: AppStoreDate
-    ) throws(StoreProblem) -> Device {
+    ) throws(SimulatorProblem) -> Device {
         guard devices.count < Self.devicesMax else { throw .full }
         let key = Account.Key(name: name, environment: environment)
-        try open(key, family: family, at: now)
+        try ensureAccount(key, family: family, at: now)
         var number = 1
         while devices["\(name)-\(number)"] != nil { number += 1 }
         let device = Device(
@@ -240,19 +240,19 @@ extension World {
     /// Signs another account in on a device. The account is created if it is new.
     mutating func signIn(
         _ name: String, on deviceID: String, storefront: Storefront?, at now: AppStoreDate
-    ) throws(StoreProblem) -> Device {
+    ) throws(SimulatorProblem) -> Device {
         var device = try device(deviceID)
         guard accounts.count < Self.devicesMax else { throw .full }
         device.account = Account.Key(name: name, environment: device.account.environment)
         device.storefront = storefront ?? device.storefront
-        try open(device.account, family: nil, at: now)
+        try ensureAccount(device.account, family: nil, at: now)
         devices[deviceID] = device
         return device
     }
 
-    private mutating func open(
+    private mutating func ensureAccount(
         _ key: Account.Key, family: String?, at now: AppStoreDate
-    ) throws(StoreProblem) {
+    ) throws(SimulatorProblem) {
         if accounts[key] == nil {
             accounts[key] = Account(key: key, appTransactionID: newID(), downloaded: now)
         }

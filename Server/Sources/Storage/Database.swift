@@ -1,107 +1,107 @@
 import Ledger
 
-/// Re-exported for drivers, which import no other module of this package.
-package typealias DoublingPauses = Ledger.DoublingPauses
+/// The persistent state of Perennial, independent of the database engine: the schema, the SQL, and
+/// rows as Swift values. No other module writes SQL.
+package struct Database: Sendable {
+    package let driver: any DatabaseDriver
+    let commits: GroupCommit
+    let rules: DatabaseRules
 
-/// A database engine: SQLite or PostgreSQL.
-///
-/// A transaction is a synchronous closure: it contains no `await`, and either all of its rows are
-/// written or none. When `write` returns, they survive a power failure.
-///
-/// A closure may run several times: because of a conflict with another transaction, or because the
-/// connection was lost, possibly during the commit, so that it may have been committed already. It
-/// must therefore base its decisions on the rows it reads, and be idempotent. The value returned by
-/// a repeated run may say that nothing was new.
-package protocol Database: Sendable {
-    var dialect: Dialect { get }
+    /// - Parameter rules: the settings that decide when to check purchases with the App Store, and
+    ///   which changes the passage of time alone causes.
+    package init(_ database: any DatabaseDriver, rules: DatabaseRules = DatabaseRules()) {
+        var rules = rules
+        // What is cached about one database must not be used for another.
+        rules.formerIDs = FormerIDs()
+        self.driver = database
+        self.rules = rules
+        commits = GroupCommit(database, rules)
+    }
 
-    /// Runs a closure in a transaction that may change rows. If the closure throws, the transaction
-    /// is rolled back and the error is rethrown.
-    func write<Value: Sendable>(
-        _ body: @escaping @Sendable (any Connection) throws -> Value
-    ) async throws -> Value
+    /// Runs a closure in a transaction. Either all of its writes are committed, or none. If the
+    /// closure throws, the transaction is rolled back and the error is rethrown. The closure may
+    /// run several times: see ``DatabaseDriver``.
+    ///
+    /// Closures submitted at the same time share one commit; each call returns only after that
+    /// commit.
+    ///
+    /// - Throws: ``StorageFailure`` of kind `busy` if too many writes are waiting, and whatever the
+    ///   closure throws.
+    package func transaction<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws -> Value {
+        try await commits.write { [rules] in try body(DatabaseSession($0, rules)) }
+    }
 
-    /// Runs a closure on one consistent snapshot of all rows.
-    func read<Value: Sendable>(
-        _ body: @escaping @Sendable (any Connection) throws -> Value
-    ) async throws -> Value
-
-    /// Waits for running transactions to finish, then closes all files and sockets.
-    func close()
-}
-
-/// A connection within a transaction. Parameters are numbered from `$1`, in the order of their
-/// first appearance in the SQL text.
-package protocol Connection {
-    var dialect: Dialect { get }
-
-    /// Runs a statement and returns its rows.
-    func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row]
-
-    /// Runs a statement and returns the number of rows it changed.
-    @discardableResult
-    func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int
-
-    /// Runs one query once for each set of values, and returns the rows of each run. If the engine
-    /// is remote, the runs are sent in one batch.
-    func rowsEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [[Row]]
-
-    /// Runs one statement once for each set of values, and returns the number of rows each run
-    /// changed. Stops at the first failure. If the engine is remote, the runs are sent in one
-    /// batch.
-    @discardableResult
-    func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int]
-}
-
-/// The value of one column in one row.
-package enum Value: Hashable, Sendable {
-    case null
-    case integer(Int64)
-    case text(String)
-    case bytes([UInt8])
-
-    package static func text(_ text: String?) -> Value { text.map { .text($0) } ?? .null }
-    package static func integer(_ number: Int64?) -> Value {
-        number.map { .integer($0) } ?? .null
+    /// Runs a closure that only reads, on one consistent snapshot.
+    package func read<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws -> Value {
+        try await driver.read { [rules] in try body(DatabaseSession($0, rules)) }
     }
 }
 
-/// One row of a result, with its columns in the order of the query.
-package struct Row: Hashable, Sendable {
-    package var values: [Value]
+/// The operations on rows, within one transaction.
+package struct DatabaseSession {
+    let connection: any Connection
+    let rules: DatabaseRules
 
-    package init(_ values: [Value]) { self.values = values }
+    /// - Parameter connection: a connection within a transaction that ``Database`` begins and ends.
+    package init(_ connection: any Connection, _ rules: DatabaseRules = DatabaseRules()) {
+        self.connection = connection
+        self.rules = rules
+    }
 
-    package func integer(_ column: Int) throws(StorageFailure) -> Int64 {
-        guard case .integer(let value) = values[column] else {
-            throw unexpected(column, "a number")
+    var checkRules: CheckRules { rules.checks }
+    var dialect: Dialect { connection.dialect }
+}
+
+/// The configuration that stored rows depend on, besides the documents.
+package struct DatabaseRules: Sendable {
+    package var checks: CheckRules
+    /// Access rules by app. An app without an entry uses the default rules.
+    package var access: [AppID: AccessRules]
+    /// Apps whose customers receive reminders before their terms end.
+    package var reminding: Set<AppID>
+    /// Apps whose customers have wallets.
+    package var wallets: [AppID: WalletRules]
+    /// Apps whose account tokens are not customer ids, so that a token identifies no customer.
+    package var withForeignTokens: Set<AppID>
+    /// The plain hash of a customer id: 32 bytes, ignoring upper and lower case. An erasure is
+    /// stored as an HMAC of this hash under the app's key.
+    package var erasedHash: @Sendable (CustomerID) -> [UInt8]
+    package var erasureKeying: ErasureKeying
+    var formerIDs = FormerIDs()
+
+    /// - Parameter erasedHash: the default produces bytes that match no stored erasure. Use it only
+    ///   for a database that never looks up erased customers.
+    package init(
+        checks: CheckRules = CheckRules(), access: [AppID: AccessRules] = [:],
+        reminding: Set<AppID> = [], wallets: [AppID: WalletRules] = [:],
+        withForeignTokens: Set<AppID> = [],
+        erasedHash: @escaping @Sendable (CustomerID) -> [UInt8] = { Array($0.rawValue.utf8) },
+        erasureKeying: ErasureKeying = .none
+    ) {
+        self.checks = checks
+        self.access = access
+        self.reminding = reminding
+        self.wallets = wallets
+        self.withForeignTokens = withForeignTokens
+        self.erasedHash = erasedHash
+        self.erasureKeying = erasureKeying
+    }
+
+    func access(of app: AppID) -> AccessRules { access[app] ?? AccessRules() }
+
+    func hasWallets(_ app: AppID) -> Bool { wallets[app] != nil }
+}
+
+extension Environment {
+    /// Parses an environment as stored in the database.
+    static func stored(_ text: String) throws(StorageFailure) -> Environment {
+        guard let environment = Environment(rawValue: text) else {
+            throw StorageFailure("unknown environment \(text)")
         }
-        return value
-    }
-
-    package func text(_ column: Int) throws(StorageFailure) -> String {
-        guard case .text(let value) = values[column] else { throw unexpected(column, "text") }
-        return value
-    }
-
-    /// Returns nil if the column is null.
-    package func optionalInteger(_ column: Int) throws(StorageFailure) -> Int64? {
-        if case .null = values[column] { return nil }
-        return try integer(column)
-    }
-
-    /// Returns nil if the column is null.
-    package func optionalText(_ column: Int) throws(StorageFailure) -> String? {
-        if case .null = values[column] { return nil }
-        return try text(column)
-    }
-
-    package func bytes(_ column: Int) throws(StorageFailure) -> [UInt8] {
-        guard case .bytes(let value) = values[column] else { throw unexpected(column, "bytes") }
-        return value
-    }
-
-    private func unexpected(_ column: Int, _ expected: String) -> StorageFailure {
-        StorageFailure("column \(column) holds \(values[column]), expected \(expected)")
+        return environment
     }
 }

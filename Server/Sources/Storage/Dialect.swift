@@ -12,9 +12,11 @@ package enum Dialect: Hashable, Sendable {
     var strict: String { self == .sqlite ? "STRICT" : "" }
     /// Like ``strict``, for tables of small rows. SQLite stores these rows in the index of their
     /// key, which saves one of two searches and a second copy of each key.
-    var strictByKey: String { self == .sqlite ? "STRICT, WITHOUT ROWID" : "" }
+    var strictWithoutRowID: String { self == .sqlite ? "STRICT, WITHOUT ROWID" : "" }
     /// Like ``strict``, for the table of documents, which PostgreSQL partitions by month.
-    var strictByMonth: String { self == .sqlite ? strict : "PARTITION BY RANGE (signed_at_ms)" }
+    var strictPartitionedByMonth: String {
+        self == .sqlite ? strict : "PARTITION BY RANGE (signed_at_ms)"
+    }
 
     /// The time of the database's machine, in milliseconds since 1970. It is the same for all
     /// servers, even if their own clocks are wrong.
@@ -27,37 +29,37 @@ package enum Dialect: Hashable, Sendable {
 
     /// Appended to a SELECT: locks the selected rows for this transaction and skips rows that
     /// another transaction has locked. Empty on SQLite, which has only one writer.
-    var takingFreeRows: String { self == .sqlite ? "" : "FOR UPDATE SKIP LOCKED" }
+    var skippingLockedRows: String { self == .sqlite ? "" : "FOR UPDATE SKIP LOCKED" }
 
     /// A statement that deletes all rows of a table that no other table references, and releases
     /// its disk space.
-    func emptying(_ table: String) -> String {
+    func truncateTable(_ table: String) -> String {
         self == .sqlite ? "DELETE FROM \(table)" : "TRUNCATE \(table)"
     }
 
     /// Disables the statement timeout for the current transaction.
-    package static let takingItsTime = "SET LOCAL statement_timeout = 0"
+    package static let withoutStatementTimeout = "SET LOCAL statement_timeout = 0"
 
     /// Statements that disable the lock timeout, so that a transaction waits as long as necessary:
     /// for example while another server migrates the schema.
-    var waitingForLocks: [String] { self == .sqlite ? [] : ["SET LOCAL lock_timeout = 0"] }
+    var withoutLockTimeout: [String] { self == .sqlite ? [] : ["SET LOCAL lock_timeout = 0"] }
 
     /// The first statement of a transaction that writes concurrently with others, and of one that
     /// needs to be the only writer. When transactions of several servers append to the same log
     /// they conflict, and the longer one always loses; it succeeds by becoming the only writer.
     /// Lock requests are granted in order of arrival, and the transaction's snapshot is taken after
     /// the lock is granted. The lock only affects throughput, not correctness.
-    package static let besideOthers = "LOCK TABLE turns IN ROW EXCLUSIVE MODE"
-    package static let alone = "LOCK TABLE turns IN EXCLUSIVE MODE"
+    package static let sharedWriteLock = "LOCK TABLE turns IN ROW EXCLUSIVE MODE"
+    package static let exclusiveWriteLock = "LOCK TABLE turns IN EXCLUSIVE MODE"
 
     /// Statements that prevent all other writes to the given tables until the transaction ends,
     /// however long it takes. They must be the first statements of the transaction: on PostgreSQL
     /// the first statement after them takes the snapshot, so that it includes everything written
     /// before the locks were granted. Empty on SQLite, which has only one writer.
-    func holding(_ tables: [String]) -> [String] {
+    func lockTables(_ tables: [String]) -> [String] {
         guard self == .postgres else { return [] }
         return [
-            Self.takingItsTime, "SET LOCAL idle_in_transaction_session_timeout = '60s'",
+            Self.withoutStatementTimeout, "SET LOCAL idle_in_transaction_session_timeout = '60s'",
             "LOCK TABLE \(tables.joined(separator: ", ")) IN EXCLUSIVE MODE",
         ]
     }

@@ -31,33 +31,33 @@ final class GroupCommit: Sendable {
     private typealias Outcome = Result<any Sendable, any Error>
 
     private enum Work: Sendable {
-        case keep([AttestedDocument])
+        case record([DocumentWithFacts])
         case run(Body)
 
-        var documents: [AttestedDocument] {
+        var documents: [DocumentWithFacts] {
             switch self {
-            case .keep(let documents): documents
+            case .record(let documents): documents
             case .run: []
             }
         }
 
         var count: Int {
             switch self {
-            case .keep(let documents): documents.count
+            case .record(let documents): documents.count
             case .run: 1
             }
         }
     }
 
     /// For each document: whether it is new, or why it could not be recorded.
-    private typealias Kept = [Result<Bool, any Error>]
+    private typealias RecordResults = [Result<Bool, any Error>]
 
     private struct Writer {
         var work: Work
-        var turn: CheckedContinuation<Turn, Never>
+        var continuation: CheckedContinuation<Resumption, Never>
     }
 
-    private enum Turn: Sendable {
+    private enum Resumption: Sendable {
         case done(Outcome)
         /// Lead the next group.
         case lead
@@ -69,27 +69,27 @@ final class GroupCommit: Sendable {
         /// The number of documents and closures of all waiting writers.
         private(set) var waitingCount = 0
         /// Why the last group could not use the database; nil after a group that could.
-        var absence: StorageFailure?
+        var unavailability: StorageFailure?
 
         mutating func append(_ writer: Writer) {
             waiting.append(writer)
             waitingCount += writer.work.count
         }
 
-        mutating func takeFirst() -> Writer? {
+        mutating func dequeueFirst() -> Writer? {
             guard !waiting.isEmpty else { return nil }
             let writer = waiting.removeFirst()
             waitingCount -= writer.work.count
             return writer
         }
 
-        mutating func takeAll() -> [Writer] {
+        mutating func dequeueAll() -> [Writer] {
             defer { (waiting, waitingCount) = ([], 0) }
             return waiting
         }
 
         /// Removes and returns the writers that have waited longest, as many as fit.
-        mutating func take(room: Int) -> [Writer] {
+        mutating func dequeue(room: Int) -> [Writer] {
             var room = room
             let taken = waiting.prefix { writer in
                 room -= writer.work.count
@@ -103,10 +103,10 @@ final class GroupCommit: Sendable {
 
     private let state = Mutex(State())
     let health = WriteHealth()
-    private let database: any Database
-    private let rules: StoreRules
+    private let database: any DatabaseDriver
+    private let rules: DatabaseRules
 
-    init(_ database: any Database, _ rules: StoreRules) {
+    init(_ database: any DatabaseDriver, _ rules: DatabaseRules) {
         self.database = database
         self.rules = rules
     }
@@ -121,15 +121,15 @@ final class GroupCommit: Sendable {
 
     /// Records documents with their facts in a transaction that others may share. For each
     /// document, returns false if it was recorded before, or if it occurs twice in the list.
-    func keep(_ attested: [AttestedDocument]) async -> [Result<Bool, any Error>] {
-        do { return try await value(of: .keep(attested)) as Kept } catch {
+    func record(_ attested: [DocumentWithFacts]) async -> [Result<Bool, any Error>] {
+        do { return try await value(of: .record(attested)) as RecordResults } catch {
             return attested.map { _ in .failure(error) }
         }
     }
 
     private func value<Value: Sendable>(of work: Work) async throws -> Value {
         let outcome: Outcome
-        switch await turn(for: work) {
+        switch await waitForTurn(for: work) {
         case .done(let done): outcome = done
         case .lead: outcome = await lead(work)
         }
@@ -141,18 +141,18 @@ final class GroupCommit: Sendable {
 
     /// Returns at once if no write is in progress or too many writers wait; otherwise waits for
     /// this writer's turn.
-    private func turn(for work: Work) async -> Turn {
+    private func waitForTurn(for work: Work) async -> Resumption {
         await withCheckedContinuation { continuation in
-            let turn = state.withLock { state -> Turn? in
+            let turn = state.withLock { state -> Resumption? in
                 guard state.isWriting else {
                     state.isWriting = true
                     return .lead
                 }
-                if let absence = state.absence { return .done(.failure(absence)) }
+                if let absence = state.unavailability { return .done(.failure(absence)) }
                 guard state.waitingCount < Self.waitingMax else {
                     return .done(.failure(Self.busy))
                 }
-                state.append(Writer(work: work, turn: continuation))
+                state.append(Writer(work: work, continuation: continuation))
                 return nil
             }
             if let turn { continuation.resume(returning: turn) }
@@ -163,52 +163,52 @@ final class GroupCommit: Sendable {
         "\(waitingMax) writes are already waiting", kind: .busy)
 
     private func lead(_ own: Work) async -> Outcome {
-        let followers = state.withLock { $0.take(room: Self.groupMax - own.count) }
+        let followers = state.withLock { $0.dequeue(room: Self.groupMax - own.count) }
         let outcomes = await outcomes(of: [own] + followers.map(\.work))
-        refuseAllIfAbsent()
+        failWaitingIfUnavailable()
         // Writers that resume may submit more work and join the next group. If that group is full
         // already, start it first.
         let isNextFull = state.withLock { $0.waitingCount >= Self.groupMax }
-        if isNextFull { passOn() }
+        if isNextFull { startNextGroup() }
         for (follower, outcome) in zip(followers, outcomes.dropFirst()) {
-            follower.turn.resume(returning: .done(outcome))
+            follower.continuation.resume(returning: .done(outcome))
         }
-        if !isNextFull { passOn() }
+        if !isNextFull { startNextGroup() }
         return outcomes[0]
     }
 
-    private func refuseAllIfAbsent() {
+    private func failWaitingIfUnavailable() {
         let (absence, waiting) = state.withLock { state in
-            (state.absence, state.absence == nil ? [] : state.takeAll())
+            (state.unavailability, state.unavailability == nil ? [] : state.dequeueAll())
         }
         guard let absence else { return }
-        for writer in waiting { writer.turn.resume(returning: .done(.failure(absence))) }
+        for writer in waiting { writer.continuation.resume(returning: .done(.failure(absence))) }
     }
 
     /// Makes the longest-waiting writer the next leader, if any writer waits.
-    private func passOn() {
+    private func startNextGroup() {
         let next = state.withLock { state -> Writer? in
-            let next = state.takeFirst()
+            let next = state.dequeueFirst()
             if next == nil { state.isWriting = false }
             return next
         }
-        next?.turn.resume(returning: .lead)
+        next?.continuation.resume(returning: .lead)
     }
 
     private func outcomes(of works: [Work]) async -> [Outcome] {
         do {
-            return try await attempt { try self.together(works, on: $0) }
+            return try await attempt { try self.runTogether(works, on: $0) }
         } catch {
             // A single writer needs no isolation from others. And a failure of the whole database
             // would repeat itself, and take as long again.
-            let isEverybodys = (error as? StorageFailure)?.concernsTheWhole ?? false
+            let isEverybodys = (error as? StorageFailure)?.affectsWholeTransaction ?? false
             guard works.reduce(0, { $0 + $1.count }) > 1, !isEverybodys else {
                 return works.map { _ in .failure(error) }
             }
         }
         do {
             return try await attempt { connection in
-                try works.map { try self.apart($0, on: connection) }
+                try works.map { try self.runSeparately($0, on: connection) }
             }
         } catch {
             return works.map { _ in .failure(error) }
@@ -221,25 +221,25 @@ final class GroupCommit: Sendable {
     ) async throws -> [Outcome] {
         do {
             let outcomes = try await database.write(body)
-            state.withLock { $0.absence = nil }
+            state.withLock { $0.unavailability = nil }
             return outcomes
         } catch {
-            health.note(error)
-            let failure = (error as? StorageFailure).flatMap { $0.isAbsence ? $0 : nil }
-            state.withLock { $0.absence = failure }
+            health.recordFailure(error)
+            let failure = (error as? StorageFailure).flatMap { $0.isUnavailability ? $0 : nil }
+            state.withLock { $0.unavailability = failure }
             throw error
         }
     }
 
-    private func together(
+    private func runTogether(
         _ works: [Work], on connection: any Connection
     ) throws -> [Outcome] {
         let documents = works.flatMap(\.documents)
-        var isNew = try StoreTransaction(connection, rules).keep(documents)[...]
+        var isNew = try DatabaseSession(connection, rules).record(documents)[...]
         return try works.map { work in
             switch work {
-            case .keep(let documents):
-                let kept: Kept = isNew.prefix(documents.count).map { .success($0) }
+            case .record(let documents):
+                let kept: RecordResults = isNew.prefix(documents.count).map { .success($0) }
                 isNew.removeFirst(documents.count)
                 return .success(kept)
             case .run(let body): return .success(try body(connection))
@@ -247,21 +247,21 @@ final class GroupCommit: Sendable {
         }
     }
 
-    private func apart(_ work: Work, on connection: any Connection) throws -> Outcome {
+    private func runSeparately(_ work: Work, on connection: any Connection) throws -> Outcome {
         switch work {
-        case .keep(let documents):
-            let kept: Kept = try documents.map { document in
-                try alone(on: connection) {
-                    try StoreTransaction(connection, rules).keep(document)
+        case .record(let documents):
+            let kept: RecordResults = try documents.map { document in
+                try inSavepoint(on: connection) {
+                    try DatabaseSession(connection, rules).record(document)
                 }
             }
             return .success(kept)
-        case .run(let body): return try alone(on: connection) { try body(connection) }
+        case .run(let body): return try inSavepoint(on: connection) { try body(connection) }
         }
     }
 
     /// Runs a closure in a savepoint: if it throws, only its own rows are rolled back.
-    private func alone<Value>(
+    private func inSavepoint<Value>(
         on connection: any Connection, _ body: () throws -> Value
     ) throws -> Result<Value, any Error> {
         try connection.run("SAVEPOINT writer", [])
@@ -269,10 +269,10 @@ final class GroupCommit: Sendable {
             let value = try body()
             try connection.run("RELEASE SAVEPOINT writer", [])
             return .success(value)
-        } catch let failure as StorageFailure where failure.concernsTheWhole {
+        } catch let failure as StorageFailure where failure.affectsWholeTransaction {
             throw failure
         } catch {
-            health.note(error)
+            health.recordFailure(error)
             try connection.run("ROLLBACK TO SAVEPOINT writer", [])
             try connection.run("RELEASE SAVEPOINT writer", [])
             return .failure(error)
@@ -282,10 +282,10 @@ final class GroupCommit: Sendable {
 
 extension StorageFailure {
     /// The database is locked, full or unreachable: the next writer would wait in vain for as long.
-    fileprivate var isAbsence: Bool { kind == .busy || kind == .unavailable }
+    fileprivate var isUnavailability: Bool { kind == .busy || kind == .unavailable }
 
     /// The failure concerns the whole transaction, not one writer: running it again may succeed.
-    fileprivate var concernsTheWhole: Bool {
+    fileprivate var affectsWholeTransaction: Bool {
         switch kind {
         case .busy, .conflict, .unavailable: true
         case .constraint, .erased, .other: false

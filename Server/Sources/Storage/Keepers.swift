@@ -5,7 +5,7 @@ import Ledger
 // was spent by then must not be credited a second time: such a purchase is linked to whoever spent
 // it. What was not spent goes to the account that is named now. So documents alone lead to the same
 // end in every order; only a debit between them makes a difference.
-extension StoreTransaction {
+extension DatabaseSession {
     /// Whom a purchase named until now that names another customer from now on, or nobody. Nil
     /// where it puts nothing into wallets, or had named nobody who is known.
     ///
@@ -15,9 +15,9 @@ extension StoreTransaction {
     ) throws(StorageFailure) -> CustomerID? {
         guard let rules = rules.wallets[app], let token = before.accountToken,
             token != after.accountToken, !rules.currencies(of: before).isEmpty,
-            let former = try holder(nil, token: token, in: app)
+            let former = try beneficiary(nil, token: token, in: app)
         else { return nil }
-        let next = try holder(nil, token: after.accountToken, in: app)
+        let next = try beneficiary(nil, token: after.accountToken, in: app)
         return next == former ? nil : former
     }
 
@@ -27,7 +27,7 @@ extension StoreTransaction {
     ) throws(StorageFailure) -> CustomerID? {
         let purchase = before.purchase
         guard let former = try formerHolder(of: before, becoming: after, in: app),
-            let purse = try purse(of: former, in: app, purchase.environment)
+            let purse = try walletProjection(of: former, in: app, purchase.environment)
         else { return nil }
         return purse.hasSpent(of: purchase) ? former : nil
     }

@@ -1,6 +1,6 @@
 /// An error of the database layer.
 package struct StorageFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    package var what: String
+    package var message: String
     package var kind: Kind
     /// The engine's own error code: PostgreSQL's five-character SQLSTATE.
     package var sqlState: String?
@@ -22,10 +22,10 @@ package struct StorageFailure: Error, Hashable, Sendable, CustomStringConvertibl
     }
 
     package init(_ what: String, kind: Kind = .other, sqlState: String? = nil) {
-        self.what = what
+        self.message = what
         self.kind = kind
         self.sqlState = sqlState
     }
 
-    package var description: String { what }
+    package var description: String { message }
 }

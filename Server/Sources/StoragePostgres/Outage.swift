@@ -32,7 +32,7 @@ struct Outage {
     }
 
     /// Records that the server accepted a connection, or ran a transaction.
-    mutating func noteAnswer(at now: Double) {
+    mutating func recordResponse(at now: Double) {
         (since, failure, answeredAt) = (nil, nil, now)
     }
 
@@ -40,7 +40,9 @@ struct Outage {
     ///
     /// - Parameter start: when the attempt began. An attempt that began before the last response of
     ///   the server is ignored.
-    mutating func note(_ failure: StorageFailure, ofTrialFrom start: Double, at now: Double) {
+    mutating func recordFailure(
+        _ failure: StorageFailure, ofTrialFrom start: Double, at now: Double
+    ) {
         guard start >= answeredAt else { return }
         since = since ?? start
         self.failure = failure

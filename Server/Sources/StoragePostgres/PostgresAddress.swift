@@ -15,9 +15,9 @@ struct PostgresAddress: Sendable {
     static let keepaliveIdleSeconds = 10
 
     /// Names and values of libpq options, in the order in which they are passed to libpq.
-    let words: [(name: String, value: String)]
+    let parameters: [(name: String, value: String)]
 
-    private static let ours = [
+    private static let defaults = [
         // Of several hosts, use the one that accepts writes, in order to follow a failover.
         "target_session_attrs": "read-write",
         "connect_timeout": "\(connectSeconds)",
@@ -42,11 +42,11 @@ struct PostgresAddress: Sendable {
         for option in try Self.options(in: text) {
             if let value = option.value {
                 words.append((option.name, value))
-            } else if let value = Self.ours[option.name], !option.isInEnvironment {
+            } else if let value = Self.defaults[option.name], !option.isInEnvironment {
                 words.append((option.name, value))
             }
         }
-        self.words = words
+        self.parameters = words
     }
 
     private struct Option {
@@ -85,8 +85,9 @@ struct PostgresAddress: Sendable {
 
     /// Opens a connection. The caller must close it with `PQfinish`, even if connecting failed.
     func connect() -> OpaquePointer? {
-        withTerminated(words.map(\.name)) { names in
-            withTerminated(words.map(\.value)) { values in PQconnectdbParams(names, values, 0) }
+        withTerminated(parameters.map(\.name)) { names in
+            withTerminated(parameters.map(\.value)) { values in PQconnectdbParams(names, values, 0)
+            }
         }
     }
 

@@ -21,7 +21,7 @@ enum Retry: Hashable, Sendable {
     static let outageSecondsMax = 10.0
 
     static let conflictPauseSecondsMax = 0.1
-    static let outagePauses = DoublingPauses(first: .milliseconds(50), longest: .seconds(1))
+    static let outagePauses = ExponentialBackoff(first: .milliseconds(50), longest: .seconds(1))
 
     /// Decides what to do after a failed run.
     ///
@@ -29,7 +29,7 @@ enum Retry: Hashable, Sendable {
     /// - Parameter seconds: the time since the first run began; or since the outage began, if
     ///   nobody could connect and that is longer.
     /// - Parameter jitter: 0 ..< 1, so that transactions that collided do not collide again.
-    static func step(
+    static func decision(
         after failure: StorageFailure, runs: Int, seconds: Double, jitter: Double
     ) -> Retry {
         switch failure.kind {
@@ -46,6 +46,6 @@ enum Retry: Hashable, Sendable {
 
     /// No pause the first time, because often only this one connection was lost.
     private static func outagePauseSeconds(after runs: Int) -> Double {
-        outagePauses.pause(after: runs - 1) / .seconds(1)
+        outagePauses.delay(after: runs - 1) / .seconds(1)
     }
 }

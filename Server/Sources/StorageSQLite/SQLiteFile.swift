@@ -8,8 +8,8 @@ package struct SQLiteFile: Sendable {
     package let path: String
 
     /// The maximum number of problems reported for one file.
-    private static let complaintsMax = 5
-    private static let settings = ["busy_timeout = \(SQLiteDatabase.busyMilliseconds)"]
+    private static let problemsMax = 5
+    private static let settings = ["busy_timeout = \(SQLiteDriver.busyMilliseconds)"]
 
     package init(_ path: String) { self.path = path }
 
@@ -22,8 +22,9 @@ package struct SQLiteFile: Sendable {
     /// - Throws: ``StorageFailure``; the target may then contain an incomplete copy.
     package func copy(into target: String) async throws {
         let path = path
-        try await onThreadOfItsOwn {
-            let session = try SQLiteSession(path: path, settings: Self.settings, mayCreate: false)
+        try await onDedicatedThread {
+            let session = try SQLiteConnection(
+                path: path, settings: Self.settings, mayCreate: false)
             _ = try session.rows("VACUUM INTO $1", [.text(target)])
         }
     }
@@ -33,8 +34,8 @@ package struct SQLiteFile: Sendable {
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
         let path = path
-        return try await onThreadOfItsOwn {
-            let session = try SQLiteSession(
+        return try await onDedicatedThread {
+            let session = try SQLiteConnection(
                 path: path, settings: Self.settings + ["query_only = ON"], mayCreate: false)
             return try session.transaction(for: .reading, body)
         }
@@ -43,17 +44,18 @@ package struct SQLiteFile: Sendable {
     /// The problems that SQLite finds in the file; empty if it is intact.
     package func damage() async throws -> [String] {
         try await read { connection in
-            let rows = try connection.rows("PRAGMA quick_check(\(Self.complaintsMax))", [])
+            let rows = try connection.rows("PRAGMA quick_check(\(Self.problemsMax))", [])
             return try rows.map { try $0.text(0) }.filter { $0 != "ok" }
         }
     }
 
     /// Moves the write-ahead log into the database file. The log is deleted afterwards, unless
     /// another process has the database open.
-    package func settle() async throws {
+    package func checkpoint() async throws {
         let path = path
-        try await onThreadOfItsOwn {
-            let session = try SQLiteSession(path: path, settings: Self.settings, mayCreate: false)
+        try await onDedicatedThread {
+            let session = try SQLiteConnection(
+                path: path, settings: Self.settings, mayCreate: false)
             // Reading recovers an interrupted write.
             _ = try session.rows("SELECT count(*) FROM sqlite_master", [])
             _ = try session.rows("PRAGMA wal_checkpoint(TRUNCATE)", [])
@@ -63,8 +65,9 @@ package struct SQLiteFile: Sendable {
     /// Makes the database a single file without a write-ahead log, until a server opens it.
     package func close() async throws {
         let path = path
-        try await onThreadOfItsOwn {
-            let session = try SQLiteSession(path: path, settings: Self.settings, mayCreate: false)
+        try await onDedicatedThread {
+            let session = try SQLiteConnection(
+                path: path, settings: Self.settings, mayCreate: false)
             let mode = try session.rows("PRAGMA journal_mode = DELETE", [])
             guard try mode.first?.text(0) == "delete" else {
                 throw StorageFailure(
@@ -75,7 +78,7 @@ package struct SQLiteFile: Sendable {
 
     /// Runs on a thread of its own, because it may take minutes and must not block the threads of
     /// Swift concurrency.
-    private func onThreadOfItsOwn<Value: Sendable>(
+    private func onDedicatedThread<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in

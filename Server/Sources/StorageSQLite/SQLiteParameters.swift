@@ -37,19 +37,19 @@ final class SQLiteParameters {
         case .null: return sqlite3_bind_null(statement, place)
         case .integer(let number): return sqlite3_bind_int64(statement, place, number)
         case .text(let text):
-            let copy = keep(text.utf8, &used)
+            let copy = copyToBuffer(text.utf8, &used)
             return sqlite3_bind_text(
                 statement, place, copy.baseAddress?.assumingMemoryBound(to: CChar.self),
                 Int32(copy.count), nil)
         case .bytes(let bytes):
-            let copy = keep(bytes, &used)
+            let copy = copyToBuffer(bytes, &used)
             return sqlite3_bind_blob(statement, place, copy.baseAddress, Int32(copy.count), nil)
         }
     }
 
     /// Copies bytes into the buffer. The result has an address even if it is empty, because a null
     /// pointer would mean null.
-    private func keep(
+    private func copyToBuffer(
         _ bytes: some Collection<UInt8>, _ used: inout Int
     ) -> UnsafeRawBufferPointer {
         let room = UnsafeMutableRawBufferPointer(rebasing: buffer[used...])

@@ -10,7 +10,7 @@ import Testing
         ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800_000),
     ])
     func `a date of HTTP is read`(text: String, milliseconds: Int64) {
-        #expect(AnswerDate.moment(text)?.milliseconds == milliseconds)
+        #expect(HTTPDate.moment(text)?.milliseconds == milliseconds)
     }
 
     @Test(arguments: [
@@ -23,6 +23,6 @@ import Testing
         "Sun,  06 Nov 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
     ])
     func `what is no date of HTTP is none`(text: String) {
-        #expect(AnswerDate.moment(text) == nil)
+        #expect(HTTPDate.moment(text) == nil)
     }
 }

@@ -41,7 +41,7 @@ import Testing
         #expect((tokens[0] == tokens[1]) == isSame)
         let claims = try claims(try #require(tokens[1]), bench.key)
         let now = bench.clock.now().milliseconds / 1000
-        #expect((claims["exp"]?.integer ?? 0) >= now + BearerTokens.restSecondsMin)
+        #expect((claims["exp"]?.integer ?? 0) >= now + BearerTokens.remainingSecondsMin)
     }
 
     /// Seconds between the making of a token and its refusal, and whether it is used again.
@@ -87,9 +87,9 @@ import Testing
         bench.clock.advance(seconds: 1800)
         let new = try tokens.authorization(at: bench.clock.now())
         bench.clock.advance(seconds: 120)
-        tokens.refused(old, at: bench.clock.now())
+        tokens.discard(old, at: bench.clock.now())
         #expect(try tokens.authorization(at: bench.clock.now()) == new)
-        tokens.refused(new, at: bench.clock.now())
+        tokens.discard(new, at: bench.clock.now())
         #expect(try tokens.authorization(at: bench.clock.now()) != new)
     }
 
@@ -105,7 +105,7 @@ import Testing
 
     @Test(arguments: ["", "no key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"])
     func `what is no private key makes no credentials`(pem: String) {
-        #expect(throws: AppStoreCredentials.Unusable.self) {
+        #expect(throws: AppStoreCredentials.UnusableKey.self) {
             try AppStoreCredentials(keyID: "K", issuerID: "I", bundleID: "B", privateKey: pem)
         }
     }

@@ -138,7 +138,7 @@ import Testing
         Places(answers: [.transaction], known: .production, calls: 1),
         Places(answers: [.error(4_040_010), .transaction], known: .sandbox, calls: 2),
         Places(
-            answers: [.error(4_040_010), .error(4_040_010)], failure: .unknownThere, calls: 2),
+            answers: [.error(4_040_010), .error(4_040_010)], failure: .unknownID, calls: 2),
         // An app that was never released.
         Places(answers: [AppStoreResponse(status: 401), .transaction], known: .sandbox, calls: 2),
         Places(
@@ -158,9 +158,9 @@ import Testing
     ) async throws {
         let bench = try Bench(Script(row.answers))
         if let failure = row.failure {
-            await #expect(throws: failure) { try await bench.client.whereKnown("7") }
+            await #expect(throws: failure) { try await bench.client.findEnvironment("7") }
         } else {
-            #expect(try await bench.client.whereKnown("7") == row.known)
+            #expect(try await bench.client.findEnvironment("7") == row.known)
         }
         let asked: [StoreEnvironment] = [.production, .sandbox]
         #expect(bench.script.requests.map(\.environment) == Array(asked.prefix(row.calls)))
@@ -173,7 +173,7 @@ import Testing
         let bench = try Bench(Script(answers), pacing: .inProcess())
         for _ in 0..<10 { _ = try await bench.client.transaction("1", in: .production) }
         let until = AppStoreDate(milliseconds: bench.clock.now().milliseconds + 25)
-        await #expect(throws: AppStoreFailure.tooMany(until: until)) {
+        await #expect(throws: AppStoreFailure.rateLimited(until: until)) {
             try await bench.client.transaction("1", in: .production)
         }
         #expect(bench.script.requests.count == 10)
@@ -187,7 +187,7 @@ import Testing
             .error(4_290_000, retryAfter: "1767268860000"), .transaction, pacing: .inProcess())
         for _ in 0..<3 {
             await #expect(
-                throws: AppStoreFailure.tooMany(
+                throws: AppStoreFailure.rateLimited(
                     until: AppStoreDate(milliseconds: 1_767_268_860_000))
             ) { try await bench.client.transaction("1", in: .production) }
         }

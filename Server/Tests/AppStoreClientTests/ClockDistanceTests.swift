@@ -12,10 +12,10 @@ import Testing
         of date: Int64?, after seconds: Int64, status: Int = 200
     ) async throws -> Duration? {
         let clock = Clock(Self.asked)
-        let distance = ClockDistance()
+        let distance = ClockOffset()
         let answer = AppStoreResponse(
             status: status, date: date.map { AppStoreDate(milliseconds: $0) })
-        let send = distance.noting(now: clock.now) { _ in
+        let send = distance.observing(now: clock.now) { _ in
             clock.advance(seconds: seconds)
             return answer
         }

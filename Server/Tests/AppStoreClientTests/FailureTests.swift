@@ -61,9 +61,9 @@ import Testing
 
     private static func word(_ failure: AppStoreFailure) -> String {
         switch failure {
-        case .unknownThere: "unknown"
+        case .unknownID: "unknown"
         case .unauthorized: "unauthorized"
-        case .tooMany: "too many"
+        case .rateLimited: "too many"
         case .unavailable: "unavailable"
         case .refused(let code, _): "refused \(code)"
         case .unreadable: "unreadable"
@@ -90,7 +90,7 @@ import Testing
     ) async throws {
         let bench = try Bench(.error(4_290_000, retryAfter: header))
         let until = AppStoreDate(milliseconds: bench.clock.now().milliseconds + wait)
-        await #expect(throws: AppStoreFailure.tooMany(until: until)) {
+        await #expect(throws: AppStoreFailure.rateLimited(until: until)) {
             try await bench.client.transaction("1", in: .production)
         }
     }

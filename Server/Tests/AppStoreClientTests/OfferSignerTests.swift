@@ -44,10 +44,10 @@ import Testing
     }
 
     @Test func `the first form signs what Apple's library signs`() throws {
-        let text = signer.text(
+        let text = signer.signedText(
             product: "pro.monthly", offer: "stay", token: Self.token, nonce: Self.nonce,
             at: Self.now)
-        let ours = try signer.promotionalText(
+        let ours = try signer.promotionalSignature(
             product: "pro.monthly", offer: "stay", token: Self.token, nonce: Self.nonce,
             at: Self.now)
         for signature in [try apples("promotional_v1"), ours] {

@@ -13,21 +13,21 @@ import Testing
 
     @Test func `after a rest a few go at once, and then one in an interval`() {
         var pace = Pace()
-        let burst = (0..<3).map { _ in pace.take(Self.budget, at: date(0)) }
+        let burst = (0..<3).map { _ in pace.consumeCall(Self.budget, at: date(0)) }
         #expect(burst == [nil, nil, nil])
-        #expect(pace.take(Self.budget, at: date(0)) == date(100))
-        #expect(pace.take(Self.budget, at: date(99)) == date(100))
-        #expect(pace.take(Self.budget, at: date(100)) == nil)
-        #expect(pace.take(Self.budget, at: date(100)) == date(200))
+        #expect(pace.consumeCall(Self.budget, at: date(0)) == date(100))
+        #expect(pace.consumeCall(Self.budget, at: date(99)) == date(100))
+        #expect(pace.consumeCall(Self.budget, at: date(100)) == nil)
+        #expect(pace.consumeCall(Self.budget, at: date(100)) == date(200))
     }
 
     @Test func `the moment that is told is one at which the call may go`() {
         var pace = Pace()
-        for _ in 0..<Self.budget.burst { _ = pace.take(Self.budget, at: date(0)) }
+        for _ in 0..<Self.budget.burst { _ = pace.consumeCall(Self.budget, at: date(0)) }
         var now = date(0)
         for _ in 0..<20 {
-            now = pace.take(Self.budget, at: now) ?? now
-            #expect(pace.take(Self.budget, at: now) == nil)
+            now = pace.consumeCall(Self.budget, at: now) ?? now
+            #expect(pace.consumeCall(Self.budget, at: now) == nil)
         }
         #expect(now == date(20 * 100))
     }
@@ -36,15 +36,15 @@ import Testing
         var pace = Pace()
         let turns = (0..<5).map { _ in pace.reserve(Self.budget, at: date(0)) }
         #expect(turns == [date(0), date(0), date(0), date(100), date(200)])
-        #expect(pace.take(Self.budget, at: date(250)) == date(300))
-        pace.rest(Self.budget, until: date(5000))
+        #expect(pace.consumeCall(Self.budget, at: date(250)) == date(300))
+        pace.pause(Self.budget, until: date(5000))
         #expect(pace.reserve(Self.budget, at: date(300)) == date(5000))
         #expect(pace.reserve(Self.budget, at: date(300)) == date(5100))
     }
 
     @Test func `a patient one waits until its turn, and is refused nothing`() async throws {
         let waits = Mutex<[Duration]>([])
-        let pacing = Pacing.patient { wait in waits.withLock { $0.append(wait) } }
+        let pacing = RateLimiter.waiting { wait in waits.withLock { $0.append(wait) } }
         let budget = Endpoint.order.budget(in: .sandbox)
         for _ in 0..<budget.burst + 2 {
             #expect(try await pacing.turn(.order, .sandbox, date(0)) == nil)
@@ -57,8 +57,8 @@ import Testing
 
     @Test func `who waits already takes the rest that Apple asks for meanwhile`() async throws {
         let waits = Mutex<[Duration]>([])
-        let begun = Mutex<Pacing?>(nil)
-        let pacing = Pacing.patient { wait in
+        let begun = Mutex<RateLimiter?>(nil)
+        let pacing = RateLimiter.waiting { wait in
             let isThird = waits.withLock { waits in
                 waits.append(wait)
                 return waits.count == 3
@@ -74,23 +74,23 @@ import Testing
 
     @Test func `what is stored goes on where it was`() {
         var pace = Pace()
-        for _ in 0..<3 { _ = pace.take(Self.budget, at: date(0)) }
+        for _ in 0..<3 { _ = pace.consumeCall(Self.budget, at: date(0)) }
         var other = Pace(fullAt: pace.fullAt)
-        #expect(other.take(Self.budget, at: date(10)) == date(100))
+        #expect(other.consumeCall(Self.budget, at: date(10)) == date(100))
     }
 
     @Test func `nothing goes before the end of a rest`() {
         var pace = Pace()
-        pace.rest(Self.budget, until: date(5000))
-        #expect(pace.take(Self.budget, at: date(0)) == date(5000))
-        #expect(pace.take(Self.budget, at: date(4999)) == date(5000))
-        #expect(pace.take(Self.budget, at: date(5000)) == nil)
-        #expect(pace.take(Self.budget, at: date(5000)) == date(5100))
+        pace.pause(Self.budget, until: date(5000))
+        #expect(pace.consumeCall(Self.budget, at: date(0)) == date(5000))
+        #expect(pace.consumeCall(Self.budget, at: date(4999)) == date(5000))
+        #expect(pace.consumeCall(Self.budget, at: date(5000)) == nil)
+        #expect(pace.consumeCall(Self.budget, at: date(5000)) == date(5100))
     }
 
     @Test func `a clock that was put back is waited for an hour at most`() {
         var pace = Pace(fullAt: date(86_400_000))
-        #expect(pace.take(Self.budget, at: date(0)) == nil)
+        #expect(pace.consumeCall(Self.budget, at: date(0)) == nil)
         #expect(pace.fullAt == date(100))
     }
 
@@ -105,7 +105,9 @@ import Testing
         var pace = Pace()
         var went: [Int64] = []
         for millisecond in Int64(0)..<5000 {
-            while pace.take(budget, at: date(millisecond)) == nil { went.append(millisecond) }
+            while pace.consumeCall(budget, at: date(millisecond)) == nil {
+                went.append(millisecond)
+            }
         }
         let busiest = went.map { start in
             went.count { (start..<(start + 1000)).contains($0) }

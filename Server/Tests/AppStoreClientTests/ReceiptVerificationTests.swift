@@ -16,8 +16,8 @@ private final class StubStore: Sendable {
         self.status = status
     }
 
-    var verification: ReceiptVerification {
-        ReceiptVerification(
+    var verification: VerifyReceiptClient {
+        VerifyReceiptClient(
             AppSecret("c0ffee"), now: { AppStoreDate(milliseconds: 0) },
             send: { request in
                 self.asked.withLock { $0.append(request) }
@@ -34,14 +34,14 @@ private final class StubStore: Sendable {
         _ store: StubStore, first: StoreEnvironment = .production
     ) async -> AppStoreFailure? {
         do {
-            _ = try await store.verification.answer(about: "MIIB", first: first)
+            _ = try await store.verification.response(about: "MIIB", first: first)
             return nil
         } catch { return error }
     }
 
     @Test func `the question has receipt and secret, and no key`() async throws {
         let store = StubStore([.production: #"{"status": 0}"#])
-        let answer = try await store.verification.answer(
+        let answer = try await store.verification.response(
             about: "MIIB", excludesOldTransactions: true)
         #expect(answer.environment == .production)
         let request = try #require(store.asked.withLock { $0.first })
@@ -52,7 +52,7 @@ private final class StubStore: Sendable {
             body == [
                 "receipt-data": "MIIB", "password": "c0ffee", "exclude-old-transactions": true,
             ])
-        _ = try await store.verification.answer(about: "MIIB")
+        _ = try await store.verification.response(about: "MIIB")
         let second = try #require(store.asked.withLock { $0.last?.body })
         #expect(try JSON(parsing: second)["exclude-old-transactions"] == nil)
     }
@@ -62,7 +62,7 @@ private final class StubStore: Sendable {
         let other: StoreEnvironment = first == .production ? .sandbox : .production
         let status = first == .production ? 21007 : 21008
         let store = StubStore([first: "{\"status\": \(status)}", other: #"{"status": 0}"#])
-        let answer = try await store.verification.answer(about: "MIIB", first: first)
+        let answer = try await store.verification.response(about: "MIIB", first: first)
         #expect(answer.environment == other && store.environments == [first, other])
     }
 
@@ -103,9 +103,9 @@ private final class StubStore: Sendable {
                 case .unavailable?: .unavailable
                 case .refused?: .refused
                 case .unauthorized?: .unauthorized
-                case .unknownThere?: .unknown
+                case .unknownID?: .unknown
                 case .unreadable?: .unreadable
-                case .tooMany?: .unavailable
+                case .rateLimited?: .unavailable
                 }
             #expect(found == expected, "\(body)")
         }
@@ -127,7 +127,7 @@ private final class StubStore: Sendable {
         for (status, isTooMany) in [(500, false), (503, false), (429, true)] {
             switch await failure(StubStore([.production: "{}"], status: status)) {
             case .unavailable?: #expect(!isTooMany)
-            case .tooMany?: #expect(isTooMany)
+            case .rateLimited?: #expect(isTooMany)
             case let other: Issue.record("\(String(describing: other)) for \(status)")
             }
         }

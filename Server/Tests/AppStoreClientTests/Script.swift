@@ -53,7 +53,7 @@ struct Bench {
     let script: Script
     let client: AppStoreClient
 
-    init(_ script: Script, pacing: Pacing = .unlimited) throws {
+    init(_ script: Script, pacing: RateLimiter = .unlimited) throws {
         let credentials = try AppStoreCredentials(
             keyID: "KEY1", issuerID: "57246542-96fe-1a63-e053-0824d011072a",
             bundleID: "com.example.birds", privateKey: key.pemRepresentation)
@@ -62,7 +62,7 @@ struct Bench {
             credentials, now: clock.now, pacing: pacing, send: script.send)
     }
 
-    init(_ answers: AppStoreResponse..., pacing: Pacing = .unlimited) throws {
+    init(_ answers: AppStoreResponse..., pacing: RateLimiter = .unlimited) throws {
         try self.init(Script(answers), pacing: pacing)
     }
 }

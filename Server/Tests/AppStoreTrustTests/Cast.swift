@@ -70,11 +70,11 @@ enum Cast {
     }
 }
 
-extension Outcome {
+extension VerificationOutcome {
     var verified: Verified<Payload>? { if case .verified(let value) = self { value } else { nil } }
     var refusal: Refusal? { if case .refused(let refusal) = self { refusal } else { nil } }
-    var uncertainty: Uncertainty? {
-        if case .cannotTellNow(let uncertainty) = self { uncertainty } else { nil }
+    var uncertainty: ClockMismatch? {
+        if case .clockMismatch(let uncertainty) = self { uncertainty } else { nil }
     }
 }
 

@@ -21,7 +21,7 @@ import Testing
             let again = await verifier.transaction(jws, for: Cast.app, at: Cast.now)
             #expect(first == fresh)
             #expect(again == fresh)
-            #expect(verifier.knownChainCount == 1)
+            #expect(verifier.cachedChainCount == 1)
         }
     }
 
@@ -30,7 +30,7 @@ import Testing
         let verifier = try Cast.verifier()
         let genuine = try signer.jws(Cast.transaction())
         _ = await verifier.transaction(genuine, for: Cast.app, at: Cast.now)
-        #expect(verifier.knownChainCount == 1)
+        #expect(verifier.cachedChainCount == 1)
         signer.key = P256.Signing.PrivateKey()
         let forged = try signer.jws(Cast.transaction())
         let outcome = await verifier.transaction(forged, for: Cast.app, at: Cast.now)
@@ -43,21 +43,21 @@ import Testing
         let verifier = try Cast.verifier()
         let jws = try signer.jws(Cast.transaction())
         _ = await verifier.transaction(jws, for: Cast.app, at: Cast.now)
-        #expect(verifier.knownChainCount == 0)
+        #expect(verifier.cachedChainCount == 0)
     }
 
     @Test func `the memory stays bounded, and the forgotten are still verified`() async throws {
         let signer = try Authority.shared.get().signer()
         let verifier = try Cast.verifier()
         let members = try #require(signer.header.members)
-        let documents = try (0..<knownChainsMax + 6).map { number in
+        let documents = try (0..<cachedChainsMax + 6).map { number in
             let mark = JSON.Member("n", .integer(Int64(number)))
             return try signer.jws(Cast.transaction(), header: .object(members + [mark]))
         }
         for (number, jws) in (documents + documents.prefix(1)).enumerated() {
             let outcome = await verifier.transaction(jws, for: Cast.app, at: Cast.now)
             #expect(outcome.verified != nil)
-            #expect(verifier.knownChainCount == min(number + 1, knownChainsMax))
+            #expect(verifier.cachedChainCount == min(number + 1, cachedChainsMax))
         }
     }
 }

@@ -15,11 +15,11 @@ import Testing
             bundleID: "com.example.other", appAppleID: Cast.app.appAppleID,
             environments: Cast.app.environments)
         let first = await verifier.transaction(jws, for: Cast.app, at: Cast.now)
-        #expect(verifier.knownDocumentCount == 1)
+        #expect(verifier.cachedDocumentCount == 1)
         #expect(await verifier.transaction(jws, for: Cast.app, at: Cast.now) == first)
         let foreign = await verifier.transaction(jws, for: other, at: Cast.now)
         #expect(foreign.refusal?.reason == .wrongBundle)
-        #expect(first.verified != nil && verifier.knownDocumentCount == 1)
+        #expect(first.verified != nil && verifier.cachedDocumentCount == 1)
     }
 
     @Test func `what is like a known document but for one byte is not known`() async throws {
@@ -37,7 +37,7 @@ import Testing
             let again = await verifier.transaction(forged, for: Cast.app, at: Cast.now)
             #expect(again == outcome, "what was refused is refused again")
         }
-        #expect(verifier.knownDocumentCount == 1)
+        #expect(verifier.cachedDocumentCount == 1)
     }
 
     @Test func `the memory stays bounded, and the forgotten are still verified`() async throws {
@@ -48,7 +48,7 @@ import Testing
         for (number, jws) in (documents + documents).enumerated() {
             let outcome = await verifier.transaction(jws, for: Cast.app, at: Cast.now)
             #expect(outcome.refusal?.reason == .wrongBundle)
-            #expect((min(number + 1, 3)...6).contains(verifier.knownDocumentCount))
+            #expect((min(number + 1, 3)...6).contains(verifier.cachedDocumentCount))
         }
     }
 
@@ -58,7 +58,7 @@ import Testing
         let jws = try Authority.shared.get().signer().jws(Cast.transaction())
         for _ in 0..<2 {
             let outcome = await verifier.transaction(jws, for: Cast.app, at: Cast.now)
-            #expect(outcome.verified != nil && verifier.knownDocumentCount == 0)
+            #expect(outcome.verified != nil && verifier.cachedDocumentCount == 0)
         }
     }
 }

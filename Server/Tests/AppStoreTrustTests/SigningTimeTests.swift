@@ -61,7 +61,7 @@ import Testing
         #expect(within.verified != nil)
         let before = AppStoreDate(milliseconds: edge.milliseconds - 1)
         let beyond = await verifier.transaction(jws, for: Cast.app, at: before)
-        #expect(beyond.uncertainty == Uncertainty(signedAt: Cast.now, now: before))
+        #expect(beyond.uncertainty == ClockMismatch(signedAt: Cast.now, now: before))
         #expect(beyond.uncertainty?.sentence.contains("2026-01-01T00:00:00.000Z") == true)
     }
 
@@ -81,7 +81,7 @@ import Testing
         let jws = try Authority.shared.get().signer().jws(payload)
         let outcome = try await Cast.verifier().notification(
             jws, for: Cast.app, at: Moment.year2025.onWire)
-        guard case .cannotTellNow(let uncertainty) = outcome else {
+        guard case .clockMismatch(let uncertainty) = outcome else {
             Issue.record("not uncertain: \(outcome)")
             return
         }

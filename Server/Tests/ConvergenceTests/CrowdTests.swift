@@ -4,15 +4,15 @@ import Testing
 
 /// Many customers of one world, through what lasts long.
 @Suite(.serialized) struct CrowdTests {
-    private static let house = Result { try House() }
+    private static let house = Result { try TrialFixture() }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Crowd.Trouble.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: PopulationTrial.Disruption.allCases)
     func `a hundred customers are told true through a long trouble`(
-        trouble: Crowd.Trouble
+        trouble: PopulationTrial.Disruption
     ) async throws {
-        let report = try await Crowd.play(
+        let report = try await PopulationTrial.play(
             100, trouble, seed: 1, days: 30, in: Self.house.get())
-        #expect(report.breach == nil, "\(report.breach?.description ?? "")")
+        #expect(report.violation == nil, "\(report.violation?.description ?? "")")
         // The trouble was there, and there was somebody to suffer from it.
         #expect(report.purchases > 50)
         #expect(report.answers > 500)

@@ -4,21 +4,21 @@ import Testing
 
 /// Many trials; and that bugs are found by them.
 @Suite(.serialized) struct ProofTests {
-    private static let house = Result { try House() }
+    private static let house = Result { try TrialFixture() }
     private static let workers = 2
 
     @Test(.timeLimit(.minutes(10))) func `five hundred seeds break no promise`() async throws {
         let proof = Proof(try Self.house.get(), seeds: 1...500, workers: Self.workers)
         let outcome = try await proof.run()
-        for report in outcome.breaches {
+        for report in outcome.violations {
             Issue.record(
                 """
-                \(report.breach?.description ?? "")
+                \(report.violation?.description ?? "")
                 again, and shorter: perennial prove \(report.plan.options)
                 """)
         }
-        #expect(outcome.figures.trials == 500 || !outcome.breaches.isEmpty)
-        let missing = Reach.missing(from: outcome.tally)
+        #expect(outcome.figures.trials == 500 || !outcome.violations.isEmpty)
+        let missing = Coverage.missing(from: outcome.tally)
         #expect(missing.isEmpty, "never reached: \(missing)")
         // At steady state a subscription is asked about hardly more than once in a period.
         let calm = outcome.figures
@@ -26,20 +26,20 @@ import Testing
         #expect(Double(calm.calmQuestions) <= 1.2 * Double(calm.calmPeriods))
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: [Speech.legacy, .mixed])
-    func `eighty seeds in the older languages break no promise`(speech: Speech) async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: [ClientEra.legacy, .mixed])
+    func `eighty seeds in the older languages break no promise`(speech: ClientEra) async throws {
         let proof = Proof(
             try Self.house.get(), seeds: 501...580, workers: Self.workers,
-            narrowing: Proof.Narrowing(speech: speech))
+            narrowing: Proof.PlanOverrides(speech: speech))
         let outcome = try await proof.run()
-        for report in outcome.breaches {
+        for report in outcome.violations {
             Issue.record(
                 """
-                \(report.breach?.description ?? "")
+                \(report.violation?.description ?? "")
                 again, and shorter: perennial prove \(report.plan.options)
                 """)
         }
-        #expect(outcome.figures.trials == 80 || !outcome.breaches.isEmpty)
+        #expect(outcome.figures.trials == 80 || !outcome.violations.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: SabotageKind.allCases)
@@ -49,10 +49,11 @@ import Testing
         let house = try Self.house.get()
         let proof = Proof(house, seeds: 1...200, workers: Self.workers, sabotage: kind)
         let outcome = try await proof.run(stopsAtFirst: true)
-        let found = try #require(outcome.breaches.first, "\(kind) was not found")
-        print("\(kind.rawValue): seed \(found.plan.seed), \(found.breach?.oracle ?? "")")
+        let found = try #require(outcome.violations.first, "\(kind) was not found")
+        print("\(kind.rawValue): seed \(found.plan.seed), \(found.violation?.oracle ?? "")")
         let innocent = try await Trial.play(found.plan, in: house)
-        #expect(innocent.breach == nil, "without the bug: \(innocent.breach?.description ?? "")")
+        #expect(
+            innocent.violation == nil, "without the bug: \(innocent.violation?.description ?? "")")
     }
 
     @Test(.timeLimit(.minutes(10)))
@@ -61,9 +62,9 @@ import Testing
         let proof = Proof(
             house, seeds: 1...200, workers: 1, sabotage: .forgottenReversals)
         let outcome = try await proof.run(stopsAtFirst: true)
-        let found = try #require(outcome.breaches.first)
+        let found = try #require(outcome.violations.first)
         let shrunk = try await proof.shrunk(found)
-        #expect(shrunk.breach?.oracle == found.breach?.oracle)
+        #expect(shrunk.violation?.oracle == found.violation?.oracle)
         let families = (found.plan.families, shrunk.plan.families)
         #expect(families.1.isStrictSubset(of: families.0), "\(families)")
         #expect(shrunk.plan.customers <= found.plan.customers)
@@ -74,5 +75,5 @@ import Testing
 }
 
 extension Plan {
-    fileprivate var customers: Int { accounts + (turn == nil ? 0 : 1) }
+    fileprivate var customers: Int { accounts + (scriptedRow == nil ? 0 : 1) }
 }

@@ -11,50 +11,56 @@ import Testing
     private static func row(_ row: LifecycleRow) -> String { "row \(row.rawValue)" }
 
     @Test func `a proof as it is drawn must come to everything`() {
-        #expect(Reach.demanded(of: Proof.Narrowing()) == Reach.all)
-        #expect(!Calling.rows.contains(Self.chance) && Calling.rows.contains(Self.called))
+        #expect(Coverage.required(of: Proof.PlanOverrides()) == Coverage.expected)
+        #expect(!ScriptedCase.rows.contains(Self.chance) && ScriptedCase.rows.contains(Self.called))
     }
 
-    private static let rows: [(narrowing: Proof.Narrowing, demanded: [String], left: [String])] = [
-        (Proof.Narrowing(accounts: 1), [row(called), "API slow"], [row(chance), "race"]),
-        (Proof.Narrowing(acts: 0), [row(called), "API slow"], [row(chance), "held open"]),
-        (
-            Proof.Narrowing(turn: called.rawValue), [row(called), row(chance), "family crashes"],
-            [row(.upgrade), "API expired_token"]
-        ),
-        (Proof.Narrowing(turn: 0), [row(chance)], [row(called)]),
-        (
-            Proof.Narrowing(accounts: 0, turn: called.rawValue), [row(called), "family crashes"],
-            [row(chance), "API slow"]
-        ),
-        (
-            Proof.Narrowing(days: 3), ["family crashes", "speech legacy"],
-            [row(called), "API slow"]
-        ),
-        (
-            Proof.Narrowing(families: [.crashes]), ["family crashes"],
-            [row(called), "family skew", "server started again"]
-        ),
-        (
-            Proof.Narrowing(speech: .modern), [row(called), row(chance), "speech modern"],
-            ["speech legacy"]
-        ),
-        (Proof.Narrowing(speech: .legacy), ["speech legacy"], ["speech modern", row(called)]),
-    ]
+    private static let rows:
+        [(narrowing: Proof.PlanOverrides, demanded: [String], left: [String])] = [
+            (Proof.PlanOverrides(accounts: 1), [row(called), "API slow"], [row(chance), "race"]),
+            (Proof.PlanOverrides(acts: 0), [row(called), "API slow"], [row(chance), "held open"]),
+            (
+                Proof.PlanOverrides(turn: called.rawValue),
+                [row(called), row(chance), "family crashes"],
+                [row(.upgrade), "API expired_token"]
+            ),
+            (Proof.PlanOverrides(turn: 0), [row(chance)], [row(called)]),
+            (
+                Proof.PlanOverrides(accounts: 0, turn: called.rawValue),
+                [row(called), "family crashes"],
+                [row(chance), "API slow"]
+            ),
+            (
+                Proof.PlanOverrides(days: 3), ["family crashes", "speech legacy"],
+                [row(called), "API slow"]
+            ),
+            (
+                Proof.PlanOverrides(families: [.crashes]), ["family crashes"],
+                [row(called), "family skew", "server started again"]
+            ),
+            (
+                Proof.PlanOverrides(speech: .modern), [row(called), row(chance), "speech modern"],
+                ["speech legacy"]
+            ),
+            (
+                Proof.PlanOverrides(speech: .legacy), ["speech legacy"],
+                ["speech modern", row(called)]
+            ),
+        ]
 
     @Test(arguments: rows.indices)
     func `a narrowed proof must come to what the narrowing leaves within reach`(number: Int) {
         let (narrowing, demanded, left) = Self.rows[number]
-        let all = Set(Reach.demanded(of: narrowing))
+        let all = Set(Coverage.required(of: narrowing))
         #expect(all.isSuperset(of: demanded) && all.isDisjoint(with: left), "\(narrowing)")
-        #expect(all.isStrictSubset(of: Reach.all))
+        #expect(all.isStrictSubset(of: Coverage.expected))
     }
 
     @Test func `what was come to is not missing`() {
         var tally = Tally()
-        let narrowing = Proof.Narrowing(accounts: 0, turn: Self.called.rawValue)
-        for name in Reach.demanded(of: narrowing) { tally.add(name) }
-        #expect(Reach.missing(from: tally, of: narrowing).isEmpty)
-        #expect(Reach.missing(from: Tally(), of: narrowing).contains(Self.row(Self.called)))
+        let narrowing = Proof.PlanOverrides(accounts: 0, turn: Self.called.rawValue)
+        for name in Coverage.required(of: narrowing) { tally.add(name) }
+        #expect(Coverage.missing(from: tally, of: narrowing).isEmpty)
+        #expect(Coverage.missing(from: Tally(), of: narrowing).contains(Self.row(Self.called)))
     }
 }

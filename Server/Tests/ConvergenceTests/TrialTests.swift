@@ -4,29 +4,29 @@ import Testing
 
 /// One trial: what it is made of, and that it can be had again.
 @Suite struct TrialTests {
-    private static let house = Result { try House() }
+    private static let house = Result { try TrialFixture() }
 
     @Test func `a quiet life of one customer is told true`() async throws {
         var plan = Plan(seed: 1)
         plan.families = []
         plan.accounts = 1
-        plan.turn = nil
+        plan.scriptedRow = nil
         let report = try await Trial.play(plan, in: Self.house.get())
-        #expect(report.breach == nil)
-        #expect(report.figures.looks > 3 && report.figures.notifications > 0)
+        #expect(report.violation == nil)
+        #expect(report.statistics.looks > 3 && report.statistics.notifications > 0)
     }
 
-    @Test(arguments: Speech.allCases)
+    @Test(arguments: ClientEra.allCases)
     func `in every language a life with refunds and renewals is told true`(
-        speech: Speech
+        speech: ClientEra
     ) async throws {
         var plan = Plan(seed: 4)
-        plan.speech = speech
+        plan.clientEra = speech
         plan.families = []
         plan.days = 90
         plan.acts = 8
         let report = try await Trial.play(plan, in: Self.house.get())
-        #expect(report.breach == nil, "\(report.breach?.description ?? "")")
+        #expect(report.violation == nil, "\(report.violation?.description ?? "")")
         #expect(report.tally["speech \(speech.rawValue)"] == 1)
         let receipts = report.tally["receipt posted"]
         let asked = report.tally["verifyReceipt responded"]
@@ -45,17 +45,17 @@ import Testing
     {
         // Answers about it hold no receipt, and there are more of them than are looked at.
         var plan = Plan(seed: 32)
-        plan.speech = .legacy
+        plan.clientEra = .legacy
         (plan.families, plan.accounts, plan.days, plan.acts) = ([], 1, 1, 0)
         let report = try await Trial.play(plan, in: Self.house.get())
-        #expect(report.breach == nil, "\(report.breach?.description ?? "")")
+        #expect(report.violation == nil, "\(report.violation?.description ?? "")")
         #expect(report.tally["verifyReceipt responded"] > 6)
     }
 
     @Test func `of ten worlds eight speak as today, one of receipts, and one of both`() {
-        let speeches = (1...600 as ClosedRange<UInt64>).map { Plan(seed: $0).speech }
+        let speeches = (1...600 as ClosedRange<UInt64>).map { Plan(seed: $0).clientEra }
         #expect((450...510).contains(speeches.count { $0 == .modern }))
-        for speech in [Speech.legacy, .mixed] {
+        for speech in [ClientEra.legacy, .mixed] {
             #expect((40...80).contains(speeches.count { $0 == speech }), "\(speech)")
         }
     }
@@ -66,7 +66,7 @@ import Testing
         let first = try await Trial.play(Plan(seed: seed), in: house)
         let second = try await Trial.play(Plan(seed: seed), in: house)
         #expect(first.digest == second.digest)
-        #expect(first.figures == second.figures)
+        #expect(first.statistics == second.statistics)
         #expect(first.tally == second.tally)
         let other = try await Trial.play(Plan(seed: seed + 100), in: house)
         #expect(other.digest != first.digest)
@@ -76,8 +76,8 @@ import Testing
         let plan = Plan(seed: 5)
         var smaller = plan
         smaller.families = []
-        var one = plan.lots("acts")
-        var other = smaller.lots("acts")
+        var one = plan.random("acts")
+        var other = smaller.random("acts")
         #expect((0..<9).map { _ in one.next() } == (0..<9).map { _ in other.next() })
     }
 
@@ -90,16 +90,17 @@ import Testing
 
     @Test func `the options of a plan make the same plan`() {
         var plan = Plan(seed: 9)
-        plan.families = [.crashes, .absentIDs]
+        plan.families = [.crashes, .notFoundResponses]
         plan.days = 3
         plan.acts = 77
         #expect(plan.options == "--seeds 9..9 --faults absent-ids,crashes --days 3 --acts 77")
-        let narrowing = Proof.Narrowing(families: [.crashes, .absentIDs], days: 3, acts: 77)
+        let narrowing = Proof.PlanOverrides(
+            families: [.crashes, .notFoundResponses], days: 3, acts: 77)
         #expect(narrowing.plan(of: 9) == plan)
         #expect(Plan(seed: 9).options == "--seeds 9..9")
         var spoken = Plan(seed: 9)
-        spoken.speech = spoken.speech == .mixed ? .legacy : .mixed
-        #expect(spoken.options == "--seeds 9..9 --speech \(spoken.speech.rawValue)")
-        #expect(Proof.Narrowing(speech: spoken.speech).plan(of: 9) == spoken)
+        spoken.clientEra = spoken.clientEra == .mixed ? .legacy : .mixed
+        #expect(spoken.options == "--seeds 9..9 --speech \(spoken.clientEra.rawValue)")
+        #expect(Proof.PlanOverrides(speech: spoken.clientEra).plan(of: 9) == spoken)
     }
 }

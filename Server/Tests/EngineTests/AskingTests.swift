@@ -17,7 +17,7 @@ import Testing
     /// An app, a clock, and a store that answers as a test says.
     private final class Scene: Sendable {
         let engine: Engine
-        let database: SQLiteDatabase
+        let database: SQLiteDriver
         private let time: Time
         private let bodies: Bodies
 
@@ -49,7 +49,7 @@ import Testing
                     }
                     return answer(number, request)
                 })
-            database = try SQLiteDatabase.inMemory()
+            database = try SQLiteDriver.inMemory()
             engine = Engine(
                 database: database,
                 apps: apps.map {
@@ -60,8 +60,9 @@ import Testing
                 verifiers: Dictionary(
                     uniqueKeysWithValues: apps.map { ($0, Verifier(roots: .apple)) }),
                 now: { time.instant },
-                asking: Asking(
-                    worker: CheckWorker(holder: "test", lease: Asking.lease, checksPerSecond: 25)
+                asking: ReconciliationSettings(
+                    worker: CheckWorker(
+                        holder: "test", lease: ReconciliationSettings.lease, checksPerSecond: 25)
                 ) { _ in client },
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             try await engine.prepare()
@@ -72,7 +73,7 @@ import Testing
         /// Purchases of an app that were never asked about, numbered from `app-1`.
         func addDue(_ count: Int, of app: AppID) async throws {
             let now = time.instant
-            try await engine.store.transaction { tx in
+            try await engine.db.transaction { tx in
                 for number in 1...count {
                     let id = TransactionID(rawValue: "\(app)-\(number)")
                     let payment = Payment(
@@ -83,7 +84,7 @@ import Testing
                         signedAt: now, receivedAt: now, parts: [0], headers: [])
                     let purchase = PurchaseID(id, in: .production)
                     let fact = Fact(about: purchase, attestedAt: now, .payment(payment))
-                    _ = try tx.keep(AttestedDocument(document, [fact]))
+                    _ = try tx.record(DocumentWithFacts(document, [fact]))
                 }
             }
         }
@@ -93,20 +94,20 @@ import Testing
             try await addDue(1, of: app)
             let now = time.instant
             let purchase = PurchaseID(TransactionID(rawValue: "\(app)-1"), in: .production)
-            try await engine.store.transaction { tx in
+            try await engine.db.transaction { tx in
                 _ = try tx.customer("anna", in: app, at: now)
                 try tx.link(purchase, to: "anna", by: .device, in: app, at: now)
-                try tx.put(
+                try tx.save(
                     Consent(isGiven: true, hadSample: nil, at: now), of: "anna", in: app)
                 let document = StoredDocument(
                     app: app, id: [UInt8](repeating: 7, count: 32), kind: .notification,
                     environment: .production, source: .notification, signedAt: now,
                     receivedAt: now, parts: [0], headers: [])
-                var asked = AttestedDocument(document, [])
-                asked.question = ConsumptionQuestion(
+                var asked = DocumentWithFacts(document, [])
+                asked.consumptionInquiry = ConsumptionInquiry(
                     purchase: purchase, transaction: purchase.original, product: "pro",
                     reason: nil, askedAt: now)
-                _ = try tx.keep(asked)
+                _ = try tx.record(asked)
             }
             return purchase
         }
@@ -126,16 +127,16 @@ import Testing
             AppStoreResponse(status: 400, body: refusal.bytes)
         }
         for _ in 1...5 {
-            for _ in 1...2 { try await scene.engine.catchUp() }
+            for _ in 1...2 { try await scene.engine.backfill() }
             scene.pass(.hours(1))
         }
         #expect(scene.asked.count == 5, "once, and then not before a pause is over")
-        try await scene.engine.lookAtBacklog()
-        #expect(scene.engine.askingStates.map(\.failures) == [0, 0])
-        #expect(scene.engine.isCatchingUpFailing)
+        try await scene.engine.refreshReconciliationStates()
+        #expect(scene.engine.reconciliationStates.map(\.failures) == [0, 0])
+        #expect(scene.engine.isBackfillFailing)
         for environment in Environment.allCases {
-            let standing = try await scene.engine.store.reading {
-                try $0.standing(of: "birds", in: environment)
+            let standing = try await scene.engine.db.read {
+                try $0.appStoreHealth(of: "birds", in: environment)
             }
             #expect(standing.pausedUntil.milliseconds == 0)
         }
@@ -157,9 +158,9 @@ import Testing
             }
             return AppStoreResponse(status: 429, retryAfter: "\(now + 100)")
         }
-        try await scene.engine.catchUp()
+        try await scene.engine.backfill()
         #expect(scene.asked.count == 3)
-        try await scene.engine.catchUp()
+        try await scene.engine.backfill()
         #expect(scene.asked.count == 3, "done for an hour")
     }
 
@@ -167,9 +168,11 @@ import Testing
         let scene = try await Scene { _, _ in AppStoreResponse(status: 500) }
         let now = Instant(milliseconds: 1_767_268_800_000)
         for (moment, failures) in [(now, 3), (now + .seconds(15), 4), (now + .seconds(20), 4)] {
-            let standing = try await scene.engine.store.transaction { tx in
-                for _ in 1...25 { try tx.noteFailure(of: "birds", in: .production, at: moment) }
-                return try tx.standing(of: "birds", in: .production)
+            let standing = try await scene.engine.db.transaction { tx in
+                for _ in 1...25 {
+                    try tx.recordAppStoreFailure(of: "birds", in: .production, at: moment)
+                }
+                return try tx.appStoreHealth(of: "birds", in: .production)
             }
             #expect(standing.failures == failures)
             #expect(standing.pausedUntil <= now + .seconds(45))
@@ -199,12 +202,12 @@ import Testing
     {
         let scene = try await Self.sceneThatStops()
         for count in 1...2 {
-            try await Self.apart { _ = try await scene.engine.catchUp() }
+            try await Self.apart { _ = try await scene.engine.backfill() }
             #expect(scene.asked.count == count, "the next may ask at once")
-            #expect(!scene.engine.isCatchingUpFailing)
+            #expect(!scene.engine.isBackfillFailing)
             for environment in Environment.allCases {
-                let standing = try await scene.engine.store.reading {
-                    try $0.standing(of: "birds", in: environment)
+                let standing = try await scene.engine.db.read {
+                    try $0.appStoreHealth(of: "birds", in: environment)
                 }
                 #expect(standing.failures == 0)
             }
@@ -215,10 +218,10 @@ import Testing
         let scene = try await Self.sceneThatStops()
         let purchase = try await scene.addQuestion(of: "birds")
         for count in 1...2 {
-            try await Self.apart { _ = try await scene.engine.answerQuestions() }
+            try await Self.apart { _ = try await scene.engine.respondToConsumptionInquiries() }
             #expect(scene.asked.count == count, "the next may answer at once")
-            let questions = try await scene.engine.store.reading {
-                try $0.questions(about: [purchase], in: "birds")
+            let questions = try await scene.engine.db.read {
+                try $0.consumptionInquiries(about: [purchase], in: "birds")
             }
             #expect(questions.map(\.state) == [.waiting] && questions.map(\.attempts) == [0])
         }
@@ -239,10 +242,10 @@ import Testing
     }
 
     @Test func `each batch begins with another app`() {
-        let turn = AskingTurn()
-        let firsts = (1...3).map { _ in turn.turned(["a", "b", "c"]).first }
+        let turn = RoundRobin()
+        let firsts = (1...3).map { _ in turn.rotated(["a", "b", "c"]).first }
         #expect(Set(firsts) == ["a", "b", "c"])
-        #expect(turn.turned(["a", "b", "c"]).sorted() == ["a", "b", "c"])
-        #expect(turn.turned([]).isEmpty)
+        #expect(turn.rotated(["a", "b", "c"]).sorted() == ["a", "b", "c"])
+        #expect(turn.rotated([]).isEmpty)
     }
 }

@@ -20,7 +20,7 @@ import Testing
             let shelf = try await engine.content(
                 of: "anna", app: "birds", environment: .production, isServer: false)
             #expect(shelf.map(\.link) == [nil])
-            let secret = try await engine.store.reading {
+            let secret = try await engine.db.read {
                 try $0.secret("content links", of: "birds")
             }
             #expect(secret == nil)

@@ -8,7 +8,7 @@ extension Engine {
     /// An engine with one app and an empty database, at a moment that does not move.
     static func empty(_ app: AppSettings, at now: Instant) async throws -> Engine {
         let engine = Engine(
-            database: try SQLiteDatabase.inMemory(), apps: [app],
+            database: try SQLiteDriver.inMemory(), apps: [app],
             verifiers: [app.id: Verifier(roots: .apple)], now: { now },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         try await engine.prepare()

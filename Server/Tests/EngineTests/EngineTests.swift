@@ -18,7 +18,7 @@ private func engine() async throws -> Engine {
 /// Two apps on one database, and a clock that a test moves.
 private struct TwoApps {
     let engine: Engine
-    let database: SQLiteDatabase
+    let database: SQLiteDriver
     private let time = Time()
 
     private final class Time: Sendable {
@@ -28,7 +28,7 @@ private struct TwoApps {
     }
 
     init() async throws {
-        database = try SQLiteDatabase.inMemory()
+        database = try SQLiteDriver.inMemory()
         let apps = ["birds", "cats"].map {
             AppSettings(
                 id: AppID(rawValue: $0), bundleID: "com.example.\($0)",
@@ -97,7 +97,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
     func `an id that means nobody is refused everywhere`(id: String) async throws {
         let engine = try await engine()
         let id = CustomerID(rawValue: id)
-        let expected = EngineFailure.meaninglessCustomerID(id.rawValue)
+        let expected = EngineFailure.invalidCustomerID(id.rawValue)
         #expect(
             await failure { try await engine.customer(id, app: "birds", environment: .production) }
                 == expected)
@@ -114,7 +114,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
 
     @Test func `a grant repeated by its key after its end is what it was`() async throws {
         let two = try await TwoApps()
-        var order = GrantOrder(entitlement: "pro", until: now + .days(1), reason: "", key: "k")
+        var order = NewGrant(entitlement: "pro", until: now + .days(1), reason: "", key: "k")
         let given = try await two.engine.grant(
             order, to: "anna", app: "birds", environment: .production)
         two.pass(.days(2))
@@ -126,13 +126,13 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         let refused = await failure {
             try await two.engine.grant(late, to: "anna", app: "birds", environment: .production)
         }
-        #expect(refused == .grantWithoutTime(now + .days(1)))
+        #expect(refused == .grantAlreadyExpired(now + .days(1)))
     }
 
     @Test func `an app whose log cannot be gone on with keeps no other waiting`() async throws {
         let two = try await TwoApps()
         for app: AppID in ["birds", "cats"] {
-            let order = GrantOrder(entitlement: "pro", until: now + .days(1), reason: "", key: nil)
+            let order = NewGrant(entitlement: "pro", until: now + .days(1), reason: "", key: nil)
             _ = try await two.engine.grant(
                 order, to: "anna", app: app, environment: .production)
         }
@@ -142,11 +142,11 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
                 "CREATE TRIGGER broken BEFORE INSERT ON events WHEN NEW.app = 'birds' "
                     + "BEGIN SELECT RAISE(ABORT, 'broken'); END", [])
         }
-        #expect(try await two.engine.tellTurns() == 1)
+        #expect(try await two.engine.emitTimeBasedEvents() == 1)
         let told = try await two.engine.events(of: "cats", after: 0, limit: 10)
         #expect(told.map(\.entry.change.kind) == [.granted, .grantEnded])
         // What is wrong is still said, when there is nothing else to do.
-        guard case .storage? = await failure({ try await two.engine.tellTurns() }) else {
+        guard case .storage? = await failure({ try await two.engine.emitTimeBasedEvents() }) else {
             Issue.record("the failure was kept silent")
             return
         }
@@ -189,7 +189,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         default: Issue.record("\(String(describing: failure)) for \(body)")
         }
         #expect(engine.counts.notificationsRefused == 1)
-        #expect(engine.counts.notificationsKept == 0)
+        #expect(engine.counts.notificationsRecorded == 0)
     }
 
     @Test func `a posting has a limited number of documents`() async throws {
@@ -198,7 +198,8 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
             signedTransactions: Array(repeating: "x", count: PurchaseEvidence.documentsMax + 1))
         #expect(
             await failure { try await engine.record(evidence, of: "anna", app: "birds") }
-                == .tooMuch(what: "documents in a request", limit: PurchaseEvidence.documentsMax))
+                == .limitExceeded(
+                    what: "documents in a request", limit: PurchaseEvidence.documentsMax))
     }
 
     @Test func `an empty database rebuilds to nothing`() async throws {

@@ -8,13 +8,13 @@ private let now = Instant(milliseconds: 1_767_268_800_000)
 
 extension Engine {
     fileprivate func erasedHashes() async throws -> [[UInt8]] {
-        try await store.database.read { connection in
+        try await db.driver.read { connection in
             try connection.rows("SELECT id_hash FROM erasures", []).map { try $0.bytes(0) }
         }
     }
 
     fileprivate func isErased(_ id: CustomerID) async throws -> Bool {
-        try await store.reading { try $0.isErased(id.hash, in: "birds") }
+        try await db.read { try $0.isErased(id.hash, in: "birds") }
     }
 }
 
@@ -46,7 +46,7 @@ extension Engine {
     @Test func `at the start hashes of an earlier version are put under the key`() async throws {
         let engine = try await engine()
         let id: CustomerID = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
-        try await engine.store.database.write { connection in
+        try await engine.db.driver.write { connection in
             _ = try connection.run(
                 "INSERT INTO erasures (app, id_hash, erased_at_ms) VALUES ('birds', $1, 5)",
                 [.bytes(id.hash)])

@@ -23,7 +23,7 @@ extension Engine {
         _ state: StoredForward.State, daysAgo days: Int, count: Int = 1
     ) async throws {
         let came = Value.integer((present - .days(days)).milliseconds)
-        try await store.database.write { connection in
+        try await db.driver.write { connection in
             for number in 0..<count {
                 let name = "\(number) \(days) \(state.rawValue)"
                 let document = Array((Array(name.utf8) + Array(repeating: 0, count: 32)).prefix(32))
@@ -55,23 +55,23 @@ extension Engine {
         for state in StoredForward.State.allCases {
             for days in [7, 9, 29, 31] { try await engine.add(state, daysAgo: days) }
         }
-        try await engine.lookAtForwards()
+        try await engine.refreshForwardingStates()
         #expect(try await engine.daysAgo(.accepted) == [7])
         #expect(try await engine.daysAgo(.leftOut) == [7])
         #expect(try await engine.daysAgo(.givenUp) == [7, 9, 29])
         #expect(try await engine.daysAgo(.waiting) == [7, 9, 29])
         let seen = ForwardingState(
             app: "birds", target: address, waiting: 4, oldestAge: .days(31))
-        #expect(engine.forwardingState == [seen])
-        try await engine.lookAtForwards()
-        #expect(engine.forwardingState.map(\.waiting) == [3])
+        #expect(engine.forwardingStates == [seen])
+        try await engine.refreshForwardingStates()
+        #expect(engine.forwardingStates.map(\.waiting) == [3])
     }
 
     @Test func `one look forgets more than one transaction does`() async throws {
         let engine = try await engine()
         try await engine.add(.accepted, daysAgo: 9, count: 1200)
         try await engine.add(.accepted, daysAgo: 1, count: 3)
-        try await engine.lookAtForwards()
+        try await engine.refreshForwardingStates()
         #expect(try await engine.daysAgo(.accepted) == [1, 1, 1])
     }
 }

@@ -35,33 +35,33 @@ import Testing
     @Test func `a code with an end is good until then, for the customer and the end it names`() {
         let code = String(Self.ending.dropFirst("1700000600.".count))
         for proof in [IdentityProof.hmac(Self.secret), .hmac(Self.secret, endless: true)] {
-            #expect(proof.lack(in: Self.ending, of: "anna", at: Self.now) == nil)
-            #expect(proof.lack(in: Self.ending, of: "anna", at: Self.expiry) == .expired)
+            #expect(proof.defect(in: Self.ending, of: "anna", at: Self.now) == nil)
+            #expect(proof.defect(in: Self.ending, of: "anna", at: Self.expiry) == .expired)
             for wrong in [
                 "1700000601.\(code)", "01700000600.\(code)", ".\(code)", "1700000600.",
                 "1.\(Self.ending)", "\(Self.ending).", code, "1700000600.\(Self.code)",
             ] {
-                #expect(proof.lack(in: wrong, of: "anna", at: Self.now) == .wrong, "\(wrong)")
+                #expect(proof.defect(in: wrong, of: "anna", at: Self.now) == .wrong, "\(wrong)")
             }
-            #expect(proof.lack(in: Self.ending, of: "ben", at: Self.now) == .wrong)
+            #expect(proof.defect(in: Self.ending, of: "ben", at: Self.now) == .wrong)
         }
     }
 
     @Test func `a code without an end is good only where that is said`() {
         let proof = IdentityProof.hmac(Self.secret)
-        #expect(proof.lack(in: Self.code, of: "anna", at: Self.now) == .endless)
-        #expect(proof.lack(in: Self.code, of: "ben", at: Self.now) == .wrong)
+        #expect(proof.defect(in: Self.code, of: "anna", at: Self.now) == .endless)
+        #expect(proof.defect(in: Self.code, of: "ben", at: Self.now) == .wrong)
     }
 
     @Test func `a code is good for the one customer it was made for`() {
         let proof = IdentityProof.hmac(Self.secret, endless: true)
-        #expect(proof.lack(in: Self.code, of: "anna", at: Self.now) == nil)
-        #expect(proof.lack(in: Self.code.uppercased(), of: "anna", at: Self.now) == nil)
-        #expect(proof.lack(in: Self.code, of: "ben", at: Self.now) == .wrong)
-        #expect(proof.lack(in: String(Self.code.dropLast(2)), of: "anna", at: Self.now) == .wrong)
-        #expect(proof.lack(in: "+" + Self.code.dropFirst(), of: "anna", at: Self.now) == .wrong)
-        #expect(proof.lack(in: nil, of: "anna", at: Self.now) == .missing)
-        #expect(proof.lack(in: "", of: "anna", at: Self.now) == .missing)
+        #expect(proof.defect(in: Self.code, of: "anna", at: Self.now) == nil)
+        #expect(proof.defect(in: Self.code.uppercased(), of: "anna", at: Self.now) == nil)
+        #expect(proof.defect(in: Self.code, of: "ben", at: Self.now) == .wrong)
+        #expect(proof.defect(in: String(Self.code.dropLast(2)), of: "anna", at: Self.now) == .wrong)
+        #expect(proof.defect(in: "+" + Self.code.dropFirst(), of: "anna", at: Self.now) == .wrong)
+        #expect(proof.defect(in: nil, of: "anna", at: Self.now) == .missing)
+        #expect(proof.defect(in: "", of: "anna", at: Self.now) == .missing)
     }
 
     @Test func `a token is good for its customer, until it expires`() throws {
@@ -70,14 +70,14 @@ import Testing
             (IdentityProof.token(Self.secret), Self.hs256),
             (.signedToken(publicKey: key), Self.es256),
         ] {
-            #expect(proof.lack(in: token, of: "anna", at: Self.now) == nil)
-            #expect(proof.lack(in: token, of: "ben", at: Self.now) == .wrong)
-            #expect(proof.lack(in: token, of: "anna", at: Self.expiry) == .expired)
+            #expect(proof.defect(in: token, of: "anna", at: Self.now) == nil)
+            #expect(proof.defect(in: token, of: "ben", at: Self.now) == .wrong)
+            #expect(proof.defect(in: token, of: "anna", at: Self.expiry) == .expired)
             let last: Character = token.hasSuffix("Q") ? "A" : "Q"
             let middle = token.index(token.endIndex, offsetBy: -20)
             var damaged = token
             damaged.replaceSubrange(middle...middle, with: [token[middle] == last ? "b" : last])
-            #expect(proof.lack(in: damaged, of: "anna", at: Self.now) == .wrong)
+            #expect(proof.defect(in: damaged, of: "anna", at: Self.now) == .wrong)
         }
     }
 
@@ -92,21 +92,21 @@ import Testing
         let fraction = Self.signed(
             "eyJzdWIiOiJhbm5hIiwiaWF0IjoxNzAwMDAwMDAwLjI1LCJuYmYiOjEuN2U5LCJleHAiOjE3MDAwMDA2MDAu"
                 + "NX0", "_9Hfx2QMj5p1X3asUtJS-dHDIoQRHl287wD3zZnlNP8")
-        #expect(proof.lack(in: fraction, of: "anna", at: Self.expiry) == nil)
+        #expect(proof.defect(in: fraction, of: "anna", at: Self.expiry) == nil)
         let half = Self.expiry + .milliseconds(500)
-        #expect(proof.lack(in: fraction, of: "anna", at: half - .milliseconds(1)) == nil)
-        #expect(proof.lack(in: fraction, of: "anna", at: half) == .expired)
+        #expect(proof.defect(in: fraction, of: "anna", at: half - .milliseconds(1)) == nil)
+        #expect(proof.defect(in: fraction, of: "anna", at: half) == .expired)
         // {"sub":"anna","exp":1.7000006e9}
         let exponent = Self.signed(
             "eyJzdWIiOiJhbm5hIiwiZXhwIjoxLjcwMDAwMDZlOX0",
             "6tJFQ5D_FYvdcGe5lacOAbSIT0vALZb33VPx11kiEFs")
-        #expect(proof.lack(in: exponent, of: "anna", at: Self.now) == nil)
-        #expect(proof.lack(in: exponent, of: "anna", at: Self.expiry) == .expired)
+        #expect(proof.defect(in: exponent, of: "anna", at: Self.now) == nil)
+        #expect(proof.defect(in: exponent, of: "anna", at: Self.expiry) == .expired)
         // {"sub":"anna","exp":"1700000600"}
         let text = Self.signed(
             "eyJzdWIiOiJhbm5hIiwiZXhwIjoiMTcwMDAwMDYwMCJ9",
             "mCQq7jkJrxDH1JoNSz9cuSyV1ZmAtZRnZwsVRc7sXHk")
-        #expect(proof.lack(in: text, of: "anna", at: Self.now) == .wrong)
+        #expect(proof.defect(in: text, of: "anna", at: Self.now) == .wrong)
     }
 
     @Test func `whom a token is for and by whom it is counts where that is asked for`() {
@@ -120,9 +120,9 @@ import Testing
                 + "YXVkIjpbImNhdHMiLCJiaXJkcyJdfQ", "lQvVogYmGn4SkFA9IZkuusKhTvdZ_jwIKUQAOMJR190")
         func lack(
             _ token: String, _ audience: String? = nil, _ issuer: String? = nil
-        ) -> IdentityProof.Lack? {
+        ) -> IdentityProof.Defect? {
             IdentityProof.token(Self.secret, .init(audience: audience, issuer: issuer))
-                .lack(in: token, of: "anna", at: Self.now)
+                .defect(in: token, of: "anna", at: Self.now)
         }
         let issuer = "https://id.example.com"
         for token in [birds, both] {
@@ -143,25 +143,25 @@ import Testing
             "eyJzdWIiOiJhbm5hIiwiZXhwIjoxNzAwMDAwNjAwLCJuYmYiOjE3MDAwMDAzMDB9",
             "L2lRvpVYsn87jYZJj07N4Y8HC4rYcRlvXBr6lED3pF8")
         let start = Self.expiry - .seconds(300)
-        #expect(proof.lack(in: token, of: "anna", at: start - .seconds(60)) == nil)
-        #expect(proof.lack(in: token, of: "anna", at: start - .seconds(61)) == .notYet)
+        #expect(proof.defect(in: token, of: "anna", at: start - .seconds(60)) == nil)
+        #expect(proof.defect(in: token, of: "anna", at: start - .seconds(61)) == .notYet)
         // {"sub":"anna","exp":1700000600,"nbf":"soon"}
         let text = Self.signed(
             "eyJzdWIiOiJhbm5hIiwiZXhwIjoxNzAwMDAwNjAwLCJuYmYiOiJzb29uIn0",
             "IaB5QoEFyuQXZJ6rukk9dbLoz7vHUdgNXdVpp_2XiYw")
-        #expect(proof.lack(in: text, of: "anna", at: Self.now) == .wrong)
+        #expect(proof.defect(in: text, of: "anna", at: Self.now) == .wrong)
     }
 
     @Test func `which algorithm is used is not the token's to say`() throws {
         let secret = IdentityProof.token(Self.secret)
-        #expect(secret.lack(in: Self.none, of: "anna", at: Self.now) == .wrong)
-        #expect(secret.lack(in: Self.es256, of: "anna", at: Self.now) == .wrong)
+        #expect(secret.defect(in: Self.none, of: "anna", at: Self.now) == .wrong)
+        #expect(secret.defect(in: Self.es256, of: "anna", at: Self.now) == .wrong)
         let key = IdentityProof.signedToken(
             publicKey: try IdentityProof.publicKey(pem: Self.pem))
-        #expect(key.lack(in: Self.hs256, of: "anna", at: Self.now) == .wrong)
+        #expect(key.defect(in: Self.hs256, of: "anna", at: Self.now) == .wrong)
         // A public key is no secret: what is signed with it as one is worth nothing.
         let confused = IdentityProof.token(AppSecret(Self.pem))
-        #expect(confused.lack(in: Self.es256, of: "anna", at: Self.now) == .wrong)
+        #expect(confused.defect(in: Self.es256, of: "anna", at: Self.now) == .wrong)
     }
 
     @Test func `only an id that nobody can guess speaks for itself`() {

@@ -17,7 +17,7 @@ import Testing
     ).appending(path: "receipts/app-receipts/linjunpop-auto_renewable_receipt.b64")
 
     private static func engine(
-        _ database: SQLiteDatabase, takesLegacy: Bool
+        _ database: SQLiteDriver, takesLegacy: Bool
     ) async throws -> Engine {
         let app = AppSettings(
             id: "diary", bundleID: "com.sumiapp.GridDiary", takesLegacy: takesLegacy,
@@ -32,17 +32,17 @@ import Testing
 
     @Test(.enabled(if: FileManager.default.fileExists(atPath: receipt.path)))
     func `a receipt is refused from then on, and what it showed is rebuilt`() async throws {
-        let database = try SQLiteDatabase.inMemory()
+        let database = try SQLiteDriver.inMemory()
         let text = String(decoding: try Data(contentsOf: Self.receipt), as: UTF8.self)
         let evidence = PurchaseEvidence(appReceipt: text)
         let before = try await Self.engine(database, takesLegacy: true)
         let taken = try await before.record(evidence, of: "anna", app: "diary")
         #expect(!taken.purchases.isEmpty)
         let after = try await Self.engine(database, takesLegacy: false)
-        await #expect(throws: EngineFailure.legacyOff("diary")) {
+        await #expect(throws: EngineFailure.legacyDisabled("diary")) {
             try await after.record(evidence, of: "anna", app: "diary")
         }
-        await #expect(throws: EngineFailure.legacyOff("diary")) {
+        await #expect(throws: EngineFailure.legacyDisabled("diary")) {
             let question: JSON = ["receipt-data": .string(text)]
             return try await after.verifyReceipt(question.bytes, at: .production)
         }

@@ -23,7 +23,7 @@ import Testing
         var told: [HistoryLine] = []
         for (number, lines) in pages.enumerated() {
             let text = told.last?.position.text
-            let position = try text.map { try #require(ListPosition($0)) }
+            let position = try text.map { try #require(ListCursor($0)) }
             told += lines.rest(after: position).prefix(number < 2 ? 3 : .max)
         }
         return told.map(\.sentence)
@@ -69,7 +69,7 @@ import Testing
         "x_0123456789abcdef", "1_2_3",
     ])
     func `what no answer has contained is no place`(text: String) {
-        #expect(ListPosition(text) == nil)
-        #expect(ListPosition("5_0123456789abcdef")?.text == "5_0123456789abcdef")
+        #expect(ListCursor(text) == nil)
+        #expect(ListCursor("5_0123456789abcdef")?.text == "5_0123456789abcdef")
     }
 }

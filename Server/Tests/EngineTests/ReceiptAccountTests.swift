@@ -45,7 +45,7 @@ import Testing
         _ rows: [VerifyReceiptRow], _ renewals: [VerifyReceiptRenewal] = [], at: Instant,
         bought: [VerifyReceiptRow] = []
     ) -> StoredDocument {
-        var answer = VerifyReceiptAnswer(.valid, environment: .production)
+        var answer = VerifyReceiptResponse(.valid, environment: .production)
         var app = VerifyReceiptApp()
         app.bundleID = "com.example.birds"
         app.purchases = bought
@@ -55,7 +55,7 @@ import Testing
         let bytes = answer.json.bytes
         let packed = PackedDocument(packing: bytes)
         return StoredDocument(
-            app: "birds", id: Array(SHA256.hash(data: bytes)), kind: .receiptAnswer,
+            app: "birds", id: Array(SHA256.hash(data: bytes)), kind: .receiptResponse,
             environment: .production, source: .reconciliation, signedAt: at, receivedAt: at,
             parts: packed.parts,
             headers: packed.headers.map {
@@ -63,16 +63,18 @@ import Testing
             })
     }
 
-    static func account(_ facts: [Fact], told: StoredDocument? = nil) -> ReceiptAccount {
-        var account = ReceiptAccount()
-        account.take(told)
+    static func account(_ facts: [Fact], told: StoredDocument? = nil) -> VerifyReceiptComposer {
+        var account = VerifyReceiptComposer()
+        account.apply(told)
         account.timelines = [Timeline(of: chain, facts)]
         return account
     }
 
     private static func ids(_ rows: [VerifyReceiptRow]) -> [String?] { rows.map(\.transactionID) }
 
-    private static func rows(of account: ReceiptAccount, _ receipt: AppReceipt = AppReceipt())
+    private static func rows(
+        of account: VerifyReceiptComposer, _ receipt: AppReceipt = AppReceipt()
+    )
         -> [String?]
     {
         ids(account.rows(of: receipt, madeAt: start))
@@ -99,11 +101,11 @@ import Testing
     @Test func `the newest of a subscription is the one that ends last, wherever it stands`() {
         let rows = (1...4).map(Self.row)
         for order in [rows, rows.reversed(), [rows[2], rows[3], rows[0], rows[1]]] {
-            #expect(Self.ids(ReceiptAccount.newestOfEachSubscription(order)) == ["4"])
+            #expect(Self.ids(VerifyReceiptComposer.newestOfEachSubscription(order)) == ["4"])
         }
         var other = Self.row(1)
         (other.originalTransactionID, other.transactionID) = ("5", "5")
-        let two = ReceiptAccount.newestOfEachSubscription([other] + rows.reversed())
+        let two = VerifyReceiptComposer.newestOfEachSubscription([other] + rows.reversed())
         #expect(Self.ids(two) == ["5", "4"])
     }
 
@@ -115,12 +117,12 @@ import Testing
         var upgraded = year
         upgraded.isUpgraded = true
         for old in [refunded, upgraded] {
-            let newest = ReceiptAccount.newestOfEachSubscription([Self.row(2), old])
+            let newest = VerifyReceiptComposer.newestOfEachSubscription([Self.row(2), old])
             #expect(Self.ids(newest) == ["2"])
         }
         var last = Self.row(2)
         last.cancelled = last.purchased
-        let newest = ReceiptAccount.newestOfEachSubscription([last, Self.row(1)])
+        let newest = VerifyReceiptComposer.newestOfEachSubscription([last, Self.row(1)])
         #expect(Self.ids(newest) == ["2"], "given back at once, and nothing since")
     }
 

@@ -20,7 +20,7 @@ private func engine() async throws -> Engine {
     @Test func `what is shared credits its owner's wallet alone`() async throws {
         let engine = try await engine()
         // As where a receipt did not say at first what kind of product it was.
-        try await engine.store.transaction { tx in
+        try await engine.db.transaction { tx in
             let payment = Payment(
                 transaction: "1000", product: "seeds.100", kind: .consumable, from: now, until: nil)
             let document = StoredDocument(
@@ -28,7 +28,7 @@ private func engine() async throws -> Engine {
                 environment: .production, source: .device, signedAt: now, receivedAt: now,
                 parts: [0], headers: [])
             let fact = Fact(about: purchase, attestedAt: now, .payment(payment))
-            _ = try tx.keep(AttestedDocument(document, [fact]))
+            _ = try tx.record(DocumentWithFacts(document, [fact]))
             for id: CustomerID in ["anna", "ben"] { _ = try tx.customer(id, in: "birds", at: now) }
             try tx.link(purchase, to: "anna", by: .device, in: "birds", at: now)
             try tx.share(purchase, with: "ben", in: "birds", at: now)
@@ -41,8 +41,8 @@ private func engine() async throws -> Engine {
         let wallet = try await engine.wallet(
             "seeds", of: "ben", app: "birds", environment: .production)
         #expect(wallet.entries.isEmpty)
-        let order = DebitOrder(currency: "seeds", amount: 1, reason: "an oak", key: nil)
-        await #expect(throws: EngineFailure.walletHasTooLittle("seeds", balance: 0)) {
+        let order = NewDebit(currency: "seeds", amount: 1, reason: "an oak", key: nil)
+        await #expect(throws: EngineFailure.insufficientBalance("seeds", balance: 0)) {
             _ = try await engine.debit(order, of: "ben", app: "birds", environment: .production)
         }
         let kept = try await engine.debit(

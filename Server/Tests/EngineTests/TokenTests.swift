@@ -14,11 +14,11 @@ private final class TokenStage: Sendable {
     static let life = Duration.seconds(600)
 
     private let moment = Mutex(TokenStage.start)
-    private let database: SQLiteDatabase
+    private let database: SQLiteDriver
     private let tokens: TokenRules?
 
     init(tokens: TokenRules? = TokenRules(life: TokenStage.life)) throws {
-        database = try SQLiteDatabase.inMemory()
+        database = try SQLiteDriver.inMemory()
         self.tokens = tokens
     }
 
@@ -72,7 +72,7 @@ extension Engine {
         let engine = try await stage.engine()
         let until = TokenStage.start + .days(1)
         _ = try await engine.grant(
-            GrantOrder(entitlement: "pro", until: until, reason: "x"), to: "anna", app: "birds",
+            NewGrant(entitlement: "pro", until: until, reason: "x"), to: "anna", app: "birds",
             environment: .production)
         let token = try #require(try await engine.token())
         let claims = try #require(try await engine.claims(of: token))
@@ -111,7 +111,7 @@ extension Engine {
         let second = try await engine.token()
         #expect(second != first)
         _ = try await engine.grant(
-            GrantOrder(entitlement: "pro", reason: "x"), to: "anna", app: "birds",
+            NewGrant(entitlement: "pro", reason: "x"), to: "anna", app: "birds",
             environment: .production)
         #expect(try await engine.token() != second)
     }

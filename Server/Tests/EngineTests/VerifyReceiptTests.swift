@@ -53,17 +53,17 @@ private func goldenEngine(
 ) async throws -> Engine {
     let app = AppSettings(
         id: "golden", bundleID: bundle, sharedSecret: AppSecret(secret), entitlements: [:])
-    var asking = Asking(
-        worker: CheckWorker(holder: "test", lease: Asking.lease, checksPerSecond: 1)
+    var asking = ReconciliationSettings(
+        worker: CheckWorker(holder: "test", lease: ReconciliationSettings.lease, checksPerSecond: 1)
     ) { _ in nil }
     if let send {
-        asking.verification = { _ in
-            ReceiptVerification(
+        asking.receiptVerification = { _ in
+            VerifyReceiptClient(
                 AppSecret(secret), now: { AppStoreDate(milliseconds: 0) }, send: send)
         }
     }
     let engine = Engine(
-        database: try SQLiteDatabase.inMemory(), apps: [app],
+        database: try SQLiteDriver.inMemory(), apps: [app],
         verifiers: ["golden": Verifier(roots: .apple)], now: { now }, asking: asking,
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await engine.prepare()

@@ -125,14 +125,14 @@ struct Reader {
     }
 
     private func readsAnswer(_ bytes: [UInt8], _ verifies: Bool) async -> Bool {
-        if verifies { _ = await verifier.answer(bytes, for: app, in: .sandbox, at: now) }
-        guard let json = try? JSON(parsing: bytes), let answer = VerifyReceiptAnswer(json: json)
+        if verifies { _ = await verifier.receiptResponse(bytes, for: app, in: .sandbox, at: now) }
+        guard let json = try? JSON(parsing: bytes), let answer = VerifyReceiptResponse(json: json)
         else { return false }
         _ = try? Intake.facts(of: answer, in: .sandbox, answeredAt: now)
-        if let old = VerifyReceiptTransactionAnswer(json: json) {
+        if let old = VerifyReceiptTransactionResponse(json: json) {
             _ = try? Intake.facts(of: old, in: .sandbox, answeredAt: now)
         }
-        return (try? VerifyReceiptAnswer(parsing: answer.json.bytes)) != nil
+        return (try? VerifyReceiptResponse(parsing: answer.json.bytes)) != nil
     }
 
     private func readsRequest(_ bytes: [UInt8]) -> Bool {
@@ -147,7 +147,9 @@ struct Reader {
         guard let json = try? JSON(parsing: bytes), let told = V1Notification(json: json) else {
             return false
         }
-        if verifies { _ = await verifier.notification(v1: json, for: app, .keptBefore, at: now) }
+        if verifies {
+            _ = await verifier.notification(v1: json, for: app, .previouslyVerified, at: now)
+        }
         let moment = told.moment(receivedAt: now)
         _ = try? Intake.facts(of: told, in: .sandbox, attestedAt: moment)
         _ = V1Notification.identity(of: json)

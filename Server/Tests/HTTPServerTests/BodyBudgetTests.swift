@@ -126,13 +126,13 @@ import Testing
     @Test(arguments: [Paths.verifyReceipt, Paths.sandboxVerifyReceipt])
     func `there is no verifyReceipt where no app takes receipts`(path: String) async throws {
         var (birds, cats) = (ListeningServer.birds, ListeningServer.cats)
-        birds.takesLegacy = false
+        birds.acceptsLegacy = false
         let asked = RequestText.post(body: "{}", to: path)
         try await ListeningServer.run(birds, beside: [cats]) { server in
             let answer = try await server.connect().answers(to: asked, count: 1)[0]
             #expect(answer.status == 200, "\(answer.text)")
         }
-        cats.takesLegacy = false
+        cats.acceptsLegacy = false
         try await ListeningServer.run(birds, beside: [cats]) { server in
             let answer = try await server.connect().answers(to: asked, count: 1)[0]
             #expect(answer.status == 404 && answer.body.contains("route_unknown"))

@@ -125,7 +125,7 @@ import Testing
 
     @Test func `more documents than the limit are refused`() async throws {
         try await TestServer.run { server in
-            let body = try Answers.json(
+            let body = try JSONResponse.json(
                 PurchasesRequest(
                     customerID: "anna", signedTransactions: Array(repeating: "a.b.c", count: 201)))
             let answer = try await server.send(.post, Paths.purchases, body: String(buffer: body))

@@ -14,7 +14,7 @@ import Testing
     @Test func `whoever may read what lies elsewhere is sent there with a signature`() async throws
     {
         try await TestServer.run { server in
-            let path = Paths.file(of: "first") + "?customer_id=anna"
+            let path = Paths.contentFile(of: "first") + "?customer_id=anna"
             #expect(try await server.send(.get, path).problem.code == .contentNotOpen)
             let given = try await server.send(
                 .post, Paths.grants(of: "anna"), key: TestServer.secret,

@@ -22,9 +22,9 @@ import Testing
         return Customer(
             CustomerState(
                 id: "anna", aliases: ["device-1"], environment: .production, asOf: now,
-                entitlements: access.map { ["pro": Right($0)] } ?? [:],
+                entitlements: access.map { ["pro": EntitlementStatus($0)] } ?? [:],
                 purchases: [PurchaseState(timeline: timeline, access: access)],
-                terms: rules.terms(of: [timeline]), shownTerms: rules.terms(of: [timeline]),
+                terms: rules.terms(of: [timeline]), displayedTerms: rules.terms(of: [timeline]),
                 termsWithoutLength: rules.paymentsWithoutLength(of: [timeline]), grants: [],
                 balances: [:], clock: rules.clock))
     }
@@ -139,7 +139,8 @@ import Testing
     @Test func `the answer's text is what JSONEncoder makes of it`() throws {
         for customer in [Self.full, Self.bare, Self.long, answer([.payment(month())])] {
             #expect(
-                String(buffer: customer.json) + "\n" == String(buffer: try Answers.json(customer)))
+                String(buffer: customer.json) + "\n"
+                    == String(buffer: try JSONResponse.json(customer)))
         }
     }
 

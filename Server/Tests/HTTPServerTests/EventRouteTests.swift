@@ -77,9 +77,9 @@ import Testing
 
     @Test func `an event is told with nothing left out`() {
         var change = Change(.refunded, at: TestServer.now)
-        change.before = Condition(
+        change.before = PurchaseStatus(
             product: "pro", state: .paid, until: TestServer.now, willRenew: true)
-        change.after = Condition(product: "pro", state: .refunded)
+        change.after = PurchaseStatus(product: "pro", state: .refunded)
         change.money = Ledger.Money(milliunits: -9_990, currency: "USD")
         (change.product, change.transaction, change.ownership) = ("pro", "7", .purchased)
         let told = PerennialContract.Event(

@@ -7,8 +7,8 @@ import Testing
 
 @Suite struct FailureTests {
     @Test func `trouble with the database is ours, to be sent again, and its detail stays here`() {
-        for subject in [Refused.Subject.notification, .purchases, .customer] {
-            let refused = Refused(EngineFailure.storage("disk full at /var"), subject: subject)
+        for subject in [ProblemError.Subject.notification, .purchases, .customer] {
+            let refused = ProblemError(EngineFailure.storage("disk full at /var"), subject: subject)
             #expect(refused.problem.status == 503)
             #expect(refused.headers[.retryAfter] == "30")
             #expect(refused.problem.detail == nil)
@@ -18,7 +18,7 @@ import Testing
 
     @Test func `a purchase of somebody else is a conflict`() {
         let purchase = PurchaseID("1", in: .production)
-        let refused = Refused(.belongsToAnotherCustomer(purchase, .kept), subject: .purchases)
+        let refused = ProblemError(.belongsToAnotherCustomer(purchase, .kept), subject: .purchases)
         #expect(refused.problem.status == 409)
         #expect(refused.headers[.retryAfter] == nil)
         // To join two customers is for good: nobody is sent there without being told.
@@ -61,26 +61,26 @@ import Testing
 
     @Test func `the apps of this server are not told to a stranger`() {
         let failure = EngineFailure.notForAnyApp(found: "com.a", known: ["com.secret"])
-        let refused = Refused(failure, subject: .notification)
+        let refused = ProblemError(failure, subject: .notification)
         #expect(refused.problem.detail == #"It is for "com.a"."#)
         #expect(refused.operatorDetail == "expected one of com.secret")
     }
 
     @Test func `a proof that is missing is told from one that does not hold`() {
-        let rows: [(IdentityProof.Lack, ProblemCode)] = [
+        let rows: [(IdentityProof.Defect, ProblemCode)] = [
             (.missing, .customerProofMissing), (.wrong, .customerProofNotValid),
             (.expired, .customerProofNotValid), (.notYet, .customerProofNotValid),
             (.endless, .customerProofNotValid), (.ofOneOnly, .customerProofNotValid),
         ]
         for (lack, code) in rows {
-            let refused = Refused(.noProof(lack), subject: .customer)
+            let refused = ProblemError(.identityNotProven(lack), subject: .customer)
             #expect(refused.problem.code == code && refused.problem.status == 401)
         }
     }
 
     @Test func `an error that nobody foresaw is a 500 without its text`() {
         struct Surprise: Error { let text = "inner" }
-        let refused = Refused(anything: Surprise())
+        let refused = ProblemError(anything: Surprise())
         #expect(refused.problem.status == 500)
         #expect(refused.operatorDetail?.contains("inner") == true)
         #expect(refused.problem.detail == nil)

@@ -56,7 +56,7 @@ struct ListeningServer {
     ) async throws {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
-        let database = WatchedDatabase(try SQLiteDatabase.inMemory())
+        let database = WatchedDatabase(try SQLiteDriver.inMemory())
         let apps = [birds] + others
         var verifiers: [AppID: Verifier] = [:]
         for app in apps { verifiers[app.id] = Verifier(roots: try issuer(for: app.id).roots) }
@@ -64,7 +64,7 @@ struct ListeningServer {
             database: database, apps: apps, verifiers: verifiers, now: { TestServer.now },
             logger: logger)
         try await engine.prepare()
-        try await engine.keep(key: "pk_test_birds", app: "birds", kind: .app, name: "test")
+        try await engine.addKey(key: "pk_test_birds", app: "birds", kind: .app, name: "test")
         let (ports, listening) = AsyncStream<Int>.makeStream()
         let server = PerennialServer(engine: engine, logger: logger, bodyLimits: limits)
         let application = server.application(host: "127.0.0.1", port: 0) { listening.yield($0) }
@@ -90,7 +90,7 @@ struct ListeningServer {
     /// The ids of all documents that an app has.
     func documents(of app: AppID) async throws -> Set<[UInt8]> {
         try await database.read { connection in
-            let documents = try StoreTransaction(connection).documents(
+            let documents = try DatabaseSession(connection).documents(
                 of: app, after: .start, limit: 1_000)
             return Set(documents.map(\.id))
         }
@@ -122,15 +122,15 @@ struct ListeningServer {
 }
 
 /// Counts what is asked of a database, and lets a test come before each write.
-final class WatchedDatabase: Database {
+final class WatchedDatabase: DatabaseDriver {
 
     typealias BeforeWrite = @Sendable () async throws -> Void
 
-    private let database: any Database
+    private let database: any DatabaseDriver
     private let writeCount = Mutex(0)
     private let beforeWrite = Mutex<BeforeWrite>({})
 
-    init(_ database: any Database) { self.database = database }
+    init(_ database: any DatabaseDriver) { self.database = database }
 
     var writes: Int { writeCount.withLock { $0 } }
 

@@ -36,11 +36,11 @@ import Testing
 
     @Test(arguments: [.seconds(600), .seconds(-7), .zero, nil] as [Duration?])
     func `how far the clock is ahead is told where it is known`(ahead: Duration?) async throws {
-        var asking = Asking.nobody
+        var asking = ReconciliationSettings.disabled
         asking.clockAhead = { ahead }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let engine = Engine(
-            database: try SQLiteDatabase.inMemory(),
+            database: try SQLiteDriver.inMemory(),
             apps: [AppSettings(id: "birds", bundleID: "com.example.birds", entitlements: [:])],
             verifiers: ["birds": Verifier(roots: .apple)], now: { TestServer.now },
             asking: asking, logger: logger)

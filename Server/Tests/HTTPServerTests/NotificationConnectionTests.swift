@@ -33,7 +33,7 @@ import Testing
         try await Server.run { server in
             let answer = try await server.connect().answers(to: try odd.request(), count: 1)[0]
             #expect(answer.status == 200 && answer.body == "{}", "\(answer.text)")
-            #expect(server.engine.counts.notificationsKept == 1)
+            #expect(server.engine.counts.notificationsRecorded == 1)
         }
     }
 
@@ -44,11 +44,11 @@ import Testing
             server.database.failWrites(.unavailable)
             let refused = try await connection.answers(to: posted, count: 1)[0]
             #expect(refused.status == 503, "\(refused.text)")
-            #expect(server.engine.counts.notificationsKept == 0)
+            #expect(server.engine.counts.notificationsRecorded == 0)
             server.database.failWrites(nil)
             #expect(try await connection.answers(to: posted, count: 1)[0].status == 200)
             #expect(try await connection.answers(to: posted, count: 1)[0].status == 200)
-            #expect(server.engine.counts.notificationsKept == 1)
+            #expect(server.engine.counts.notificationsRecorded == 1)
             #expect(server.engine.counts.notificationsRepeated == 1)
         }
     }
@@ -80,7 +80,7 @@ import Testing
                 #expect(answer.status == 200, "\(answer.text)")
             }
             #expect(server.database.writes - before <= connections.count)
-            #expect(server.engine.counts.notificationsKept == connections.count / 2)
+            #expect(server.engine.counts.notificationsRecorded == connections.count / 2)
             #expect(server.engine.counts.notificationsRepeated == connections.count / 2)
         }
     }
@@ -99,7 +99,7 @@ import Testing
                 let other = try await server.connect().answers(to: question, count: 1)[0]
                 #expect(other.status == 200)
             }
-            #expect(server.engine.counts.notificationsKept == 0)
+            #expect(server.engine.counts.notificationsRecorded == 0)
             opening.finish()
             let answers = try await connection.answers(to: question, count: 3)
             #expect(answers[0].body == "{}")
@@ -140,11 +140,11 @@ import Testing
             try await server.database.awaitWrite(after: writes)
             await server.shutDown()
             try await idle.awaitEnd()
-            #expect(server.engine.counts.notificationsKept == 0)
+            #expect(server.engine.counts.notificationsRecorded == 0)
             opening.finish()
             let answer = try await waiting.answers(to: "", count: 1)[0]
             #expect(answer.status == 200, "\(answer.text)")
-            #expect(server.engine.counts.notificationsKept == 1)
+            #expect(server.engine.counts.notificationsRecorded == 1)
             try await waiting.awaitEnd()
         }
     }
@@ -152,10 +152,10 @@ import Testing
     @Test func `whoever goes away has brought it all the same`() async throws {
         try await Server.run { server in
             try server.connect().sendAll(RequestText.post(try Server.notification(1)))
-            for _ in 0..<1000 where server.engine.counts.notificationsKept < 1 {
+            for _ in 0..<1000 where server.engine.counts.notificationsRecorded < 1 {
                 try await Task.sleep(for: .milliseconds(10))
             }
-            #expect(server.engine.counts.notificationsKept == 1)
+            #expect(server.engine.counts.notificationsRecorded == 1)
         }
     }
 
@@ -178,7 +178,7 @@ import Testing
             let answer = try await server.connect().answers(
                 to: String(whole.dropLast(100)), count: 1, closing: true)[0]
             #expect(answer.status == 400 && answer.body.contains("request_not_understood"))
-            #expect(server.engine.counts.notificationsKept == 0)
+            #expect(server.engine.counts.notificationsRecorded == 0)
         }
     }
 

@@ -31,7 +31,7 @@ import Testing
 
     @Test func `a key that the server refuses opens nothing, although it is kept`() async throws {
         try await TestServer.run { server in
-            let ring = KeyRing(refused: [TestServer.secret])
+            let ring = KeyCache(refused: [TestServer.secret])
             let refused = try await ring.holder(of: TestServer.secret, in: server.engine)
             let taken = try await ring.holder(of: TestServer.key, in: server.engine)
             #expect(refused == nil && taken != nil)

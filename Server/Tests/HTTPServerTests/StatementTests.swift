@@ -27,7 +27,7 @@ import Testing
     private func page(
         _ wallet: Ledger.Wallet, after cursor: String? = nil, limit: Int = 2
     ) throws -> WalletStatement {
-        let position = try cursor.map { try #require(ListPosition($0)) }
+        let position = try cursor.map { try #require(ListCursor($0)) }
         return WalletStatement(wallet, of: "gems", before: position, limit: limit)
     }
 

@@ -25,16 +25,16 @@ struct TestServer {
     let engine: Engine
 
     static func run(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
-        try await run(over: try SQLiteDatabase.inMemory(), body)
+        try await run(over: try SQLiteDriver.inMemory(), body)
         let url = try await PostgresCluster.shared.preparedDatabase()
-        let database = try PostgresDatabase(url: url)
+        let database = try PostgresDriver(url: url)
         try await run(over: database, body)
         database.close()
         try await PostgresCluster.shared.drop(url)
     }
 
     private static func run(
-        over database: any Database,
+        over database: any DatabaseDriver,
         _ body: @escaping @Sendable (TestServer) async throws -> Void
     ) async throws {
         let birds = AppSettings(
@@ -55,8 +55,8 @@ struct TestServer {
             database: database, apps: [birds],
             verifiers: ["birds": Verifier(roots: .apple)], now: { now }, logger: logger)
         try await engine.prepare()
-        try await engine.keep(key: key, app: "birds", kind: .app, name: "test")
-        try await engine.keep(key: secret, app: "birds", kind: .secret, name: "test")
+        try await engine.addKey(key: key, app: "birds", kind: .app, name: "test")
+        try await engine.addKey(key: secret, app: "birds", kind: .secret, name: "test")
         let server = PerennialServer(engine: engine, logger: logger)
         try await server.application(host: "127.0.0.1", port: 0).test(.router) { client in
             try await body(TestServer(client: client, engine: engine))

@@ -172,7 +172,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
             ],
         ])
         #expect(payment.revocation?.at == Instant(milliseconds: Self.day))
-        #expect(payment.amount == Money(milliunits: 9990 - 3333, currency: "USD"))
+        #expect(payment.netAmount == Money(milliunits: 9990 - 3333, currency: "USD"))
     }
 
     @Test(
@@ -281,9 +281,9 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         let fields = Self.grace(due, until: namesEnd ? due + .days(16) : nil)
         let payload = try #require(RenewalPayload(json: fields))
         let fact = try Intake.fact(of: payload, signedAt: signed)
-        #expect(Intake.isWhole(fact, beside: SubscriptionStatus(rawValue: status)) == isWhole)
+        #expect(Intake.isComplete(fact, beside: SubscriptionStatus(rawValue: status)) == isWhole)
         let paid = try Intake.fact(of: try transaction(), signedAt: signed)
-        #expect(Intake.isWhole(paid, beside: SubscriptionStatus(rawValue: status)))
+        #expect(Intake.isComplete(paid, beside: SubscriptionStatus(rawValue: status)))
     }
 
     /// Renewal information of who could not be charged.

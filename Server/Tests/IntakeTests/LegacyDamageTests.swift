@@ -47,14 +47,14 @@ import Testing
         for _ in 0..<Self.rounds {
             let bytes = generator.damaged(Array(Self.answer.utf8), places: 2, marks: Self.marks)
             guard let json = try? JSON(parsing: bytes) else { continue }
-            guard let answer = VerifyReceiptAnswer(json: json) else { continue }
+            guard let answer = VerifyReceiptResponse(json: json) else { continue }
             readable += 1
             let found = try Intake.facts(of: answer, in: .sandbox, answeredAt: Self.now)
             check(found)
             #expect(
-                try VerifyReceiptAnswer(parsing: answer.json.bytes) == answer,
+                try VerifyReceiptResponse(parsing: answer.json.bytes) == answer,
                 "\(String(decoding: bytes, as: UTF8.self))")
-            if let old = VerifyReceiptTransactionAnswer(json: json) {
+            if let old = VerifyReceiptTransactionResponse(json: json) {
                 check(try Intake.facts(of: old, in: .sandbox, answeredAt: Self.now))
             }
         }

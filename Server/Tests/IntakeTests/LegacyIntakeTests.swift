@@ -25,7 +25,7 @@ private func row(_ id: String, from: Int64 = start, days: Int64? = 30, _ more: [
 
 private func facts(_ answer: JSON, kinds: [String: ProductKind] = [:]) throws -> LegacyFacts {
     try Intake.facts(
-        of: try #require(VerifyReceiptAnswer(json: answer)), in: .production, answeredAt: asked,
+        of: try #require(VerifyReceiptResponse(json: answer)), in: .production, answeredAt: asked,
         kinds: kinds)
 }
 
@@ -182,7 +182,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
             ],
         ]
         let found = try Intake.facts(
-            of: try #require(VerifyReceiptTransactionAnswer(json: answer)), in: .sandbox,
+            of: try #require(VerifyReceiptTransactionResponse(json: answer)), in: .sandbox,
             answeredAt: asked)
         #expect(found.facts.count == 3)
         #expect(renewals(of: found) == [Renewal(willRenew: false, ending: .cancelled)])

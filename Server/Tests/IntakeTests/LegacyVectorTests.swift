@@ -65,11 +65,11 @@ private func rows(_ json: JSON?) -> [JSON] {
         var expected = rows(json["latest_receipt_info"]) + rows(json["latest_expired_receipt_info"])
         if isOld {
             expected += rows(json["receipt"])
-            let answer = try #require(VerifyReceiptTransactionAnswer(json: json))
+            let answer = try #require(VerifyReceiptTransactionResponse(json: json))
             found = try Intake.facts(of: answer, in: .sandbox, answeredAt: now)
         } else {
             expected += rows(json["receipt"]?["in_app"])
-            let answer = try #require(VerifyReceiptAnswer(json: json))
+            let answer = try #require(VerifyReceiptResponse(json: json))
             found = try Intake.facts(of: answer, in: .sandbox, answeredAt: now)
         }
         let ids = Set(expected.compactMap { Told($0) }.map { [$0.original, $0.transaction] })
@@ -119,10 +119,10 @@ private func rows(_ json: JSON?) -> [JSON] {
             let notification = try #require(V1Notification(json: json))
             facts = try Intake.facts(of: notification, in: .sandbox, attestedAt: now).facts
         } else if json["receipt"]?["bid"] != nil {
-            let answer = try #require(VerifyReceiptTransactionAnswer(json: json))
+            let answer = try #require(VerifyReceiptTransactionResponse(json: json))
             facts = try Intake.facts(of: answer, in: .sandbox, answeredAt: now).facts
         } else {
-            let answer = try #require(VerifyReceiptAnswer(json: json))
+            let answer = try #require(VerifyReceiptResponse(json: json))
             facts = try Intake.facts(of: answer, in: .sandbox, answeredAt: now).facts
         }
         let revoked = facts.compactMap { fact -> String? in

@@ -63,7 +63,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         #expect(kinds(anna) == [.accessUnconfirmed])
         anna.pass(until: end + .days(3))
         #expect(kinds(anna) == [.accessUnconfirmed, .expired])
-        #expect(anna.changes.last?.why == .neverConfirmed)
+        #expect(anna.changes.last?.expirationReason == .neverConfirmed)
         #expect(anna.changes.last?.at == end + .hours(24))
         anna.check("doubt")
     }
@@ -95,7 +95,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
             [renewal(Renewal(willRenew: false, ending: .cancelled), at: end)], at: end + .hours(1))
         #expect(kinds(anna) == [.renewalTurnedOff, .expired])
         #expect(anna.changes.last?.after?.state == .expired)
-        #expect(anna.changes.first { $0.kind == .expired }?.why == .cancelled)
+        #expect(anna.changes.first { $0.kind == .expired }?.expirationReason == .cancelled)
         anna.check("off")
     }
 
@@ -132,7 +132,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.hear([payment(3, "max.monthly", from: then, price: 19_990)], at: then)
         #expect(Set(kinds(anna)) == [.renewed, .upgraded, .credited])
         #expect(anna.changes.first { $0.kind == .credited }?.money?.milliunits == -9_990)
-        #expect(anna.timeline.money == ["USD": 9_990 + 19_990])
+        #expect(anna.timeline.netAmounts == ["USD": 9_990 + 19_990])
         anna.check("void")
     }
 
@@ -313,7 +313,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
                 transaction: "1", product: "p", from: start, until: end,
                 price: Money(milliunits: 9_990, currency: "USD"), ownership: row.ownership,
                 revocation: row.revocation)
-            #expect(payment.amount?.milliunits == row.expected, "\(row)")
+            #expect(payment.netAmount?.milliunits == row.expected, "\(row)")
         }
     }
 
@@ -332,7 +332,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
                 transaction: "1", product: "p", from: start, until: end,
                 price: Money(milliunits: 9_990, currency: "USD"), isUpgraded: isUpgraded,
                 revocation: Revocation(at: at, kind: .refund, percentage: percentage)
-            ).amount?.milliunits
+            ).netAmount?.milliunits
         }
         let then = start + .days(10)
         #expect(amount(nil, at: then) == 9_990)
@@ -355,17 +355,17 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
             about: RandomLife.purchase, attestedAt: start + .days(10), grade: .legacy,
             .payment(first))
         anna.hear([receipt], at: start + .days(10))
-        #expect(anna.timeline.money == ["USD": 2 * 9_990])
+        #expect(anna.timeline.netAmounts == ["USD": 2 * 9_990])
         // So it is asked, once.
         let replaced = start + .days(9)
-        #expect(anna.timeline.unreadUpgrade(after: replaced) == replaced)
-        #expect(anna.timeline.unreadUpgrade(after: start + .days(10)) == nil)
+        #expect(anna.timeline.unresolvedUpgrade(after: replaced) == replaced)
+        #expect(anna.timeline.unresolvedUpgrade(after: start + .days(10)) == nil)
         let share = Revocation(at: start + .days(9), kind: .refund, percentage: 70_000)
         anna.hear(
             [payment(1, isUpgraded: true, revocation: share, at: start + .days(11))],
             at: start + .days(11))
-        #expect(anna.timeline.money == ["USD": 2 * 9_990 - 6_993])
-        #expect(anna.timeline.unreadUpgrade(after: replaced) == nil)
+        #expect(anna.timeline.netAmounts == ["USD": 2 * 9_990 - 6_993])
+        #expect(anna.timeline.unresolvedUpgrade(after: replaced) == nil)
         anna.check("receipt")
     }
 
@@ -374,6 +374,6 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
             transaction: "1", product: "p", from: start, until: end,
             price: Money(milliunits: .max, currency: "USD"),
             revocation: Revocation(at: start, kind: .refund, percentage: 50_000))
-        #expect(payment.amount?.milliunits == Int64.max / 2 + 1)
+        #expect(payment.netAmount?.milliunits == Int64.max / 2 + 1)
     }
 }

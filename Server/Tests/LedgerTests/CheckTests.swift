@@ -228,7 +228,7 @@ private struct Row: CustomTestStringConvertible, Sendable {
             pauses.append(timeline.nextCheck(history) - start)
         }
         #expect(pauses == [60, 120, 240, 480, 960, 1800, 1800, 1800].map { .seconds($0) })
-        let answered = history.answered(at: start + .hours(1))
+        let answered = history.succeeded(at: start + .hours(1))
         #expect(timeline.nextCheck(answered) == end + .seconds(60))
     }
 
@@ -247,7 +247,7 @@ private struct Row: CustomTestStringConvertible, Sendable {
 
     @Test func `an answer to an older question does not turn back time`() {
         let asked = CheckHistory(knownAt: start, askedAt: end)
-        #expect(asked.answered(at: start).askedAt == end)
+        #expect(asked.succeeded(at: start).askedAt == end)
     }
 
     @Test(arguments: RandomLife.seeds)
@@ -274,7 +274,7 @@ private struct Row: CustomTestStringConvertible, Sendable {
         var history = CheckHistory(knownAt: start)
         let first = days.map { day in
             let now = start + .days(day)
-            defer { history = history.answered(at: now) }
+            defer { history = history.succeeded(at: now) }
             return history.isFirst(at: now, inEach: .days(30))
         }
         #expect(first == [true, false, false, true, false, false, true, false])
@@ -290,7 +290,7 @@ private struct Row: CustomTestStringConvertible, Sendable {
             for number in 1...periods {
                 let turn = start + .days(days * number)
                 while timeline.nextCheck(history) <= turn {
-                    history = history.answered(at: timeline.nextCheck(history))
+                    history = history.succeeded(at: timeline.nextCheck(history))
                     asked += 1
                 }
                 timeline = timeline.adding([month(number: number, days: days), news(at: turn)])

@@ -5,7 +5,7 @@ import Testing
 /// A row of `Tables/claims.txt`.
 private struct ClaimRow: CustomTestStringConvertible, Sendable {
     var text: String
-    var claim: Claim
+    var claim: OwnershipClaim
     var verdicts: [String]
     var testDescription: String { text }
 
@@ -15,9 +15,9 @@ private struct ClaimRow: CustomTestStringConvertible, Sendable {
             throw Unreadable(line: line)
         }
         let flags = match.4.split(separator: ", ").map(String.init)
-        claim = Claim(
-            owner: match.2.flatMap { Claim.Evidence(rawValue: String($0)) }.map {
-                Claim.Owner(
+        claim = OwnershipClaim(
+            owner: match.2.flatMap { OwnershipClaim.Evidence(rawValue: String($0)) }.map {
+                OwnershipClaim.Owner(
                     CustomerID(rawValue: String(match.1)), by: $0,
                     isBlocked: flags.contains("blocked"))
             },
@@ -39,10 +39,10 @@ private struct ClaimRow: CustomTestStringConvertible, Sendable {
     }
 }
 
-extension Claim.Verdict {
+extension OwnershipClaim.Verdict {
     fileprivate var text: String {
         switch self {
-        case .theirs: "theirs"
+        case .alreadyTheirs: "theirs"
         case .link(let evidence): "link \(evidence.rawValue)"
         case .move(let evidence): "move \(evidence.rawValue)"
         case .share: "share"
@@ -56,13 +56,15 @@ extension Claim.Verdict {
         let rows = try ClaimRow.all()
         #expect(rows.count == 27)
         for row in rows {
-            let found = Claim.Policy.allCases.map { row.claim.verdict(under: $0).text }
+            let found = OwnershipClaim.RestorePolicy.allCases.map {
+                row.claim.verdict(under: $0).text
+            }
             #expect(found == row.verdicts, "\(row.text)")
         }
     }
 
     @Test func `a purchase is shared with as many as the rules say, by what was signed lately`() {
-        var claim = Claim(
+        var claim = OwnershipClaim(
             owner: .init("anna", by: .device), named: nil, claimant: "ben", sharers: 2,
             documentAge: .days(30))
         #expect(claim.verdict(under: .share, sharing: .init(most: 3)) == .share)
@@ -78,14 +80,14 @@ extension Claim.Verdict {
     }
 
     @Test func `somebody of whom nothing is known takes nothing that names another`() {
-        let claim = Claim(owner: nil, named: "cleo", claimant: nil)
-        for policy in Claim.Policy.allCases {
+        let claim = OwnershipClaim(owner: nil, named: "cleo", claimant: nil)
+        for policy in OwnershipClaim.RestorePolicy.allCases {
             #expect(claim.verdict(under: policy) == .refuse(.namesAnother))
         }
     }
 
     @Test func `a device of somebody never heard of takes nothing that is kept`() {
-        let claim = Claim(owner: .init("anna", by: .device), named: nil, claimant: nil)
+        let claim = OwnershipClaim(owner: .init("anna", by: .device), named: nil, claimant: nil)
         #expect(claim.verdict(under: .keep) == .refuse(.kept))
         #expect(claim.verdict(under: .transfer) == .move(by: .device))
     }

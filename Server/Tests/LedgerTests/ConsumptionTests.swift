@@ -27,7 +27,7 @@ import Testing
             rules: WalletRules(
                 credits: ["gems": ["gems": 100]],
                 currencies: ["gems": .init(refunds: refunds)]))
-        return wallet.used(of: TransactionID(rawValue: id))
+        return wallet.usedShare(of: TransactionID(rawValue: id))
     }
 
     @Test func `what came first is spent first`() {
@@ -66,10 +66,10 @@ import Testing
             as [(Int, Int64, Int64)]
         {
             let then = Self.now + .days(day)
-            #expect(rules.used(of: "1", among: timelines, at: then) == one * 1000, "\(day)")
-            #expect(rules.used(of: "2", among: timelines, at: then) == two * 1000, "\(day)")
+            #expect(rules.usedShare(of: "1", among: timelines, at: then) == one * 1000, "\(day)")
+            #expect(rules.usedShare(of: "2", among: timelines, at: then) == two * 1000, "\(day)")
         }
-        #expect(rules.used(of: "3", among: timelines, at: Self.now) == nil)
+        #expect(rules.usedShare(of: "3", among: timelines, at: Self.now) == nil)
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -77,15 +77,15 @@ import Testing
         var kind = ProductKind.consumable
         var preference: RefundPreference?
         var used: Int64?
-        var told: PurchaseUse?
-        var expected: ConsumptionAnswer
+        var told: PurchaseUsage?
+        var expected: ConsumptionResponse
         var testDescription: String { claim }
     }
 
     private static func answer(
         _ used: Int64?, _ preference: RefundPreference?, _ delivery: Delivery = .delivered
-    ) -> ConsumptionAnswer {
-        ConsumptionAnswer(
+    ) -> ConsumptionResponse {
+        ConsumptionResponse(
             delivery: delivery, used: used, hadSample: true, preference: preference)
     }
 
@@ -93,15 +93,15 @@ import Testing
         Row(claim: "as we know it", used: 7, expected: answer(7, nil)),
         Row(
             claim: "the app's word goes before", used: 7,
-            told: PurchaseUse(transaction: "1", delivery: .delivered, used: 9),
+            told: PurchaseUsage(transaction: "1", delivery: .delivered, used: 9),
             expected: answer(9, nil)),
         Row(
             claim: "which may leave the use to us", used: 7,
-            told: PurchaseUse(transaction: "1", delivery: .delivered, used: nil),
+            told: PurchaseUsage(transaction: "1", delivery: .delivered, used: nil),
             expected: answer(7, nil)),
         Row(
             claim: "what did not come was not used", preference: .decline, used: 7,
-            told: PurchaseUse(transaction: "1", delivery: .other, used: 9),
+            told: PurchaseUsage(transaction: "1", delivery: .other, used: 9),
             expected: answer(0, .decline, .other)),
         Row(
             claim: "a subscription has no share", kind: .autoRenewable, preference: .grantProrated,
@@ -125,9 +125,9 @@ import Testing
             policy: .withConsent, hasSample: true, preference: row.preference)
         let payment = Self.payment("1", day: 0, kind: row.kind)
         #expect(
-            rules.answer(about: payment, used: row.used, told: row.told, hadSample: nil)
+            rules.response(about: payment, used: row.used, told: row.told, hadSample: nil)
                 == row.expected)
-        let without = rules.answer(
+        let without = rules.response(
             about: payment, used: row.used, told: row.told, hadSample: false)
         #expect(!without.hadSample)
     }
@@ -158,21 +158,21 @@ import Testing
             #expect(asked?.numbers == numbers)
             #expect(asked?.payment.transaction == (number == "9" ? "9" : "2"), "by \(number)")
             for each in ["1", "2", "3", "9"] as [TransactionID] {
-                let use = PurchaseUse(transaction: each, delivery: .other, used: nil)
+                let use = PurchaseUsage(transaction: each, delivery: .other, used: nil)
                 let isOfIt = numbers.contains(each)
-                #expect(asked?.told(among: [use]) == (isOfIt ? use : nil), "\(number), \(each)")
+                #expect(asked?.usage(among: [use]) == (isOfIt ? use : nil), "\(number), \(each)")
             }
         }
         #expect(timeline.payment(askedAboutBy: "7", among: facts) == nil)
     }
 
     @Test func `where it was said under several numbers, the one that is asked by goes first`() {
-        let asked = AskedPayment(payment: Self.month("2", "l1"), numbers: ["3", "2", "1"])
+        let asked = InquiredPayment(payment: Self.month("2", "l1"), numbers: ["3", "2", "1"])
         let uses = ["1", "2", "3"].map {
-            PurchaseUse(transaction: TransactionID(rawValue: $0), delivery: .other, used: nil)
+            PurchaseUsage(transaction: TransactionID(rawValue: $0), delivery: .other, used: nil)
         }
-        #expect(asked.told(among: uses) == uses[2])
-        #expect(asked.told(among: Array(uses.prefix(2))) == uses[1])
-        #expect(asked.told(among: []) == nil)
+        #expect(asked.usage(among: uses) == uses[2])
+        #expect(asked.usage(among: Array(uses.prefix(2))) == uses[1])
+        #expect(asked.usage(among: []) == nil)
     }
 }

@@ -2,7 +2,7 @@ import Ledger
 import Testing
 
 @Suite struct DoublingPausesTests {
-    private let pauses = DoublingPauses(first: .seconds(15), longest: .seconds(100))
+    private let pauses = ExponentialBackoff(first: .seconds(15), longest: .seconds(100))
 
     @Test(
         arguments: [
@@ -10,11 +10,11 @@ import Testing
             (.max, 100),
         ] as [(Int, Int)])
     func `a pause is twice the one before, up to the longest`(failures: Int, seconds: Int) {
-        #expect(pauses.pause(after: failures) == .seconds(seconds))
+        #expect(pauses.delay(after: failures) == .seconds(seconds))
     }
 
     @Test func `a first pause that is too long is as long as the longest`() {
-        let pauses = DoublingPauses(first: .hours(2), longest: .hours(1))
-        #expect(pauses.pause(after: 1) == .hours(1))
+        let pauses = ExponentialBackoff(first: .hours(2), longest: .hours(1))
+        #expect(pauses.delay(after: 1) == .hours(1))
     }
 }

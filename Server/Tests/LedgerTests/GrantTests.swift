@@ -21,45 +21,52 @@ import Testing
 
     @Test func `a grant alone opens, until its end and not at it`() {
         let end = Self.now + .days(1)
-        let open = Right.answer(nil, [grant(until: end)], at: end - .milliseconds(1))
+        let open = EntitlementStatus.strongest(nil, [grant(until: end)], at: end - .milliseconds(1))
         #expect(open?.state == .granted && open?.isOpen == true && open?.until == end)
         #expect(open?.purchase == nil && open?.grant == "g" && open?.willRenew == false)
-        let over = Right.answer(nil, [grant(until: end)], at: end)
+        let over = EntitlementStatus.strongest(nil, [grant(until: end)], at: end)
         #expect(over?.state == .expired && over?.isOpen == false && over?.until == end)
     }
 
     @Test func `a grant without an end stays open until it is taken back`() {
-        #expect(Right.answer(nil, [grant()], at: Self.now + .days(9_999))?.isOpen == true)
-        let back = Right.answer(nil, [grant(withdrawn: Self.now)], at: Self.now)
+        #expect(
+            EntitlementStatus.strongest(nil, [grant()], at: Self.now + .days(9_999))?.isOpen == true
+        )
+        let back = EntitlementStatus.strongest(nil, [grant(withdrawn: Self.now)], at: Self.now)
         #expect(back?.state == .revoked && back?.until == Self.now)
     }
 
     @Test func `taken back after its end it has ended, and not been taken back`() {
         let late = grant(until: Self.now, withdrawn: Self.now + .days(1))
-        #expect(Right.answer(nil, [late], at: Self.now + .days(2))?.state == .expired)
+        #expect(
+            EntitlementStatus.strongest(nil, [late], at: Self.now + .days(2))?.state == .expired)
     }
 
     @Test func `of a purchase and a grant the one that is open longest answers`() {
         let purchase = access(.paid, until: Self.now + .days(5))
         let short = grant(until: Self.now + .days(4))
         let long = grant(until: Self.now + .days(6))
-        #expect(Right.answer(purchase, [short], at: Self.now)?.state == .paid)
-        #expect(Right.answer(purchase, [long], at: Self.now)?.state == .granted)
-        #expect(Right.answer(purchase, [grant()], at: Self.now)?.state == .granted)
+        #expect(EntitlementStatus.strongest(purchase, [short], at: Self.now)?.state == .paid)
+        #expect(EntitlementStatus.strongest(purchase, [long], at: Self.now)?.state == .granted)
+        #expect(EntitlementStatus.strongest(purchase, [grant()], at: Self.now)?.state == .granted)
         let owned = access(.owned, until: nil)
-        #expect(Right.answer(owned, [grant()], at: Self.now)?.state == .owned)
-        #expect(Right.answer(owned, [long], at: Self.now)?.state == .owned)
+        #expect(EntitlementStatus.strongest(owned, [grant()], at: Self.now)?.state == .owned)
+        #expect(EntitlementStatus.strongest(owned, [long], at: Self.now)?.state == .owned)
         // What cannot be collected has no end, and is shut all the same.
         let unpaid = access(.retry, until: nil)
-        #expect(Right.answer(unpaid, [short], at: Self.now)?.state == .granted)
-        #expect(Right.answer(unpaid, [grant(until: Self.now)], at: Self.now)?.state == .expired)
+        #expect(EntitlementStatus.strongest(unpaid, [short], at: Self.now)?.state == .granted)
+        #expect(
+            EntitlementStatus.strongest(unpaid, [grant(until: Self.now)], at: Self.now)?.state
+                == .expired)
         let expired = access(.expired, until: Self.now - .milliseconds(1))
-        #expect(Right.answer(expired, [short], at: Self.now)?.state == .granted)
-        #expect(Right.answer(purchase, [grant(withdrawn: Self.now)], at: Self.now)?.state == .paid)
+        #expect(EntitlementStatus.strongest(expired, [short], at: Self.now)?.state == .granted)
+        #expect(
+            EntitlementStatus.strongest(purchase, [grant(withdrawn: Self.now)], at: Self.now)?.state
+                == .paid)
     }
 
     @Test func `why somebody was given something is not told to them`() {
-        let sentence = Right.answer(nil, [grant()], at: Self.now)?.reason.sentence
+        let sentence = EntitlementStatus.strongest(nil, [grant()], at: Self.now)?.reason.sentence
         #expect(sentence == "Given by hand.")
     }
 }

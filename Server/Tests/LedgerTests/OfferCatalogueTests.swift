@@ -25,7 +25,7 @@ import Testing
         var product: ProductID = "pro.yearly"
     }
 
-    private func why(_ bought: [Bought], _ name: String) -> OfferAnswer.Why? {
+    private func why(_ bought: [Bought], _ name: String) -> OfferEligibility.Reason? {
         let timelines = bought.enumerated().map { index, one in
             let id = TransactionID(rawValue: "\(index)")
             let from = Self.now - .days(one.daysAgo)
@@ -43,7 +43,7 @@ import Testing
                     Fact(about: purchase, attestedAt: from, .renewal(isOff)),
                 ])
         }
-        let answers = Self.catalogue.answers(for: timelines, at: Self.now, rules: AccessRules())
+        let answers = Self.catalogue.eligibility(for: timelines, at: Self.now, rules: AccessRules())
         return answers.first { ($0.id ?? $0.product.rawValue) == name }?.why
     }
 

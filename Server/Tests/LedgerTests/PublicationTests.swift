@@ -17,9 +17,9 @@ import Testing
         #expect(readings.allSatisfy { PublicationTable.fits($0, row.rules) })
     }
 
-    private func reader(of facts: [Fact], _ grants: [Grant] = []) -> Reader {
+    private func reader(of facts: [Fact], _ grants: [Grant] = []) -> PublicationReader {
         let timelines = Set(facts.map(\.purchase)).map { Timeline(of: $0, facts) }
-        return Reader(
+        return PublicationReader(
             of: timelines, PublicationTable.terms.terms(of: timelines), grants,
             ["magazine": ["monthly", "summer"], "archive": ["never sold"]],
             at: PublicationTable.day(50), access: AccessRules(), rules: PublicationRules())
@@ -110,7 +110,7 @@ import Testing
             let fact = Fact(about: purchase, attestedAt: payment.from, .payment(payment))
             return Timeline(of: purchase, [fact])
         }
-        let reader = Reader(
+        let reader = PublicationReader(
             of: timelines, [], [], ["magazine": ["monthly"]], at: PublicationTable.day(count),
             access: AccessRules(), rules: PublicationRules())
         let readings = reader.readings(of: publications)
@@ -138,7 +138,8 @@ import Testing
         #expect(readings.map(\.publication) == ["50", "20", "5"])
         #expect(
             readings.map(\.reason) == [
-                .notMeanwhile, .publishedMeanwhile, .currentAtStart(PublicationTable.day(10)),
+                .notHeldAtPublication, .heldAtPublication,
+                .currentAtStart(PublicationTable.day(10)),
             ])
     }
 }
@@ -157,7 +158,7 @@ struct PublicationTable {
             published.split(separator: " ").map { PublicationTable.publication(String($0)) }
         }
 
-        func reader(at day: Int) throws -> Reader {
+        func reader(at day: Int) throws -> PublicationReader {
             let all = what == "nothing" ? [] : what.components(separatedBy: ", ")
             let grants = try all.filter { $0.hasPrefix("grant") }.map(PublicationTable.grant)
             let bought = all.filter { !$0.hasPrefix("grant") }.enumerated().map { $0 }
@@ -174,7 +175,7 @@ struct PublicationTable {
             let chains = Dictionary(grouping: timelines, by: \.purchase).map {
                 Timeline(of: $0.key, $0.value)
             }
-            return Reader(
+            return PublicationReader(
                 of: chains, PublicationTable.terms.terms(of: chains), grants,
                 ["magazine": ["monthly", "summer"]], at: PublicationTable.day(day),
                 access: AccessRules(), rules: rules)
@@ -201,10 +202,10 @@ struct PublicationTable {
     /// Whether a reason goes with what it is a reason for.
     static func fits(_ reading: Reading, _ rules: PublicationRules) -> Bool {
         switch reading.reason {
-        case .bought, .publishedMeanwhile, .currentAtStart: reading.isOpen
+        case .bought, .heldAtPublication, .currentAtStart: reading.isOpen
         case .earlier: reading.isOpen && rules.opensEarlier
         case .lapsed: !reading.isOpen && !rules.staysAfterLapse
-        case .notMeanwhile, .onlySold: !reading.isOpen
+        case .notHeldAtPublication, .onlySold: !reading.isOpen
         }
     }
 

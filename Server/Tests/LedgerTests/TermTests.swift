@@ -7,7 +7,7 @@ import Testing
     func `what is bought makes the terms of the table`(row: TermTable.Row) throws {
         let expected = try stretches(row)
         for timelines in [try row.timelines, try row.timelines.reversed()] {
-            let shown = row.rules.shown(row.rules.terms(of: timelines))
+            let shown = row.rules.displayed(row.rules.terms(of: timelines))
             #expect(shown.map(Stretch.init) == expected)
         }
     }
@@ -29,7 +29,7 @@ import Testing
         }
         let terms = rules.terms(of: timelines)
         #expect(terms.count == 2)
-        #expect(rules.shown(terms).count == 1)
+        #expect(rules.displayed(terms).count == 1)
         let plus = Entitlement.access(
             through: ["plus"], of: timelines, terms, at: start + .days(6), rules: AccessRules())
         #expect(plus?.isOpen == true)

@@ -9,41 +9,42 @@ struct Chronicle {
     static let start = Instant(milliseconds: 1_700_000_000_000)
 
     private(set) var timeline = Timeline(of: RandomLife.purchase, [])
-    private(set) var told: Told
+    private(set) var told: ReportedState
     private(set) var changes: [Change] = []
     private(set) var now: Instant
 
     init(from now: Instant = Self.start) {
         self.now = now
-        told = Told(nil, until: now)
+        told = ReportedState(nil, until: now)
     }
 
     mutating func hear(_ facts: [Fact], at moment: Instant) {
         now = max(now, moment)
         let later = timeline.adding(facts)
-        changes += told.news(from: timeline, to: later, at: moment)
+        changes += told.changes(from: timeline, to: later, at: moment)
         timeline = later
     }
 
     mutating func pass(until moment: Instant) {
         now = max(now, moment)
-        changes += told.turns(of: timeline, upTo: moment)
+        changes += told.transitions(of: timeline, upTo: moment)
     }
 
     /// What must hold of any log, whatever was heard when.
     func check(_ comment: Comment) {
-        var last: Condition?
+        var last: PurchaseStatus?
         for change in changes {
             #expect(change.before == last, comment)
             last = change.after
         }
-        #expect(last == timeline.condition(at: now), comment)
-        #expect(told.condition == last, comment)
+        #expect(last == timeline.status(at: now), comment)
+        #expect(told.status == last, comment)
         var sums: [String: Int64] = [:]
         for money in changes.compactMap(\.money) {
             sums[money.currency, default: 0] += money.milliunits
         }
-        #expect(sums.filter { $0.value != 0 } == timeline.money.filter { $0.value != 0 }, comment)
+        #expect(
+            sums.filter { $0.value != 0 } == timeline.netAmounts.filter { $0.value != 0 }, comment)
     }
 }
 
@@ -103,7 +104,7 @@ struct Chronicle {
         #expect(once.changes == often.changes, "seed \(seed)")
         var wakened = Chronicle()
         wakened.hear(facts, at: start)
-        while let next = wakened.timeline.nextTurn(after: wakened.told) {
+        while let next = wakened.timeline.nextTransition(after: wakened.told) {
             guard next <= start + .days(500) else { break }
             let count = wakened.changes.count
             wakened.pass(until: next)

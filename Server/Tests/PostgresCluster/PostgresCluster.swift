@@ -58,8 +58,8 @@ package actor PostgresCluster {
         try Administration.run(
             "CREATE DATABASE \(template) TEMPLATE template0 \(sorting)",
             at: server.url(of: "postgres"))
-        let database = try PostgresDatabase(url: server.url(of: template))
-        try await Store(database).migrate(at: templateMilliseconds)
+        let database = try PostgresDriver(url: server.url(of: template))
+        try await Database(database).migrate(at: templateMilliseconds)
         database.close()
         return server
     }

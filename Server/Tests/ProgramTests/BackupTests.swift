@@ -10,19 +10,19 @@ import Testing
 @Suite struct BackupTests {
     /// A database with some events, which is open while the body runs.
     private static func withDatabase(
-        _ body: (_ folder: String, _ path: String, _ store: Store) async throws -> Void
+        _ body: (_ folder: String, _ path: String, _ store: Database) async throws -> Void
     ) async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/p.sqlite"
-            let store = Store(try DatabaseAddress.open(path))
-            defer { store.database.close() }
+            let store = Database(try DatabaseAddress.open(path))
+            defer { store.driver.close() }
             try await store.migrate(at: 0)
             try await tell(3, to: store)
             try await body(folder, path, store)
         }
     }
 
-    private static func tell(_ count: Int, to store: Store) async throws {
+    private static func tell(_ count: Int, to store: Database) async throws {
         for number in 0..<count {
             try await store.transaction { tx in
                 let purchase = PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
@@ -34,7 +34,7 @@ import Testing
     }
 
     private static func events(in path: String) async throws -> Int64 {
-        try await SQLiteFile(path).read { try Store.contents($0) }.events
+        try await SQLiteFile(path).read { try Database.contents($0) }.events
     }
 
     private static func files(in folder: String) throws -> Set<String> {
@@ -45,7 +45,7 @@ import Testing
         try await Self.withDatabase { folder, path, store in
             let file = folder + "/b.sqlite"
             let contents = try await BackupCopy(of: path).make(at: file)
-            #expect(contents.events == 6 && contents.counted == 6 && contents.customers == 1)
+            #expect(contents.events == 6 && contents.loggedEvents == 6 && contents.customers == 1)
             #expect(FileStatus(path: file)?.permissions == 0o600)
             #expect(try await Self.events(in: file) == 6)
             // Nothing was left beside it, by making it or by looking at it.
@@ -83,9 +83,9 @@ import Testing
                 return count
             }
             for number in 1...20 {
-                let before = try await store.reading { try $0.lastSequence(of: "rage") }
+                let before = try await store.read { try $0.lastSequence(of: "rage") }
                 let contents = try await BackupCopy(of: path).make(at: "\(folder)/\(number)")
-                #expect(contents.events >= before && contents.events == contents.counted)
+                #expect(contents.events >= before && contents.events == contents.loggedEvents)
             }
             writing.cancel()
             #expect(try await writing.value > 0, "nothing was written meanwhile")
@@ -97,11 +97,11 @@ import Testing
             let copy = folder + "/b.sqlite"
             _ = try await BackupCopy(of: path).make(at: copy)
             // An event that the log counts is not there.
-            let store = Store(try DatabaseAddress.open(copy))
-            try await store.database.write { connection in
+            let store = Database(try DatabaseAddress.open(copy))
+            try await store.driver.write { connection in
                 _ = try connection.run("DELETE FROM events WHERE sequence = 2", [])
             }
-            store.database.close()
+            store.driver.close()
             let failure = await #expect(throws: StartFailure.self) {
                 try await BackupCopy(of: copy).make(at: folder + "/c.sqlite")
             }
@@ -124,13 +124,13 @@ import Testing
             try await Self.tell(200, to: store)
             _ = try await BackupCopy(of: path).make(at: file)
             var bytes = try Data(contentsOf: URL(fileURLWithPath: file))
-            let page = SQLiteDatabase.pageBytes
+            let page = SQLiteDriver.pageBytes
             for start in stride(from: page, to: bytes.count, by: page) {
                 bytes.replaceSubrange(start..<(start + 8), with: Data(repeating: 0xFF, count: 8))
             }
             try bytes.write(to: URL(fileURLWithPath: file))
             await #expect(throws: StartFailure.self) {
-                try await Restoring(backup: file, path: path + "2", now: .machine).run()
+                try await DatabaseRestore(backup: file, path: path + "2", now: .machine).run()
             }
             #expect(!Disk.exists(path + "2"))
         }
@@ -149,7 +149,7 @@ import Testing
 
 @Suite struct RestoringTests {
     private static func make(_ path: String, customers: [String]) async throws {
-        let store = Store(try DatabaseAddress.open(path))
+        let store = Database(try DatabaseAddress.open(path))
         try await store.migrate(at: 0)
         try await store.transaction { tx in
             for name in customers {
@@ -159,19 +159,19 @@ import Testing
                 try tx.block(purchase, of: customer, reason: "", in: "rage", at: .machine)
             }
         }
-        store.database.close()
+        store.driver.close()
     }
 
     private static func customers(in path: String) async throws -> Int64 {
-        try await SQLiteFile(path).read { try Store.contents($0) }.customers
+        try await SQLiteFile(path).read { try Database.contents($0) }.customers
     }
 
     private static let now = Instant(milliseconds: 1_795_248_000_000)
 
     private static func restore(_ backup: String, to path: String) async throws
-        -> Restoring.Outcome
+        -> DatabaseRestore.Outcome
     {
-        try await Restoring(backup: backup, path: path, now: now).run()
+        try await DatabaseRestore(backup: backup, path: path, now: now).run()
     }
 
     @Test func `a backup takes the place of the database, which is kept aside`() async throws {
@@ -195,10 +195,10 @@ import Testing
                     "p.sqlite.replaced-1795248000000",
                 ])
 
-            let store = Store(try DatabaseAddress.open(path))
-            let epochs = try await store.reading { try $0.logEpochs(of: "rage") }
-            store.database.close()
-            #expect(epochs.current == outcome.epoch && epochs.shared(with: nil) == 2)
+            let store = Database(try DatabaseAddress.open(path))
+            let epochs = try await store.read { try $0.logEpochs(of: "rage") }
+            store.driver.close()
+            #expect(epochs.current == outcome.epoch && epochs.sharedCount(with: nil) == 2)
             // The backup itself is of the first epoch as before, so the next restore has another.
             #expect(try await Self.restore(file, to: folder + "/q.sqlite").epoch != outcome.epoch)
         }
@@ -209,14 +209,14 @@ import Testing
             let (path, file) = (folder + "/p.sqlite", folder + "/b.sqlite")
             try await Self.make(file, customers: ["anna"])
             // The log beside a database that nobody has open, as a kill leaves it.
-            let open = Store(try DatabaseAddress.open(folder + "/open.sqlite"))
+            let open = Database(try DatabaseAddress.open(folder + "/open.sqlite"))
             try await open.migrate(at: 0)
             _ = try await open.transaction { try $0.customer("ben", in: "rage", at: .machine) }
             for suffix in ["", "-wal"] {
                 try FileManager.default.copyItem(
                     atPath: folder + "/open.sqlite" + suffix, toPath: path + suffix)
             }
-            open.database.close()
+            open.driver.close()
             let outcome = try await Self.restore(file, to: path)
             #expect(try await Self.customers(in: try #require(outcome.aside)) == 1)
             #expect(!Disk.exists(path + "-wal"))
@@ -263,17 +263,17 @@ import Testing
             let none = try await refusal(folder + "/none")
             #expect(none?.message.contains("There is no backup") == true)
 
-            let lock = try #require(try ServerLock.take(for: path))
+            let lock = try #require(try ServerLock.acquire(for: path))
             let served = try await refusal(file)
             #expect(served?.message.contains("Another server works on") == true)
             lock.release()
 
             // A command that is still at work.
-            let open = Store(try DatabaseAddress.open(path))
+            let open = Database(try DatabaseAddress.open(path))
             _ = try await open.transaction { try $0.customer("ben", in: "rage", at: .machine) }
             let used = try await refusal(file)
             #expect(used?.remedy == "Let it end, then restore.")
-            open.database.close()
+            open.driver.close()
             _ = try await Self.restore(file, to: path)
             #expect(try await Self.customers(in: path) == 1)
         }

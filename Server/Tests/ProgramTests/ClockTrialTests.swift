@@ -5,7 +5,7 @@ import Testing
 /// What `perennial check` says about the machine's clock.
 @Suite struct ClockTrialTests {
     private func check(_ ahead: Duration, isOK: Bool, says: String) {
-        let trial = ClockTrial(ahead: ahead)
+        let trial = ClockCheck(ahead: ahead)
         #expect(trial.isOK == isOK, "\(ahead)")
         #expect(trial.text.contains(says), "\(trial.text)")
         #expect(trial.text.contains("timedatectl") == !isOK)

@@ -99,7 +99,7 @@ import Testing
         line: String, takes: Bool
     ) throws {
         let file = try read("apps:\n  a:\n    bundle_id: x\n    \(line)")
-        #expect(file.apps.first?.settings.takesLegacy == takes)
+        #expect(file.apps.first?.settings.acceptsLegacy == takes)
     }
 
     struct Row: Sendable, CustomTestStringConvertible {

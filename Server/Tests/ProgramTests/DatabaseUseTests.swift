@@ -7,15 +7,15 @@ import Testing
 
 @Suite struct DatabaseUseTests {
     private static func make(_ path: String) async throws {
-        let store = Store(try DatabaseAddress.open(path))
+        let store = Database(try DatabaseAddress.open(path))
         try await store.migrate(at: 0)
-        store.database.close()
+        store.driver.close()
     }
 
     /// The refusal's message; nil where the database was restored.
     private static func refusal(_ backup: String, to path: String) async throws -> String? {
         do {
-            let restoring = Restoring(backup: backup, path: path, now: .machine)
+            let restoring = DatabaseRestore(backup: backup, path: path, now: .machine)
             _ = try await restoring.run()
             return nil
         } catch let failure as StartFailure {

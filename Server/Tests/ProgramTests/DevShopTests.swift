@@ -9,7 +9,7 @@ import Testing
             let shop = DevShop(folder: folder)
             let first = try shop.nextWorld()
             #expect(first.seed == 1)
-            try shop.keep(.init(seed: first.seed, now: first.now + 5))
+            try shop.save(.init(seed: first.seed, now: first.now + 5))
             #expect(try shop.nextWorld() == .init(seed: 2, now: first.now + 5))
         }
     }
@@ -18,10 +18,10 @@ import Testing
         try await TemporaryFolder.with { folder in
             let shop = DevShop(folder: folder)
             let world = try shop.nextWorld()
-            try shop.keep(world)
-            let keeper = WorldKeeper(world, in: shop)
+            try shop.save(world)
+            let keeper = WorldTimeFile(world, in: shop)
             for (moment, expected) in [(7, 7), (5, 7), (9, 9)] as [(Int64, Int64)] {
-                try keeper.keep(until: .init(milliseconds: world.now + moment))
+                try keeper.save(until: .init(milliseconds: world.now + moment))
                 #expect(try shop.lastWorld()?.now == world.now + expected)
             }
             #expect(try shop.lastWorld()?.seed == world.seed)
@@ -33,11 +33,11 @@ import Testing
         try await TemporaryFolder.with { folder in
             let shop = DevShop(folder: folder)
             let root = try shop.authority().rootDER
-            try shop.keep(shop.nextWorld())
+            try shop.save(shop.nextWorld())
             for name in ["dev.sqlite", "dev.sqlite-wal", "mine.txt", "perennial.sqlite"] {
                 try Data().write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
             }
-            try shop.forget()
+            try shop.reset()
             let left = try FileManager.default.contentsOfDirectory(atPath: folder)
             #expect(Set(left) == ["mine.txt", "perennial.sqlite", "simulator-authority"])
             #expect(try shop.authority().rootDER == root)

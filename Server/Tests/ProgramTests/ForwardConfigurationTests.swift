@@ -94,12 +94,14 @@ import Testing
     }
 
     @Test func `the pauses between attempts double up to six hours, and take a week in all`() {
-        let pauses = (1...Forwarding.attemptsMax).map { Forwarding.pause(after: $0) }
+        let pauses = (1...ForwardingSettings.attemptsMax).map {
+            ForwardingSettings.pause(after: $0)
+        }
         #expect(pauses.prefix(3) == [.seconds(15), .seconds(30), .seconds(60)])
         #expect(pauses.last == .some(nil) && pauses.dropLast().allSatisfy { $0 != nil })
         let whole = pauses.compactMap { $0 }.reduce(.zero, +)
         // The App Store's own attempts take 157 hours.
         #expect(whole > .hours(150) && whole < .hours(170))
-        #expect(Forwarding.lease > ForwardPost.timeout)
+        #expect(ForwardingSettings.lease > ForwardSender.timeout)
     }
 }

@@ -52,27 +52,32 @@ import Testing
 
     @Test func `without a word purchases stay with whom they were first`() throws {
         let app = try #require(try settings("products: {p: [pro]}"))
-        #expect(app.restore(in: .production) == .keep && app.restore(in: .sandbox) == .keep)
+        #expect(
+            app.restorePolicy(in: .production) == .keep && app.restorePolicy(in: .sandbox) == .keep)
         #expect(app.proof == nil)
     }
 
     @Test func `a policy is for both environments, or one for each`() throws {
         let both = try settings("restore: transfer_if_inactive")
-        #expect(both?.restore(in: .sandbox) == .transferIfInactive)
+        #expect(both?.restorePolicy(in: .sandbox) == .transferIfInactive)
         let one = try settings("restore: {sandbox: share}")
-        #expect(one?.restore(in: .sandbox) == .share && one?.restore(in: .production) == .keep)
+        #expect(
+            one?.restorePolicy(in: .sandbox) == .share
+                && one?.restorePolicy(in: .production) == .keep)
     }
 
     @Test func `a share goes to five others, or to as many as is said`() throws {
-        #expect(try settings("restore: share")?.sharing(in: .production).most == 5)
+        #expect(try settings("restore: share")?.shareRules(in: .production).most == 5)
         let both = try settings("restore: {share: {most: 3}}")
         for environment in Ledger.Environment.allCases {
-            #expect(both?.restore(in: environment) == .share)
-            #expect(both?.sharing(in: environment).most == 3)
+            #expect(both?.restorePolicy(in: environment) == .share)
+            #expect(both?.shareRules(in: environment).most == 3)
         }
         let one = try settings("restore: {production: keep, sandbox: {share: {most: 2}}}")
-        #expect(one?.restore(in: .production) == .keep && one?.restore(in: .sandbox) == .share)
-        #expect(one?.sharing(in: .sandbox).most == 2)
+        #expect(
+            one?.restorePolicy(in: .production) == .keep
+                && one?.restorePolicy(in: .sandbox) == .share)
+        #expect(one?.shareRules(in: .sandbox).most == 2)
     }
 
     @Test func `account tokens are ids of customers, unless it is said that they are not`() throws {

@@ -17,7 +17,7 @@ import Testing
             rows += reader.add(rest.prefix(chunk))
             rest = rest.dropFirst(chunk)
         }
-        return rows + (reader.end().map { [$0] } ?? [])
+        return rows + (reader.finish().map { [$0] } ?? [])
     }
 
     /// A file, and its rows with the lines where they begin.
@@ -52,7 +52,7 @@ import Testing
                 .separated(by: UInt8(ascii: ",")), bytesRead: row.bytesRead,
                 linesRead: row.linesRead)
             var rest = reader.add(Array(text.utf8).dropFirst(Int(row.bytesRead)))
-            if let last = reader.end() { rest.append(last) }
+            if let last = reader.finish() { rest.append(last) }
             #expect(rest == Array(all.dropFirst(place + 1)))
         }
     }

@@ -8,7 +8,7 @@ import Testing
     private func check(
         _ production: AppStoreFailure?, _ sandbox: AppStoreFailure?, isOK: Bool, says: String
     ) {
-        let trial = KeyTrial("birds", keyID: "K1", production: production, sandbox: sandbox)
+        let trial = KeyCheck("birds", keyID: "K1", production: production, sandbox: sandbox)
         #expect(trial.isOK == isOK)
         #expect(trial.text.contains(says), "\(trial.text)")
     }

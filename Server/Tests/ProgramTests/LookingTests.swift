@@ -44,7 +44,7 @@ import Testing
             try await makeEarlier(path)
             let earlier = Schema.version - 1
             let failure = await #expect(throws: StartFailure.self) {
-                _ = try await assembly(path, for: .looking)
+                _ = try await assembly(path, for: .inspecting)
             }
             #expect(failure?.message.contains("schema version \(earlier)") == true)
             let copy = Migration(from: path, to: folder + "/copy.sqlite")
@@ -55,9 +55,9 @@ import Testing
             #expect(report.lines.contains { $0.contains(says) }, "\(report.lines)")
             #expect(try await DatabaseAddress.version(of: path) == earlier)
 
-            try await assembly(path, for: .changing).database.close()
+            try await assembly(path, for: .modifying).database.close()
             #expect(try await DatabaseAddress.version(of: path) == Schema.version)
-            try await assembly(path, for: .looking).database.close()
+            try await assembly(path, for: .inspecting).database.close()
             #expect(try await self.report(on: path, in: folder).isOK)
         }
     }
@@ -95,7 +95,7 @@ import Testing
     @Test func `what changes a database does not make one`() async throws {
         try await TemporaryFolder.with { folder in
             await #expect(throws: StartFailure.self) {
-                _ = try await assembly(folder + "/mistyped.sqlite", for: .changing)
+                _ = try await assembly(folder + "/mistyped.sqlite", for: .modifying)
             }
             let files = try FileManager.default.contentsOfDirectory(atPath: folder)
             #expect(files.isEmpty)

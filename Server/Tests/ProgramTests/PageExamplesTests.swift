@@ -147,7 +147,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
             let world = try shop.nextWorld()
             _ = try shop.authority()
             let settings = try shop.settings(try shop.example(), world, logger: .quiet)
-            let differences = try await LocalStore.run(settings) { store in
+            let differences = try await LocalStack.run(settings) { store in
                 let output = try await Shell.output(
                     of: page.script(
                         serverPort: store.serverPort, simulatorPort: store.simulatorPort))
@@ -210,7 +210,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
             ]),
     ]
 
-    private static func unseen(of page: String, in store: LocalStore) async throws -> [String] {
+    private static func unseen(of page: String, in store: LocalStack) async throws -> [String] {
         guard let shown = shown[page] else { return [] }
         let text = try await store.engine.explain(
             shown.id, app: "birds", environment: .production)

@@ -53,7 +53,7 @@ import Testing
             _ = try await assembly.engine.createKey(app: "rage", kind: .app, name: "")
             for (key, kind) in DevelopmentKeys.keys(of: "rage") + DevelopmentKeys.keys(of: "birds")
             {
-                try await assembly.engine.keep(key: key, app: "rage", kind: kind, name: "")
+                try await assembly.engine.addKey(key: key, app: "rage", kind: kind, name: "")
                 let failure = try await #require(throws: StartFailure.self) {
                     try await ServeRules.checkKeys(of: assembly)
                 }

@@ -7,7 +7,7 @@ import Testing
     @Test func `a second server is refused, by whatever path it comes`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/p.sqlite"
-            let first = try #require(try ServerLock.take(for: path))
+            let first = try #require(try ServerLock.acquire(for: path))
             try DatabaseAddress.open(path).close()
             try FileManager.default.createSymbolicLink(
                 atPath: folder + "/link.sqlite", withDestinationPath: path)
@@ -17,18 +17,18 @@ import Testing
                 "p.sqlite", "link.sqlite", "there/p.sqlite", "../\(name(of: folder))/p.sqlite",
             ] {
                 let failure = #expect(throws: StartFailure.self) {
-                    try ServerLock.take(for: "\(folder)/\(other)")
+                    try ServerLock.acquire(for: "\(folder)/\(other)")
                 }
                 let message = failure?.message ?? ""
                 #expect(message.hasSuffix("(process \(getpid()))."), "\(other): \(message)")
             }
             #expect(FileStatus(path: path + ".lock")?.permissions == 0o600)
             // Another database beside it is free.
-            #expect(try ServerLock.take(for: folder + "/q.sqlite") != nil)
+            #expect(try ServerLock.acquire(for: folder + "/q.sqlite") != nil)
             first.release()
-            #expect(try ServerLock.take(for: path) != nil)
+            #expect(try ServerLock.acquire(for: path) != nil)
             // That one was let go of, and its lock with it.
-            #expect(try ServerLock.take(for: path) != nil)
+            #expect(try ServerLock.acquire(for: path) != nil)
         }
     }
 
@@ -38,6 +38,6 @@ import Testing
 
     @Test(arguments: ["postgres://db/p", "host=db dbname=p", ":memory:"])
     func `what many may share has no lock`(address: String) throws {
-        #expect(try ServerLock.take(for: address) == nil)
+        #expect(try ServerLock.acquire(for: address) == nil)
     }
 }

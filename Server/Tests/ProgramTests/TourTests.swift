@@ -36,7 +36,7 @@ import Testing
             let shop = DevShop(folder: folder)
             let settings = try shop.settings(
                 try DevShop.birds, try shop.nextWorld(), logger: .quiet)
-            let answers = try await LocalStore.run(settings) { store in
+            let answers = try await LocalStack.run(settings) { store in
                 let commands = Tour.commands(
                     serverPort: store.serverPort, simulatorPort: store.simulatorPort)
                 return try await Shell.output(of: commands.joined(separator: "\necho\n"))
@@ -60,13 +60,13 @@ import Testing
             let shop = DevShop(folder: folder)
             let settings = try shop.settings(
                 try DevShop.birds, try shop.nextWorld(), logger: .quiet)
-            let failures = try await LocalStore.run(settings) { first in
+            let failures = try await LocalStack.run(settings) { first in
                 var second = settings
                 second.databaseAddress = folder + "/second.sqlite"
                 second.simulatorPort = first.simulatorPort
-                let simulator = await Self.failure { _ = try await LocalStore.run(second) { _ in } }
+                let simulator = await Self.failure { _ = try await LocalStack.run(second) { _ in } }
                 (second.simulatorPort, second.port) = (0, first.serverPort)
-                let server = await Self.failure { _ = try await LocalStore.run(second) { _ in } }
+                let server = await Self.failure { _ = try await LocalStack.run(second) { _ in } }
                 return [simulator, server]
             }
             let remedies = try #require(failures).compactMap { ($0 as? StartFailure)?.remedy }

@@ -19,13 +19,13 @@ import Testing
 
     @Test(.timeLimit(.minutes(5)))
     func `of one name nobody has a turn beside another`() async {
-        let line = WaitingLine()
+        let line = KeyedLock()
         let busy = Busy()
         await withTaskGroup(of: Int.self) { tasks in
             for _ in 0..<100 {
                 tasks.addTask {
-                    await line.join(at: "a")
-                    defer { line.leave(at: "a") }
+                    await line.lock(at: "a")
+                    defer { line.unlock(at: "a") }
                     let count = busy.begin()
                     await Task.yield()
                     busy.end()
@@ -38,12 +38,12 @@ import Testing
 
     @Test(.timeLimit(.minutes(5)))
     func `of different names nobody waits for another`() async {
-        let line = WaitingLine()
-        await line.join(at: "a")
-        await line.join(at: "b")
-        line.leave(at: "a")
-        await line.join(at: "a")
-        line.leave(at: "a")
-        line.leave(at: "b")
+        let line = KeyedLock()
+        await line.lock(at: "a")
+        await line.lock(at: "b")
+        line.unlock(at: "a")
+        await line.lock(at: "a")
+        line.unlock(at: "a")
+        line.unlock(at: "b")
     }
 }

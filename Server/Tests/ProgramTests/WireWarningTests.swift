@@ -14,7 +14,7 @@ import Testing
         ("postgres://[2001:db8::7]/p", ["2001:db8::7"]),
     ])
     func `what goes over a network unencrypted is named`(address: String, hosts: [String]) {
-        #expect(PostgresDatabase.hostsInTheClear(of: address, environment: [:]) == hosts)
+        #expect(PostgresDriver.unencryptedHosts(of: address, environment: [:]) == hosts)
     }
 
     @Test(arguments: [
@@ -24,12 +24,12 @@ import Testing
         "postgres://db/p?gssencmode=require", "host='", "p.sqlite",
     ])
     func `what is encrypted, or stays on this machine, is not`(address: String) {
-        #expect(PostgresDatabase.hostsInTheClear(of: address, environment: [:]) == [])
+        #expect(PostgresDriver.unencryptedHosts(of: address, environment: [:]) == [])
     }
 
     @Test func `what the environment says counts where the address is silent`() {
         let hosts = { (address: String, environment: [String: String]) in
-            PostgresDatabase.hostsInTheClear(of: address, environment: environment)
+            PostgresDriver.unencryptedHosts(of: address, environment: environment)
         }
         #expect(hosts("postgres://db/p", ["PGSSLMODE": "require"]) == [])
         #expect(hosts("postgres://db/p?sslmode=allow", ["PGSSLMODE": "require"]) == ["db"])

@@ -146,7 +146,7 @@ import Testing
         #expect(
             renewals.map(\.expirationIntent) == [nil, .billingError, .billingError, .billingError])
         #expect(renewals.map(\.autoRenewStatus) == [.on, .on, .on, .off])
-        let times = await stage.simulator.notifications.map { RFC3339.text($0.notice.at) }
+        let times = await stage.simulator.notifications.map { RFC3339.text($0.draft.at) }
         #expect(
             times.dropFirst() == [
                 "2026-02-10T20:00:00.000Z", "2026-02-26T20:00:00.000Z", "2026-04-11T19:00:00.000Z",

@@ -24,10 +24,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("### Where a purchase stands", BookedPurchase.State.allCases.map(\.rawValue)),
+        ("### Where a purchase stands", TruePurchase.State.allCases.map(\.rawValue)),
         ("### Why a purchase waits", PendingPurchase.Reason.allCases.map(\.rawValue)),
-        ("### What stands in the log", LogWord.allCases.map(\.rawValue)),
-        ("## Habits", Habit.allCases.map(\.rawValue)),
+        ("### What stands in the log", LogEntryKind.allCases.map(\.rawValue)),
+        ("## Habits", Quirk.allCases.map(\.rawValue)),
     ])
     func `a table of the page has every word of the code, and no other`(
         heading: String, known: [String]

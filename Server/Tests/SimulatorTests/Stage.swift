@@ -30,7 +30,7 @@ struct Stage: Sendable {
     @discardableResult
     func buy(
         _ product: String, offer: String? = nil, on device: String = "anna-1"
-    ) async throws -> PurchaseAnswer {
+    ) async throws -> PurchasedTransaction {
         if await !simulator.world.devices.keys.contains(device) {
             try await simulator.addDevice(account: "anna")
         }
@@ -54,8 +54,8 @@ struct Stage: Sendable {
     }
 
     /// Anna's only purchase in the books.
-    func truth() async throws -> BookedPurchase {
-        let books = try await simulator.truth(of: "anna")
+    func truth() async throws -> TruePurchase {
+        let books = try await simulator.groundTruth(of: "anna")
         return try require(books.purchases.first, "anna has bought nothing")
     }
 }
@@ -64,8 +64,8 @@ struct Stage: Sendable {
 final class LetterBox: Sendable {
     private struct State {
         var bodies: [[UInt8]] = []
-        var answers: [PostAnswer] = []
-        var otherwise = PostAnswer(status: 200)
+        var answers: [PostResult] = []
+        var otherwise = PostResult(status: 200)
     }
 
     private let state = Mutex(State())
@@ -85,14 +85,14 @@ final class LetterBox: Sendable {
     }
 
     /// What to answer from now on, after the given answers are used up.
-    func answer(_ answers: [PostAnswer] = [], otherwise: PostAnswer = PostAnswer(status: 200)) {
+    func answer(_ answers: [PostResult] = [], otherwise: PostResult = PostResult(status: 200)) {
         state.withLock { state in
             state.answers = answers
             state.otherwise = otherwise
         }
     }
 
-    func take(_ body: [UInt8]) -> PostAnswer {
+    func take(_ body: [UInt8]) -> PostResult {
         state.withLock { state in
             state.bodies.append(body)
             return state.answers.isEmpty ? state.otherwise : state.answers.removeFirst()

@@ -12,7 +12,7 @@ import Testing
         var anchor = calendar.anchor(at: now)
         let period = try require(BillingPeriod(period), "no period")
         return (0..<count).map { _ in
-            now = calendar.end(of: period, times: 1, from: now, anchor: &anchor)
+            now = calendar.periodEnd(of: period, times: 1, from: now, anchor: &anchor)
             return RFC3339.text(now)
         }
     }

@@ -102,7 +102,7 @@ import Testing
         let name = "anna:pro.monthly"
         let own = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.buy("pro.monthly", on: "ben-1")
-        #expect(try await stage.simulator.truth(of: "anna").purchases.count == 2)
+        #expect(try await stage.simulator.groundTruth(of: "anna").purchases.count == 2)
         #expect(try await stage.simulator.originalTransactionID(named: name) == own)
         let device = try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
         let other = try await stage.buy("pro.monthly", on: device).originalTransactionID
@@ -144,7 +144,7 @@ import Testing
             let body = #"{"habits":{"expired_never_sent":true},"sandbox_renewal_minutes":60}"#
             _ = try await client.json("/_sim/reset", body)
             let habits = try await client.json("/_sim/habits")["habits"]?.array ?? []
-            #expect(habits.count == Habit.allCases.count)
+            #expect(habits.count == Quirk.allCases.count)
             let on = habits.filter { $0["on"] == true }.map { $0["name"] }
             #expect(on == ["expired_never_sent"])
             for unknown in [#"{"habits":{"x":true}}"#, #"{"sandbox_renewal_minutes":4}"#] {
@@ -152,7 +152,7 @@ import Testing
             }
             _ = try await client.json("/_sim/reset", #"{"habits":{"expired_never_sent":false}}"#)
         }
-        #expect(await stage.simulator.settings.habits.isEmpty)
+        #expect(await stage.simulator.settings.quirks.isEmpty)
         #expect(await stage.simulator.settings.sandboxPace == .monthly(.oneHour))
     }
 
@@ -176,7 +176,7 @@ import Testing
             url.deletingLastPathComponent()
         }.appending(path: "docs")
         let guide = try String(contentsOf: docs.appending(path: "simulator.md"), encoding: .utf8)
-        for habit in Habit.allCases { #expect(guide.contains("| `\(habit.rawValue)` |")) }
+        for habit in Quirk.allCases { #expect(guide.contains("| `\(habit.rawValue)` |")) }
         let turns = try String(contentsOf: docs.appending(path: "turns.md"), encoding: .utf8)
         let named = turns.split(separator: "\n").flatMap { line -> [Int] in
             let cell = line.split(separator: "|").first ?? ""

@@ -12,19 +12,19 @@ import Testing
             faults.notifications.odds = [.drop: 0.1, .duplicate: 0.1, .reorder: 0.1, .delay: 0.1]
             faults.delay = Faults.Delay(seconds: 7200, isMaximum: true)
         }
-        stage.letterBox.answer([PostAnswer(status: 200), PostAnswer(status: 500)])
+        stage.letterBox.answer([PostResult(status: 200), PostResult(status: 500)])
         for (name, product) in [
             ("ben", "pro.monthly"), ("anna", "pro.yearly"), ("cleo", "plus.monthly"),
         ] {
             try await simulator.addDevice(account: name)
             try await stage.buy(product, on: "\(name)-1")
         }
-        let cleo = try await simulator.truth(of: "cleo").purchases[0].originalTransactionID
+        let cleo = try await simulator.groundTruth(of: "cleo").purchases[0].originalTransactionID
         try await simulator.change(cleo, .failBilling)
         try await stage.advance("P4M")
         var lines = await simulator.log.map(\.text)
         for name in ["anna", "ben", "cleo"] {
-            lines.append(try await simulator.truth(of: name).json.text)
+            lines.append(try await simulator.groundTruth(of: name).json.text)
         }
         return lines
     }
@@ -73,7 +73,7 @@ import Testing
         try await stage.buy("pro.yearly")
         let sandbox = try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
         try await stage.buy("pro.yearly", on: sandbox)
-        let books = try await stage.simulator.truth(of: "anna")
+        let books = try await stage.simulator.groundTruth(of: "anna")
         #expect(books.purchases.map(\.environment) == [.production, .sandbox])
         #expect(books.purchases.map(\.state) == [.trial, .trial])
     }
@@ -92,7 +92,7 @@ import Testing
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.change(id, .failBilling)
-        let expected: [(String, BookedPurchase.State, Bool, String)] = [
+        let expected: [(String, TruePurchase.State, Bool, String)] = [
             ("2026-02-10T19:59:59.999Z", .paid, true, "2026-02-10T20:00:00Z"),
             ("2026-02-10T20:00:00Z", .grace, true, "2026-02-26T20:00:00Z"),
             ("2026-02-26T19:59:59.999Z", .grace, true, "2026-02-26T20:00:00Z"),
@@ -139,7 +139,7 @@ import Testing
                 "unknown_device",
                 { try await stage.simulator.transactions(on: "zoe-1").first.map { _ in } }
             ),
-            ("unknown_account", { _ = try await stage.simulator.truth(of: "zoe") }),
+            ("unknown_account", { _ = try await stage.simulator.groundTruth(of: "zoe") }),
             ("unknown_subscription", { try await stage.simulator.change("1", .cancel) }),
             (
                 "unknown_transaction",
@@ -153,10 +153,12 @@ import Testing
             await #expect(
                 performing: { try await refused() },
                 throws: { error in
-                    (error as? StoreProblem)?.code == code
+                    (error as? SimulatorProblem)?.code == code
                 })
         }
-        let problem = await #expect(throws: StoreProblem.self) { try await stage.buy("pro.weekly") }
+        let problem = await #expect(throws: SimulatorProblem.self) {
+            try await stage.buy("pro.weekly")
+        }
         #expect(problem?.remedy.contains("pro.yearly") == true)
     }
 
@@ -173,7 +175,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        let times = await stage.simulator.notifications.map(\.notice.at)
+        let times = await stage.simulator.notifications.map(\.draft.at)
         #expect(times == times.sorted())
         // Ten months went by, whoever came first: at least anna renewed in each.
         let passed = stage.simulator.clock.now
@@ -198,7 +200,7 @@ import Testing
     }
 
     @Test func `an end in the middle of a period is told, whatever the habit`() async throws {
-        let stage = try Stage { $0.habits = [.expiredNeverSent] }
+        let stage = try Stage { $0.quirks = [.expiredNeverSent] }
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         try await stage.simulator.change(id, .expire)
         #expect(try await stage.story().last == "EXPIRED 2 pro.monthly")
@@ -209,7 +211,9 @@ import Testing
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         try await stage.simulator.change(id, .renewNow)
-        await #expect(throws: StoreProblem.self) { try await stage.simulator.change(id, .expire) }
+        await #expect(throws: SimulatorProblem.self) {
+            try await stage.simulator.change(id, .expire)
+        }
         #expect(try await stage.truth().isOpen)
     }
 

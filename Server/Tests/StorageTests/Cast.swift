@@ -42,18 +42,18 @@ let renewal = Fact(
             price: Money(milliunits: 4990, currency: "EUR"), offer: Offer(.winBack),
             commitmentRenews: false, priceRise: .waiting)))
 
-extension Store {
+extension Database {
     /// Keeps a document that attests one payment, and folds it in, as the engine does.
     func keep(_ number: UInt8, about purchase: PurchaseID = purchase) async throws {
         try await transaction { tx in
             let document = document(number)
-            guard try tx.add(document) else { return }
-            try tx.add(
+            guard try tx.insert(document) else { return }
+            try tx.project(
                 [fact(TransactionID(rawValue: "t\(number)"), about: purchase)], from: document)
         }
     }
 
     func timeline() async throws -> Timeline? {
-        try await reading { try $0.timeline(of: purchase, in: app) }
+        try await read { try $0.timeline(of: purchase, in: app) }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 private let worker = CheckWorker(holder: "a", lease: .seconds(60), checksPerSecond: 100_000)
 
-extension Store {
+extension Database {
     fileprivate func leases(
         _ limit: Int = 100, by holder: String = "a", at moment: Instant = now,
         lease: Duration = .seconds(60), perSecond: Int = 100_000
@@ -26,16 +26,16 @@ extension Store {
 
     fileprivate func leaseCatchUp(
         at moment: Instant, for taker: CheckWorker = worker
-    ) async throws -> CatchUpLease? {
+    ) async throws -> BackfillLease? {
         try await transaction {
-            try $0.leaseCatchUp(
+            try $0.leaseBackfill(
                 of: app, in: .production, at: moment, every: .hours(1), for: taker)
         }
     }
 
-    fileprivate func endCatchUp(_ lease: CatchUpLease, upTo moment: Instant?) async throws {
+    fileprivate func endCatchUp(_ lease: BackfillLease, upTo moment: Instant?) async throws {
         try await transaction {
-            try $0.endCatchUp(lease, of: app, in: .production, upTo: moment)
+            try $0.completeBackfill(lease, of: app, in: .production, upTo: moment)
         }
     }
 
@@ -46,15 +46,15 @@ extension Store {
                 UInt8(environment == .production ? number : 255 - number),
                 signedAt: now + .seconds(number))
             try await transaction { tx in
-                _ = try tx.keep(
-                    AttestedDocument(
+                _ = try tx.record(
+                    DocumentWithFacts(
                         document, [fact(TransactionID(rawValue: "t\(number)"), about: own)]))
             }
         }
     }
 
     fileprivate func due() async throws -> Instant? {
-        try await reading { try $0.checkHistory(of: purchase, in: app)?.dueAt }
+        try await read { try $0.checkHistory(of: purchase, in: app)?.dueAt }
     }
 }
 
@@ -115,14 +115,14 @@ extension Store {
             let slow = try await store.leases(by: "slow", lease: .zero)
             let quick = try await store.leases(by: "quick")
             #expect(slow.count == 1 && quick.count == 1)
-            try await store.transaction { try $0.failed(slow[0], at: now) }
-            let history = try await store.reading {
+            try await store.transaction { try $0.failCheck(slow[0], at: now) }
+            let history = try await store.read {
                 try $0.checkHistory(of: purchase, in: app)?.history
             }
             #expect(history?.failures == 0)
             #expect(try await store.leases(by: "third").isEmpty)
             try await store.transaction {
-                try $0.answered(purchase, of: app, asked: now, isWhole: true)
+                try $0.completeCheck(purchase, of: app, asked: now, isWhole: true)
             }
             #expect(try await store.due().map { $0 > now } == true)
         }
@@ -135,13 +135,13 @@ extension Store {
         try await driver.withStore { store in
             try await store.keep(1)
             let leases = try await store.leases()
-            try await store.transaction { try $0.failed(leases[0], at: now) }
+            try await store.transaction { try $0.failCheck(leases[0], at: now) }
             #expect(try await store.due() == now + .seconds(60))
             let again = try await store.leases(at: now + .seconds(60))
             #expect(again.map(\.history.failures) == [1])
             try await store.transaction {
-                try $0.put(revision: "r7", of: purchase, in: app)
-                try $0.answered(purchase, of: app, asked: now + .seconds(60), isWhole: true)
+                try $0.save(revision: "r7", of: purchase, in: app)
+                try $0.completeCheck(purchase, of: app, asked: now + .seconds(60), isWhole: true)
             }
             let timeline = try #require(try await store.timeline())
             let asked = CheckHistory(knownAt: now, askedAt: now + .seconds(60))
@@ -158,12 +158,12 @@ extension Store {
         try await driver.withStore { store in
             try await store.keep(1)
             try await store.transaction {
-                try $0.answered(purchase, of: app, asked: now, isWhole: true)
+                try $0.completeCheck(purchase, of: app, asked: now, isWhole: true)
             }
             let before = try await store.due()
             try await store.transaction { tx in
-                _ = try tx.add(document(2))
-                try tx.add([renewal, unrevoked], from: document(2))
+                _ = try tx.insert(document(2))
+                try tx.project([renewal, unrevoked], from: document(2))
             }
             let heard = try await store.due()
             #expect(before != heard)
@@ -187,7 +187,7 @@ extension Store {
         try await driver.withStore { store in
             try await store.fill(2)
             try await store.keep(3)
-            try await store.database.write { connection in
+            try await store.driver.write { connection in
                 _ = try connection.run("UPDATE purchases SET timeline = $1", [.bytes([99])])
             }
             try await store.transaction { tx in
@@ -207,15 +207,15 @@ extension Store {
         try await driver.withStore { store in
             try await store.keep(1)
             try await store.transaction {
-                try $0.storeFailed(app, in: .production, pausedUntil: now + .seconds(15))
+                try $0.appStoreFailed(app, in: .production, pausedUntil: now + .seconds(15))
             }
             #expect(try await store.leases(at: now + .seconds(14)).isEmpty)
             #expect(try await store.leases(at: now + .seconds(15)).count == 1)
             let standing = try await store.transaction { tx in
-                try tx.storeAnswered(app, in: .production, at: now)
-                return try tx.standing(of: app, in: .production)
+                try tx.appStoreResponded(app, in: .production, at: now)
+                return try tx.appStoreHealth(of: app, in: .production)
             }
-            #expect(standing.failures == 0 && standing.answeredAt == now)
+            #expect(standing.failures == 0 && standing.respondedAt == now)
         }
     }
 
@@ -239,7 +239,7 @@ extension Store {
     ) async throws {
         try await driver.withStore { store in
             let first = try #require(try await store.leaseCatchUp(at: now))
-            #expect(first == CatchUpLease(from: nil, holder: "a"))
+            #expect(first == BackfillLease(from: nil, holder: "a"))
             #expect(try await store.leaseCatchUp(at: now) == nil)
             try await store.endCatchUp(first, upTo: now)
             #expect(try await store.leaseCatchUp(at: now + .hours(1) - .seconds(1)) == nil)
@@ -259,21 +259,23 @@ extension Store {
             let ends: [Instant?] = [nil, now]
             for end in ends {
                 try await store.endCatchUp(late, upTo: end)
-                let standing = try await store.reading { try $0.standing(of: app, in: .production) }
-                #expect(standing.caughtUpTo == nil)
+                let standing = try await store.read {
+                    try $0.appStoreHealth(of: app, in: .production)
+                }
+                #expect(standing.backfilledTo == nil)
                 #expect(try await store.leaseCatchUp(at: now, for: slow) == nil)
             }
             try await store.endCatchUp(held, upTo: now)
-            let standing = try await store.reading { try $0.standing(of: app, in: .production) }
-            #expect(standing.caughtUpTo == now)
+            let standing = try await store.read { try $0.appStoreHealth(of: app, in: .production) }
+            #expect(standing.backfilledTo == now)
         }
     }
 
     @Test func `what is due is found by its index`() async throws {
         try await Driver.sqliteMemory.withStore { store in
-            let plan = try await store.database.read { connection in
+            let plan = try await store.driver.read { connection in
                 try connection.rows(
-                    "EXPLAIN QUERY PLAN \(StoreTransaction.selectDue(.sqlite))",
+                    "EXPLAIN QUERY PLAN \(DatabaseSession.selectDue(.sqlite))",
                     [.text("birds"), .text("production"), .integer(0), .integer(0), .integer(9)]
                 ).map { try $0.text(3) }
             }

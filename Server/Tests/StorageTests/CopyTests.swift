@@ -19,20 +19,21 @@ private struct Way: CustomTestStringConvertible, Sendable {
 
 @Suite struct CopyTests {
     /// More rows than one batch holds, ids that languages sort differently, and every kind of row.
-    private func fill(_ store: Store) async throws {
+    private func fill(_ store: Database) async throws {
         try await store.transaction { tx in
             for number in 0..<1_100 {
                 var each = document(UInt8(number % 250), signedAt: now + .seconds(number))
                 each.parts += Array(repeating: 7, count: number)
-                _ = try tx.add(each)
+                _ = try tx.insert(each)
                 let own = PurchaseID(TransactionID(rawValue: "\(number % 300)"), in: .sandbox)
-                try tx.add([fact(TransactionID(rawValue: "t\(number)"), about: own)], from: each)
+                try tx.project(
+                    [fact(TransactionID(rawValue: "t\(number)"), about: own)], from: each)
             }
             // Of other apps, before and behind, and of a month long ago.
             for name in ["ants", "zebra"] {
                 var each = document(251, signedAt: now - .days(400))
                 each.app = AppID(rawValue: name)
-                _ = try tx.add(each)
+                _ = try tx.insert(each)
             }
             for name in ["Z", "a", "ä", "Ö", "_", "é", "🙂", "aa", "A"] {
                 let id = CustomerID(rawValue: name)
@@ -41,13 +42,13 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 let own = PurchaseID(TransactionID(rawValue: name), in: .production)
                 try tx.link(own, to: id, by: .support, in: app, at: now)
             }
-            try tx.part("A-2", from: "A", in: app, at: now)
+            try tx.removeID("A-2", from: "A", in: app, at: now)
             for name in ["Z", "a"] {
                 let own = PurchaseID(TransactionID(rawValue: name), in: .production)
                 _ = try tx.move(own, to: "ä", by: .support, reason: "x", in: app, at: now)
                 try tx.share(own, with: "Ö", in: app, at: now)
                 try tx.block(own, of: "ä", reason: "x", in: app, at: now)
-                try tx.add(
+                try tx.addGrant(
                     StoredGrant(
                         Grant(
                             id: GrantID(rawValue: name), entitlement: "pro", from: now, until: nil,
@@ -64,56 +65,56 @@ private struct Way: CustomTestStringConvertible, Sendable {
     }
 
     /// What was said of customers, and to them.
-    private func fillWithPeople(_ tx: StoreTransaction) throws {
+    private func fillWithPeople(_ tx: DatabaseSession) throws {
         let debit = Debit(id: "d", currency: "gems", amount: 3, reason: "x", at: now)
         try tx.spend(
             StoredDebit(debit, of: "ä", in: .production, balance: -3), key: "k", in: app, at: now)
-        try tx.put(Consent(isGiven: true, hadSample: nil, at: now), of: "ä", in: app)
-        try tx.put(
+        try tx.save(Consent(isGiven: true, hadSample: nil, at: now), of: "ä", in: app)
+        try tx.save(
             [
-                PurchaseUse(transaction: "1", delivery: .other, used: 5),
-                PurchaseUse(transaction: "2", delivery: .delivered, used: nil),
+                PurchaseUsage(transaction: "1", delivery: .other, used: 5),
+                PurchaseUsage(transaction: "2", delivery: .delivered, used: nil),
             ], of: "ä", in: app, environment: .sandbox)
         for (number, reason) in [(UInt8(1), "UNINTENDED_PURCHASE"), (2, nil)] {
-            var asked = AttestedDocument(document(number), [])
-            asked.question = ConsumptionQuestion(
+            var asked = DocumentWithFacts(document(number), [])
+            asked.consumptionInquiry = ConsumptionInquiry(
                 purchase: PurchaseID(TransactionID(rawValue: "\(number)"), in: .sandbox),
                 transaction: "1",
                 product: "gems.100", reason: reason, askedAt: now)
-            try tx.ask([asked])
+            try tx.recordConsumptionInquiries([asked])
         }
-        for rules in ["a", "b"] { try tx.beginReminders(by: rules, of: app) }
+        for rules in ["a", "b"] { try tx.beginReminderSweep(by: rules, of: app) }
         let watch = TermWatch(subject: "ä", environment: .production)
         for days in [1, 7] {
             let reminder = TermReminder(
                 ending: TermEnding(chain: "all", from: now, until: now, daysBefore: days),
                 dueAt: now, purchase: PurchaseID("ä", in: .production),
                 payment: Payment(transaction: "1", product: "summer", from: now, until: nil))
-            try tx.tell(reminder, to: "ä", watch: watch, in: app, at: now)
+            try tx.emitReminder(reminder, to: "ä", watch: watch, in: app, at: now)
         }
     }
 
-    private func fillWithStanding(_ tx: StoreTransaction) throws {
+    private func fillWithStanding(_ tx: DatabaseSession) throws {
         let bytes = [UInt8](repeating: 5, count: 32)
         try tx.addKey(hash: bytes, app: app, kind: .app, name: "", at: now)
         try tx.addSecret(bytes, "links", of: app, at: now)
         try tx.rotate(to: StoredTokenKey(id: "k", app: app, privateKey: bytes, createdAt: now))
-        try tx.put(
+        try tx.save(
             ImportPosition(bytesRead: 7), of: ImportKey(app: app, kind: "x", file: bytes), at: now)
-        try tx.storePaused(app, in: .sandbox, until: now)
+        try tx.appStorePaused(app, in: .sandbox, until: now)
         try tx.beginEpoch(named: "aaaaaaaaaa", at: now)
         try tx.connection.run(
             "INSERT INTO former_ids (app, signed_until_ms) VALUES ($1, $2)",
             [.text(app.rawValue), .integer(now.milliseconds)])
-        var arrived = AttestedDocument(document(3), [])
+        var arrived = DocumentWithFacts(document(3), [])
         arrived.forward = ForwardOrder(
-            ArrivedNotification(contentType: nil, body: [1]), to: ["a", "b"], createdAt: now,
+            ReceivedNotification(contentType: nil, body: [1]), to: ["a", "b"], createdAt: now,
             dueAt: now)
-        try tx.forward([arrived])
+        try tx.enqueueForwards([arrived])
     }
 
-    private func counts(_ store: Store) async throws -> [String: Int] {
-        try await store.database.read { connection in
+    private func counts(_ store: Database) async throws -> [String: Int] {
+        try await store.driver.read { connection in
             try CopiedTable.all.reduce(into: [:]) { counts, table in
                 let rows = try connection.rows("SELECT count(*) FROM \(table.name)", [])
                 counts[table.name] = Int(try rows[0].integer(0))
@@ -123,7 +124,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
 
     @Test(arguments: Way.all)
     fileprivate func `a copy holds every row, in the other engine`(way: Way) async throws {
-        try await way.from.withStore(rules: StoreRules(reminding: [app])) { source in
+        try await way.from.withStore(rules: DatabaseRules(reminding: [app])) { source in
             try await fill(source)
             try await way.to.withStore { copy in
                 let rows = try await copy.copy(from: source)
@@ -135,32 +136,33 @@ private struct Way: CustomTestStringConvertible, Sendable {
                     #expect(try await copy.tables().contains("documents_2022_10"))
                 }
                 #expect(rows == counts.values.reduce(0, +))
-                let told = try await copy.reading { tx in
+                let told = try await copy.read { tx in
                     (
-                        try tx.toldReminders(of: ["ä"], in: app, environment: .production),
+                        try tx.emittedReminders(of: ["ä"], in: app, environment: .production),
                         try tx.consent(of: "ä", in: app),
                         try tx.uses(of: "ä", in: app, environment: .sandbox),
-                        try tx.questions(about: [PurchaseID("1", in: .sandbox)], in: app),
-                        try tx.toldWallets(of: "ä", in: app, .production)
+                        try tx.consumptionInquiries(
+                            about: [PurchaseID("1", in: .sandbox)], in: app),
+                        try tx.reportedBalances(of: "ä", in: app, .production)
                     )
                 }
                 #expect(told.0.keys.map(\.daysBefore).sorted() == [1, 7])
                 #expect(told.1?.isGiven == true && told.2.map(\.used) == [5, nil])
-                #expect(told.3.map(\.question.reason) == ["UNINTENDED_PURCHASE"])
+                #expect(told.3.map(\.inquiry.reason) == ["UNINTENDED_PURCHASE"])
                 #expect(told.4 == ["gems": -3])
-                let documents = try await copy.reading {
+                let documents = try await copy.read {
                     try $0.documents(of: app, after: .start, limit: 2_000)
                 }
-                let originals = try await source.reading {
+                let originals = try await source.read {
                     try $0.documents(of: app, after: .start, limit: 2_000)
                 }
                 #expect(documents == originals)
-                let link = try await copy.reading {
+                let link = try await copy.read {
                     try $0.link(of: PurchaseID("🙂", in: .production), in: app)
                 }
                 #expect(link?.customer == "🙂")
                 #expect(
-                    try await copy.reading { try $0.logEpochs(of: app) }.current == "aaaaaaaaaa")
+                    try await copy.read { try $0.logEpochs(of: app) }.current == "aaaaaaaaaa")
             }
         }
     }
@@ -172,7 +174,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 let failure = await #expect(throws: StorageFailure.self) {
                     try await copy.copy(from: source)
                 }
-                #expect(failure?.what.contains("customers") == true)
+                #expect(failure?.message.contains("customers") == true)
             }
         }
     }
@@ -182,7 +184,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
             try await Driver.sqliteMemory.withStore { copy in
                 try await source.keep(1)
                 // The first of the source's own rows to change behind the copy's back.
-                try await copy.database.write { connection in
+                try await copy.driver.write { connection in
                     try connection.run(
                         "CREATE TRIGGER spoil AFTER INSERT ON facts BEGIN "
                             + "UPDATE documents SET received_at_ms = 5; END", [])
@@ -191,12 +193,12 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 let failure = await #expect(throws: StorageFailure.self) {
                     try await copy.copy(from: source)
                 }
-                #expect(failure?.what.contains("documents differs after row 0") == true)
+                #expect(failure?.message.contains("documents differs after row 0") == true)
                 // And no server takes it for a database.
                 let refused = await #expect(throws: StorageFailure.self) {
                     try await copy.migrate(at: 0)
                 }
-                #expect(refused?.what.contains("never finished") == true)
+                #expect(refused?.message.contains("never finished") == true)
             }
         }
     }
@@ -204,7 +206,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
     @Test(arguments: [Driver.sqliteMemory])
     func `a copy knows every table and every column`(driver: Driver) async throws {
         try await driver.withStore { store in
-            let columns = try await store.database.read { connection in
+            let columns = try await store.driver.read { connection in
                 try connection.rows(
                     "SELECT tables.name, columns.name FROM sqlite_master AS tables "
                         + "JOIN pragma_table_info(tables.name) AS columns "

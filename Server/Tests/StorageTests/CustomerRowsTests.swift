@@ -10,7 +10,7 @@ import Testing
             let again = try await store.transaction {
                 try $0.customer("anna", in: app, at: now + .days(1))
             }
-            let unknown = try await store.reading { try $0.customer(known: "ben", in: app) }
+            let unknown = try await store.read { try $0.customer(known: "ben", in: app) }
             #expect(first == again)
             #expect(unknown == nil)
         }
@@ -25,8 +25,8 @@ import Testing
                 try tx.link(purchase, to: "device-7", by: .device, in: app, at: now)
                 try tx.merge("device-7", into: "anna", in: app, at: now)
             }
-            let merged = try await store.reading { try $0.customer(known: "device-7", in: app) }
-            let link = try await store.reading { try $0.link(of: purchase, in: app) }
+            let merged = try await store.read { try $0.customer(known: "device-7", in: app) }
+            let link = try await store.read { try $0.link(of: purchase, in: app) }
             #expect(merged == StoredCustomer(customer: "anna", ids: ["anna", "device-7"]))
             #expect(link == Link(customer: "anna", evidence: .device, since: now))
         }
@@ -36,7 +36,7 @@ import Testing
     func `of what was spent the sum is known, and when that was last`(
         driver: Driver
     ) async throws {
-        let wallets = StoreRules(wallets: [app: WalletRules(credits: ["pack": ["gems": 100]])])
+        let wallets = DatabaseRules(wallets: [app: WalletRules(credits: ["pack": ["gems": 100]])])
         try await driver.withStore(rules: wallets) { store in
             for (amount, days) in [(30, 2), (7, 1)] as [(Int64, Int)] {
                 try await store.transaction { tx in
@@ -48,7 +48,7 @@ import Testing
                     try tx.spend(kept, key: nil, in: app, at: now)
                 }
             }
-            let spent = try await store.reading {
+            let spent = try await store.read {
                 try $0.spendings(of: "anna", in: app, environment: .production)
             }
             #expect(spent["gems"]?.amount == 37 && spent["gems"]?.lastAt == now + .days(2))
@@ -103,11 +103,11 @@ import Testing
                     try tx.addKey(hash: hash, app: app, kind: .secret, name: "server", at: now)
                 }
             }
-            let found = try await store.reading { try $0.key(hash: hash) }
-            let other = try await store.reading {
+            let found = try await store.read { try $0.key(hash: hash) }
+            let other = try await store.read {
                 try $0.key(hash: [UInt8](repeating: 8, count: 32))
             }
-            let count = try await store.reading { try $0.keyCount(of: app) }
+            let count = try await store.read { try $0.keyCount(of: app) }
             #expect(found?.app == app)
             #expect(found?.kind == .secret)
             #expect(other == nil)
@@ -126,7 +126,7 @@ import Testing
                     try tx.addKey(hash: hash, app: app, kind: .app, name: "phone", at: now)
                 }
             }
-            let all = try await store.reading { try $0.keys(of: app) }
+            let all = try await store.read { try $0.keys(of: app) }
             #expect(all.map { $0.hash[0] } == [7, 8, 9])
             #expect(all.allSatisfy { $0.kind == .app && $0.name == "phone" && $0.app == app })
             #expect(all.allSatisfy { $0.createdAt == now })
@@ -135,9 +135,9 @@ import Testing
                     try tx.removeKey(hash: all[1].hash, of: app)
                 }
             }
-            let rest = try await store.reading { try $0.keys(of: app) }
+            let rest = try await store.read { try $0.keys(of: app) }
             #expect(rest == [all[0], all[2]])
-            let gone = try await store.reading { try $0.key(hash: all[1].hash) }
+            let gone = try await store.read { try $0.key(hash: all[1].hash) }
             #expect(gone == nil)
         }
     }

@@ -16,8 +16,8 @@ import Testing
     }
 
     /// As the database of an earlier version is brought up to date.
-    private static func upgrade(_ store: Store) async throws {
-        try await store.database.write { connection in
+    private static func upgrade(_ store: Database) async throws {
+        try await store.driver.write { connection in
             try connection.run("DROP TABLE former_ids", [])
             try connection.run("ALTER TABLE purchases DROP COLUMN documents_full_at_ms", [])
             for statement in Schema.documentIDTables(connection.dialect) {
@@ -31,20 +31,20 @@ import Testing
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
-            var old = AttestedDocument(document(1), [fact("1")])
+            var old = DocumentWithFacts(document(1), [fact("1")])
             old.document.id = Self.id(1)
-            #expect(try await store.keep(old))
+            #expect(try await store.record(old))
             try await Self.upgrade(store)
-            let again = Store(store.database)
+            let again = Database(store.driver)
             var other = Self.renamed(1)
             other.parts = [0, 1, 9]
-            let isNew = try await again.keep(AttestedDocument(other, [fact("1")]))
+            let isNew = try await again.record(DocumentWithFacts(other, [fact("1")]))
             #expect(!isNew)
-            let kept = try await again.reading { tx in
+            let kept = try await again.read { tx in
                 try tx.documents(of: app, after: .start, limit: 9)
             }
             #expect(kept == [document(1)])
-            let known = try await again.reading { tx in try tx.knownID(of: Self.renamed(1)) }
+            let known = try await again.read { tx in try tx.storedID(of: Self.renamed(1)) }
             #expect(known == Self.id(1))
         }
     }
@@ -62,9 +62,9 @@ import Testing
                 document(1), document(2, signedAt: now - .days(90)),
                 document(3, signedAt: Self.ahead + .days(2)), other, old,
             ]
-            _ = try await store.transaction { tx in try tx.add(documents) }
+            _ = try await store.transaction { tx in try tx.insert(documents) }
             try await Self.upgrade(store)
-            let rows = try await store.database.read { connection in
+            let rows = try await store.driver.read { connection in
                 try connection.rows(
                     "SELECT app, signed_until_ms FROM former_ids ORDER BY app", [])
             }
@@ -88,18 +88,18 @@ import Testing
         try await driver.withStore { store in
             let late = Self.ahead + FormerIDs.margin + .seconds(1)
             _ = try await store.transaction { tx in
-                try tx.add([document(1), document(3, signedAt: Self.ahead)])
+                try tx.insert([document(1), document(3, signedAt: Self.ahead)])
             }
             try await Self.upgrade(store)
-            let again = Store(store.database)
+            let again = Database(store.driver)
             // It stands there, as no document of an earlier version can.
-            _ = try await again.transaction { tx in try tx.add(document(2, signedAt: late)) }
-            let known = try await again.reading { tx in
-                try tx.knownID(of: Self.renamed(2, signedAt: late))
+            _ = try await again.transaction { tx in try tx.insert(document(2, signedAt: late)) }
+            let known = try await again.read { tx in
+                try tx.storedID(of: Self.renamed(2, signedAt: late))
             }
             #expect(known == Self.id(102))
-            let kept = try await again.reading { tx in
-                try tx.areKept(
+            let kept = try await again.read { tx in
+                try tx.areStored(
                     [
                         (signedAt: now, id: Self.id(101), formerID: Self.id(1)),
                         (signedAt: now, id: Self.id(1), formerID: Self.id(9)),
@@ -114,19 +114,19 @@ import Testing
     @Test func `a budget may be used at once, and is there again after an hour`() {
         let budget = DocumentBudget(perHour: 6)
         var fullAt: Instant?
-        func take(_ count: Int, after minutes: Int) -> DocumentBudget.Taking {
-            let taking = budget.take(count, fullAt: fullAt, at: now + .seconds(minutes * 60))
-            if case .taken(let end) = taking { fullAt = end }
+        func take(_ count: Int, after minutes: Int) -> DocumentBudget.Outcome {
+            let taking = budget.consume(count, fullAt: fullAt, at: now + .seconds(minutes * 60))
+            if case .consumed(let end) = taking { fullAt = end }
             return taking
         }
-        #expect(take(4, after: 0) == .taken(fullAt: now + .seconds(40 * 60)))
-        #expect(take(3, after: 0) == .spent(until: now + .seconds(10 * 60)))
-        #expect(take(2, after: 0) == .taken(fullAt: now + .seconds(60 * 60)))
-        #expect(take(1, after: 9) == .spent(until: now + .seconds(10 * 60)))
-        #expect(take(1, after: 10) == .taken(fullAt: now + .seconds(70 * 60)))
-        #expect(take(6, after: 70) == .taken(fullAt: now + .seconds(130 * 60)))
+        #expect(take(4, after: 0) == .consumed(fullAt: now + .seconds(40 * 60)))
+        #expect(take(3, after: 0) == .exhausted(until: now + .seconds(10 * 60)))
+        #expect(take(2, after: 0) == .consumed(fullAt: now + .seconds(60 * 60)))
+        #expect(take(1, after: 9) == .exhausted(until: now + .seconds(10 * 60)))
+        #expect(take(1, after: 10) == .consumed(fullAt: now + .seconds(70 * 60)))
+        #expect(take(6, after: 70) == .consumed(fullAt: now + .seconds(130 * 60)))
         // A clock that was put back by a day locks nobody out.
-        #expect(take(6, after: -1_440) == .taken(fullAt: now - .days(1) + .seconds(3_600)))
+        #expect(take(6, after: -1_440) == .consumed(fullAt: now - .days(1) + .seconds(3_600)))
     }
 
     @Test(arguments: Driver.allCases)
@@ -139,21 +139,21 @@ import Testing
             func post(_ numbers: [UInt8], about purchase: PurchaseID) async throws {
                 try await store.transaction { tx in
                     let new = numbers.map {
-                        AttestedDocument(
+                        DocumentWithFacts(
                             document($0), [fact(TransactionID(rawValue: "\($0)"), about: purchase)])
                     }
-                    let kept = try new.filter { try tx.keep($0) }
+                    let kept = try new.filter { try tx.record($0) }
                     try tx.spend(budget, on: kept, at: now)
                 }
             }
             try await post([1, 2], about: purchase)
             try await post([1, 2], about: purchase)
-            let spent = await #expect(throws: DocumentBudgetSpent.self) {
+            let spent = await #expect(throws: DocumentBudgetExhausted.self) {
                 try await post([3], about: purchase)
             }
-            #expect(spent == DocumentBudgetSpent(purchase: purchase, wait: .seconds(1800)))
+            #expect(spent == DocumentBudgetExhausted(purchase: purchase, wait: .seconds(1800)))
             try await post([4], about: other)
-            let count = try await store.reading { tx in try tx.documentCount() }
+            let count = try await store.read { tx in try tx.documentCount() }
             #expect(count == 3)
         }
     }

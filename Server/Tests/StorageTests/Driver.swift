@@ -12,30 +12,30 @@ enum Driver: CaseIterable {
 
     /// A store with its tables made, gone when the body returns.
     func withStore(
-        rules: StoreRules = StoreRules(), _ body: (Store) async throws -> Void
+        rules: DatabaseRules = DatabaseRules(), _ body: (Database) async throws -> Void
     ) async throws {
         switch self {
-        case .sqliteMemory: try await Self.prepared(SQLiteDatabase.inMemory(), rules, body)
+        case .sqliteMemory: try await Self.prepared(SQLiteDriver.inMemory(), rules, body)
         case .sqliteFile:
             let folder = FileManager.default.temporaryDirectory.appending(
                 path: "perennial-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
             let path = folder.appending(path: "store.sqlite").path
-            try await Self.prepared(try SQLiteDatabase(path: path), rules, body)
+            try await Self.prepared(try SQLiteDriver(path: path), rules, body)
         case .postgres:
             let url = try await PostgresCluster.shared.preparedDatabase()
-            let database = try PostgresDatabase(url: url)
+            let database = try PostgresDriver(url: url)
             defer { database.close() }
-            try await body(Store(database, rules: rules))
+            try await body(Database(database, rules: rules))
             try await PostgresCluster.shared.drop(url)
         }
     }
 
     private static func prepared(
-        _ database: SQLiteDatabase, _ rules: StoreRules, _ body: (Store) async throws -> Void
+        _ database: SQLiteDriver, _ rules: DatabaseRules, _ body: (Database) async throws -> Void
     ) async throws {
-        let store = Store(database, rules: rules)
+        let store = Database(database, rules: rules)
         try await store.migrate(at: 0)
         try await body(store)
         database.close()

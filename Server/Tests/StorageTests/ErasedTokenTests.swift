@@ -26,32 +26,32 @@ private func payment(
     Fact(about: bought(number), attestedAt: now, .payment(paid(number, by: token, kind: kind)))
 }
 
-private let rules = StoreRules(reminding: [app], erasedHash: hash)
+private let rules = DatabaseRules(reminding: [app], erasedHash: hash)
 
 private func hash(_ id: CustomerID) -> [UInt8] {
     Array((Array(id.rawValue.lowercased().utf8) + Array(repeating: 0, count: 32)).prefix(32))
 }
 
-extension Store {
+extension Database {
     fileprivate func hear(_ document: StoredDocument, _ fact: Fact) async throws {
-        _ = try await keep(AttestedDocument(document, [fact]))
+        _ = try await record(DocumentWithFacts(document, [fact]))
     }
 
     fileprivate func events(after sequence: Int64 = 0) async throws -> [Event] {
-        try await reading { try $0.events(of: app, after: sequence, limit: 500) }
+        try await read { try $0.events(of: app, after: sequence, limit: 500) }
     }
 
     /// Whose terms are looked at.
     fileprivate func watched() async throws -> [String] {
-        try await database.read { connection in
+        try await driver.read { connection in
             try connection.rows("SELECT subject FROM term_watches ORDER BY subject", [])
                 .map { try $0.text(0) }
         }
     }
 
     fileprivate func remindersTold(to subject: CustomerID) async throws -> Int {
-        try await reading {
-            try $0.toldReminders(of: [subject], in: app, environment: .production).count
+        try await read {
+            try $0.emittedReminders(of: [subject], in: app, environment: .production).count
         }
     }
 
@@ -81,7 +81,7 @@ extension Store {
             try await store.hear(document(2), payment(2, by: token))
             try await store.hear(document(3), payment(3, by: otherToken))
             _ = try await store.transaction {
-                try $0.tellTurns(of: app, dueBy: now + .days(90), limit: 100)
+                try $0.emitTransitions(of: app, dueBy: now + .days(90), limit: 100)
             }
             let later = try await store.events(after: last).map(\.entry)
             let named = Set(
@@ -89,7 +89,7 @@ extension Store {
                     "\($0.purchase?.original.rawValue ?? "-") \($0.accountToken ?? "nobody")"
                 })
             #expect(named == ["1 nobody", "2 nobody", "3 \(otherToken)"])
-            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.logDifferences() }.count == 0)
         }
     }
 
@@ -121,7 +121,7 @@ extension Store {
             let watch = TermWatch(
                 subject: CustomerID(rawValue: token), environment: .production)
             try await store.transaction {
-                try $0.tell(
+                try $0.emitReminder(
                     TermReminder(
                         ending: ending, dueAt: now, purchase: bought(1), payment: season),
                     to: nil, watch: watch, in: app, at: now)

@@ -15,9 +15,9 @@ private let keying = ErasureKeying(
     code: { hash, key in zip(hash, key).map { $0 ^ $1 } },
     freshKey: { Array(repeating: 0x5A, count: 32) })
 
-private let rules = StoreRules(erasedHash: hash, erasureKeying: keying)
+private let rules = DatabaseRules(erasedHash: hash, erasureKeying: keying)
 
-extension Store {
+extension Database {
     fileprivate func erase(_ id: CustomerID) async throws {
         try await transaction { tx in
             let person = try tx.customer(id, in: app, at: now)
@@ -27,12 +27,12 @@ extension Store {
     }
 
     fileprivate func isErased(_ token: String) async throws -> Bool {
-        try await reading { try $0.isErased(token: token, in: app) }
+        try await read { try $0.isErased(token: token, in: app) }
     }
 
     /// What stands in the table: each hash, and whether it is under the key.
     fileprivate func erasures() async throws -> [[Value]] {
-        try await database.read { connection in
+        try await driver.read { connection in
             try connection.rows("SELECT id_hash, is_keyed FROM erasures", []).map(\.values)
         }
     }
@@ -62,12 +62,12 @@ extension Store {
             let code = zip(hash(tokenID), Array(repeating: UInt8(0x5A), count: 32)).map { $0 ^ $1 }
             #expect(try await store.erasures() == [[.bytes(code), .integer(1)]])
             #expect(try await store.isErased(token))
-            let among = try await store.reading {
+            let among = try await store.read {
                 try $0.erasedTokens(among: [token, "another"], in: app)
             }
             #expect(among == [token])
             // Another app has another key, and other people.
-            #expect(try await !store.reading { try $0.isErased(token: token, in: "zebra") })
+            #expect(try await !store.read { try $0.isErased(token: token, in: "zebra") })
         }
     }
 
@@ -75,19 +75,23 @@ extension Store {
     func `erasures of an earlier version are honoured, and rewritten`(driver: Driver) async throws {
         try await driver.withStore(rules: rules) { store in
             // As that version wrote it.
-            try await store.database.write { connection in
+            try await store.driver.write { connection in
                 _ = try connection.run(
                     "INSERT INTO erasures (app, id_hash, erased_at_ms) VALUES ($1, $2, 5)",
                     [.text(app.rawValue), .bytes(hash(tokenID))])
             }
             #expect(try await store.isErased(token))
-            #expect(try await store.reading { try $0.hasPlainErasures(in: app) })
+            #expect(try await store.read { try $0.hasPlainErasures(in: app) })
             let counts = [
-                try await store.transaction { try $0.keyErasures(in: app, at: now, limit: 10) },
-                try await store.transaction { try $0.keyErasures(in: app, at: now, limit: 10) },
+                try await store.transaction {
+                    try $0.rewritePlainErasures(in: app, at: now, limit: 10)
+                },
+                try await store.transaction {
+                    try $0.rewritePlainErasures(in: app, at: now, limit: 10)
+                },
             ]
             #expect(counts == [1, 0])
-            #expect(try await !store.reading { try $0.hasPlainErasures(in: app) })
+            #expect(try await !store.read { try $0.hasPlainErasures(in: app) })
             #expect(try await store.erasures().map { $0[1] } == [.integer(1)])
             #expect(try await store.isErased(token))
         }
@@ -97,7 +101,7 @@ extension Store {
     func `of somebody who used nothing up no row is left`(driver: Driver) async throws {
         try await driver.withStore(rules: rules) { store in
             try await store.erase("anna")
-            let left = try await store.reading { try $0.customers(of: app, after: nil, limit: 9) }
+            let left = try await store.read { try $0.customers(of: app, after: nil, limit: 9) }
             #expect(left == [])
             // Then the name is as free as any other.
             _ = try await store.transaction { try $0.customer("erased_1", in: app, at: now) }

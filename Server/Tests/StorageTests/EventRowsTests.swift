@@ -26,18 +26,18 @@ private func purchase(_ number: Int) -> PurchaseID {
     PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
 }
 
-extension Store {
+extension Database {
     fileprivate func hear(_ document: StoredDocument, _ facts: [Fact]) async throws {
-        _ = try await keep(AttestedDocument(document, facts))
+        _ = try await record(DocumentWithFacts(document, facts))
     }
 
     fileprivate func events(after sequence: Int64 = 0) async throws -> [Event] {
-        try await reading { try $0.events(of: app, after: sequence, limit: 500) }
+        try await read { try $0.events(of: app, after: sequence, limit: 500) }
     }
 
     fileprivate func tellTurns(at moment: Instant) async throws -> Int {
         return try await transaction {
-            try $0.tellTurns(of: app, dueBy: moment, limit: 100)
+            try $0.emitTransitions(of: app, dueBy: moment, limit: 100)
         }
     }
 }
@@ -60,7 +60,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
             #expect(entry.cause == .document(document(1).id))
             #expect(entry.customer == nil && entry.accountToken == "token")
             #expect(entry.toldAt == now && entry.change.money?.milliunits == 9_990)
-            let after = Condition(
+            let after = PurchaseStatus(
                 product: "pro.monthly", state: .paid, until: now + .days(30), willRenew: nil)
             #expect(entry.change.before == nil && entry.change.after == after)
         }
@@ -69,13 +69,13 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
     @Test(arguments: Driver.allCases)
     func `every change comes back as it was written`(driver: Driver) async throws {
         var change = Change(.expired, at: now)
-        change.before = Condition(product: "a", state: .grace, until: now, willRenew: true)
-        change.after = Condition(product: "b", state: nil, until: nil, willRenew: nil)
+        change.before = PurchaseStatus(product: "a", state: .grace, until: now, willRenew: true)
+        change.after = PurchaseStatus(product: "b", state: nil, until: nil, willRenew: nil)
         change.money = Money(milliunits: -1, currency: "JPY")
         (change.product, change.transaction) = ("a", "1")
         (change.ownership, change.offer) = (.assigned, Offer(.winBack, id: "x"))
         (change.nextProduct, change.nextPrice) = ("c", Money(milliunits: 5, currency: "EUR"))
-        change.why = .priceNotAgreed
+        change.expirationReason = .priceNotAgreed
         let causes: [EventEntry.Cause] = [
             .time, .request, .rebuild, .document(document(1).id),
         ]
@@ -101,8 +101,8 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
             try await store.hear(document(1), [payment(1000, of: purchase(1000))])
             await #expect(throws: Interrupted.self) {
                 try await store.transaction { tx in
-                    let kept = AttestedDocument(document(2), [payment(5, of: purchase(5))])
-                    _ = try tx.keep(kept)
+                    let kept = DocumentWithFacts(document(2), [payment(5, of: purchase(5))])
+                    _ = try tx.record(kept)
                     throw Interrupted()
                 }
             }
@@ -159,7 +159,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
                 [
                     payment(1001, of: purchase(1000), from: now + .days(41))
                 ])
-            let theirs = try await store.reading {
+            let theirs = try await store.read {
                 try $0.events(of: ["anna"], in: app, after: 0, limit: 10)
             }
             #expect(theirs.map(\.entry.change.kind) == [.linked, .billingRecovered])
@@ -187,8 +187,8 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
                 try tx.link(purchase(1000), to: "phone", by: .device, in: app, at: now)
                 try tx.merge("phone", into: "anna", in: app, at: now)
             }
-            let ids = try await store.reading { try $0.customer(known: "anna", in: app)?.ids ?? [] }
-            let theirs = try await store.reading {
+            let ids = try await store.read { try $0.customer(known: "anna", in: app)?.ids ?? [] }
+            let theirs = try await store.read {
                 try $0.events(of: ids, in: app, after: 0, limit: 10)
             }
             #expect(
@@ -196,7 +196,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
             #expect(theirs.map(\.entry.customer) == ["phone", "phone", "anna", "anna"])
             #expect(theirs.map(\.entry.other) == ["tablet", nil, "phone", "phone"])
             #expect(theirs.map(\.customerSequence) == [1, 2, 1, 2])
-            let last = try await store.reading { try $0.lastEvents(of: ids, in: app, limit: 2) }
+            let last = try await store.read { try $0.lastEvents(of: ids, in: app, limit: 2) }
             #expect(last == theirs.suffix(2))
             expectGapless(try await store.events())
         }
@@ -219,7 +219,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
             try await store.rebuild(with: facts)
             #expect(try await store.events() == before)
             // Its row is lost: the log itself says what was told.
-            try await store.database.write { _ = try $0.run("DELETE FROM purchases", []) }
+            try await store.driver.write { _ = try $0.run("DELETE FROM purchases", []) }
             try await store.rebuild(with: facts)
             #expect(try await store.events() == before)
             #expect(try await store.toldRows() == rows)
@@ -235,7 +235,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
             let last = try #require(try await store.events().last?.entry.change)
             #expect(last.before?.state == .paid && last.after == nil)
             #expect(last.money?.milliunits == -9_990)
-            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.logDifferences() }.count == 0)
             expectGapless(try await store.events())
         }
     }
@@ -284,15 +284,15 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
                 _ = try tx.customer("anna", in: app, at: now)
                 try tx.link(purchase(1000), to: "anna", by: .device, in: app, at: now)
             }
-            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
-            try await store.database.write { _ = try $0.run(harm.sql, []) }
-            let texts = try await store.reading { try $0.logDifferences() }.first
+            #expect(try await store.read { try $0.logDifferences() }.count == 0)
+            try await store.driver.write { _ = try $0.run(harm.sql, []) }
+            let texts = try await store.read { try $0.logDifferences() }.first
             #expect(texts.contains { $0.contains(harm.told) }, "\(texts)")
         }
     }
 }
 
-extension Store {
+extension Database {
     /// As when each fact had a document of its own.
     fileprivate func rebuild(with facts: [Fact]) async throws {
         try await transaction { tx in
@@ -305,7 +305,7 @@ extension Store {
     }
 
     fileprivate func toldRows() async throws -> [Row] {
-        try await database.read {
+        try await driver.read {
             try $0.rows("SELECT purchase, timeline, told, turns_at_ms FROM purchases", [])
         }
     }
@@ -315,11 +315,11 @@ extension Store {
 @Suite struct SharedLogTests {
     private static let documents: UInt8 = 240
 
-    private func withServers(_ body: ([Store]) async throws -> Void) async throws {
+    private func withServers(_ body: ([Database]) async throws -> Void) async throws {
         let url = try await PostgresCluster.shared.preparedDatabase()
-        let databases = try (0..<3).map { _ in try PostgresDatabase(url: url) }
+        let databases = try (0..<3).map { _ in try PostgresDriver(url: url) }
         defer { for database in databases { database.close() } }
-        try await body(databases.map { Store($0) })
+        try await body(databases.map { Database($0) })
         try await PostgresCluster.shared.drop(url)
     }
 
@@ -377,7 +377,7 @@ extension Store {
                 for server in servers {
                     group.addTask {
                         while try await server.transaction({
-                            try $0.tellTurns(of: app, dueBy: now + .days(90), limit: 7)
+                            try $0.emitTransitions(of: app, dueBy: now + .days(90), limit: 7)
                         }) > 0 {}
                     }
                 }

@@ -7,21 +7,21 @@ private struct Undone: Error {}
 
 private let old = "https://old.example.com/apple"
 private let staging = "https://staging.example.com/apple"
-private let body = ArrivedNotification(
+private let body = ReceivedNotification(
     contentType: "application/json; charset=utf-8", body: [0x7B, 0, 0xFF, 0x7D])
 
 private func attested(
     _ number: UInt8, to targets: [String] = [old, staging], leftOut: [String] = [],
     dueAt: Instant = now
-) -> AttestedDocument {
-    var attested = AttestedDocument(
+) -> DocumentWithFacts {
+    var attested = DocumentWithFacts(
         document(number), [fact(TransactionID(rawValue: "t\(number)"))])
     attested.forward = ForwardOrder(
         body, to: targets, leftOut: leftOut, createdAt: now + .seconds(Int(number)), dueAt: dueAt)
     return attested
 }
 
-extension Store {
+extension Database {
     fileprivate func leases(
         to target: String = old, at moment: Instant = now, by holder: String = "a",
         limit: Int = 10, lease: Duration = .seconds(60)
@@ -33,21 +33,23 @@ extension Store {
     }
 
     fileprivate func end(
-        _ lease: ForwardLease, _ answer: ForwardAnswer, at moment: Instant = now,
+        _ lease: ForwardLease, _ answer: ForwardResult, at moment: Instant = now,
         next: Instant? = now + .seconds(15)
     ) async throws {
-        try await transaction { try $0.ended(lease, of: app, answer, at: moment, next: next) }
+        try await transaction {
+            try $0.completeForward(lease, of: app, answer, at: moment, next: next)
+        }
     }
 
     fileprivate func forwards(
         _ state: StoredForward.State? = nil, after position: ForwardPosition? = nil,
         limit: Int = 100
     ) async throws -> [StoredForward] {
-        try await reading { try $0.forwards(of: app, in: state, after: position, limit: limit) }
+        try await read { try $0.forwards(of: app, in: state, after: position, limit: limit) }
     }
 
     fileprivate func bodies() async throws -> Int64 {
-        try await database.read {
+        try await driver.read {
             try $0.rows("SELECT count(*) FROM forward_bodies", [])[0].integer(0)
         }
     }
@@ -57,13 +59,13 @@ extension Store {
     @Test(arguments: Driver.allCases)
     func `what is to be sent on is kept with the document, and once`(driver: Driver) async throws {
         try await driver.withStore { store in
-            #expect(try await store.keep(attested(1)))
-            #expect(try await !store.keep(attested(1)))
+            #expect(try await store.record(attested(1)))
+            #expect(try await !store.record(attested(1)))
             for target in [old, staging] {
                 let leases = try await store.leases(to: target)
                 #expect(leases.map(\.target) == [target])
                 #expect(leases.map(\.document) == [document(1).id])
-                #expect(leases.map(\.arrived) == [body])
+                #expect(leases.map(\.notification) == [body])
             }
             #expect(try await store.forwards().count == 2)
         }
@@ -74,7 +76,7 @@ extension Store {
         try await driver.withStore { store in
             await #expect(throws: Undone.self) {
                 try await store.transaction { tx in
-                    _ = try tx.keep(attested(1))
+                    _ = try tx.record(attested(1))
                     throw Undone()
                 }
             }
@@ -86,7 +88,7 @@ extension Store {
     @Test(arguments: Driver.allCases)
     func `many servers at once take each forward once`(driver: Driver) async throws {
         try await driver.withStore { store in
-            for number in 0..<60 { _ = try await store.keep(attested(UInt8(number))) }
+            for number in 0..<60 { _ = try await store.record(attested(UInt8(number))) }
             let taken = try await withThrowingTaskGroup(of: [ForwardLease].self) { tasks in
                 for number in 0..<6 {
                     tasks.addTask {
@@ -108,7 +110,7 @@ extension Store {
     func `the longest due comes first, and nothing before it is due`(driver: Driver) async throws {
         try await driver.withStore { store in
             for (number, seconds) in [(1, 30), (2, 10), (3, 20)] {
-                _ = try await store.keep(
+                _ = try await store.record(
                     attested(UInt8(number), to: [old], dueAt: now + .seconds(seconds)))
             }
             #expect(try await store.leases(at: now + .seconds(9)).isEmpty)
@@ -120,15 +122,15 @@ extension Store {
     @Test(arguments: Driver.allCases)
     func `a failure is tried again, and an acceptance is the end`(driver: Driver) async throws {
         try await driver.withStore { store in
-            _ = try await store.keep(attested(1, to: [old]))
+            _ = try await store.record(attested(1, to: [old]))
             let first = try #require(try await store.leases().first)
             try await store.end(first, .status(500))
             #expect(try await store.leases().isEmpty)
             let waiting = try #require(try await store.forwards(.waiting).first)
-            #expect(waiting.attempts == 1 && waiting.status == 500 && waiting.trouble == nil)
+            #expect(waiting.attempts == 1 && waiting.status == 500 && waiting.lastError == nil)
             #expect(waiting.dueAt == now + .seconds(15) && waiting.attemptedAt == now)
             let second = try #require(try await store.leases(at: now + .seconds(15)).first)
-            #expect(second.attempts == 1 && second.arrived == body)
+            #expect(second.attempts == 1 && second.notification == body)
             try await store.end(second, .status(204))
             let accepted = try #require(try await store.forwards(.accepted).first)
             #expect(accepted.attempts == 2 && accepted.status == 204)
@@ -136,7 +138,7 @@ extension Store {
             #expect(try await store.forwards(.waiting).isEmpty)
             // Nobody waits for what came any more.
             #expect(try await store.bodies() == 0)
-            _ = try await store.keep(attested(1, to: [old]))
+            _ = try await store.record(attested(1, to: [old]))
             #expect(try await store.leases(at: now + .days(1)).isEmpty)
             #expect(try await store.bodies() == 0)
         }
@@ -145,17 +147,17 @@ extension Store {
     @Test(arguments: Driver.allCases)
     func `what came stays until the last address has accepted it`(driver: Driver) async throws {
         try await driver.withStore { store in
-            _ = try await store.keep(attested(1))
+            _ = try await store.record(attested(1))
             try await store.end(try #require(try await store.leases().first), .status(200))
             #expect(try await store.bodies() == 1)
             let last = try #require(try await store.leases(to: staging).first)
-            try await store.end(last, .none("no route to host"), next: nil)
+            try await store.end(last, .noResponse("no route to host"), next: nil)
             // It is given up, and may be asked for by hand.
             #expect(try await store.bodies() == 1)
             let lost = try #require(try await store.forwards(.givenUp).first)
-            #expect(lost.target == staging && lost.trouble == "no route to host")
+            #expect(lost.target == staging && lost.lastError == "no route to host")
             #expect(lost.status == nil)
-            _ = try await store.keep(attested(2))
+            _ = try await store.record(attested(2))
             for target in [old, staging] {
                 let lease = try #require(try await store.leases(to: target).first)
                 try await store.end(lease, .status(200))
@@ -169,10 +171,10 @@ extension Store {
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
-            _ = try await store.keep(attested(1, to: [old]))
+            _ = try await store.record(attested(1, to: [old]))
             let slow = try #require(try await store.leases(by: "slow", lease: .zero).first)
             let quick = try #require(try await store.leases(by: "quick").first)
-            try await store.end(slow, .none("timeout"))
+            try await store.end(slow, .noResponse("timeout"))
             #expect(try await store.forwards(.waiting).first?.attempts == 0)
             #expect(try await store.leases(by: "third").isEmpty)
             try await store.end(slow, .status(200))
@@ -185,7 +187,7 @@ extension Store {
     @Test(arguments: Driver.allCases)
     func `one that a server gives back is due as before`(driver: Driver) async throws {
         try await driver.withStore { store in
-            _ = try await store.keep(attested(1, to: [old]))
+            _ = try await store.record(attested(1, to: [old]))
             let lease = try #require(try await store.leases().first)
             var others = lease
             others.holder = "b"
@@ -203,7 +205,7 @@ extension Store {
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
-            _ = try await store.keep(attested(1, leftOut: ["third"], dueAt: now + .days(1)))
+            _ = try await store.record(attested(1, leftOut: ["third"], dueAt: now + .days(1)))
             func takeAll() async throws -> [String] {
                 try await store.transaction { tx in
                     try tx.leaseForwards(
@@ -219,7 +221,7 @@ extension Store {
     @Test(arguments: Driver.allCases)
     func `of a full queue it is written down who was left out`(driver: Driver) async throws {
         try await driver.withStore { store in
-            _ = try await store.keep(attested(1, to: [], leftOut: [old]))
+            _ = try await store.record(attested(1, to: [], leftOut: [old]))
             let forward = try #require(try await store.forwards(.leftOut).first)
             #expect(forward.attempts == 0 && forward.dueAt == nil && forward.target == old)
             #expect(try await store.leases(at: now + .days(1)).isEmpty)
@@ -232,7 +234,7 @@ extension Store {
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
-            for number in 0..<9 { _ = try await store.keep(attested(UInt8(number))) }
+            for number in 0..<9 { _ = try await store.record(attested(UInt8(number))) }
             var all: [StoredForward] = []
             while true {
                 let position = all.last.map { ForwardPosition(after: $0) }
@@ -242,7 +244,7 @@ extension Store {
             }
             #expect(all.count == 18 && Set(all).count == 18)
             #expect(all.map(\.createdAt) == all.map(\.createdAt).sorted(by: >))
-            let waiting = try await store.reading { try $0.backlog(to: old, of: app) }
+            let waiting = try await store.read { try $0.backlog(to: old, of: app) }
             #expect(waiting == ForwardBacklog(count: 9, oldest: now))
         }
     }
@@ -252,12 +254,12 @@ extension Store {
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
-            for number in 1...3 { _ = try await store.keep(attested(UInt8(number), to: [old])) }
+            for number in 1...3 { _ = try await store.record(attested(UInt8(number), to: [old])) }
             let done = try #require(try await store.leases(limit: 1).first)
             try await store.end(done, .status(200))
             func forget(over: Instant, all: Instant) async throws -> Int {
                 try await store.transaction {
-                    try $0.forgetForwards(of: app, overBefore: over, allBefore: all, limit: 10)
+                    try $0.deleteForwards(of: app, overBefore: over, allBefore: all, limit: 10)
                 }
             }
             let later = now + .days(1)
@@ -276,7 +278,7 @@ extension Store {
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
-            for number in 1...3 { _ = try await store.keep(attested(UInt8(number), to: [old])) }
+            for number in 1...3 { _ = try await store.record(attested(UInt8(number), to: [old])) }
             let leases = try await store.leases(limit: 2)
             let (done, lost) = (leases[0], leases[1])
             try await store.end(done, .status(200))
@@ -307,12 +309,12 @@ extension Store {
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
-            _ = try await store.keep(attested(1, to: [old]))
+            _ = try await store.record(attested(1, to: [old]))
             let lease = try #require(try await store.leases().first)
             try await store.end(lease, .status(500), next: nil)
             func forget(all: Instant) async throws -> Int {
                 try await store.transaction {
-                    try $0.forgetForwards(
+                    try $0.deleteForwards(
                         of: app, overBefore: now + .days(1), allBefore: all, limit: 10)
                 }
             }
@@ -328,12 +330,12 @@ extension Store {
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
-            _ = try await store.keep(attested(1, to: [old]))
+            _ = try await store.record(attested(1, to: [old]))
             let lease = try #require(try await store.leases().first)
             try await store.end(lease, .status(200), at: now + .days(9))
             for (days, count) in [(9, 0), (10, 1)] {
                 let forgotten = try await store.transaction {
-                    try $0.forgetForwards(
+                    try $0.deleteForwards(
                         of: app, overBefore: now + .days(days), allBefore: now + .days(1),
                         limit: 10)
                 }
@@ -347,7 +349,7 @@ extension Store {
         (410, false), (500, false),
     ])
     func `what Apple takes for success is one`(status: Int, isAccepted: Bool) {
-        #expect(ForwardAnswer.status(status).isAccepted == isAccepted)
-        #expect(!ForwardAnswer.none("").isAccepted)
+        #expect(ForwardResult.status(status).isAccepted == isAccepted)
+        #expect(!ForwardResult.noResponse("").isAccepted)
     }
 }

@@ -27,7 +27,7 @@ private struct Poisoned: Error {}
                 for number in 0..<Self.writers {
                     group.addTask {
                         let answer = try await store.transaction { tx in
-                            _ = try tx.add(Self.document(number))
+                            _ = try tx.insert(Self.document(number))
                             return number
                         }
                         #expect(answer == number)
@@ -35,7 +35,7 @@ private struct Poisoned: Error {}
                 }
                 try await group.waitForAll()
             }
-            let count = try await store.reading { try $0.documentCount() }
+            let count = try await store.read { try $0.documentCount() }
             #expect(count == Self.writers)
         }
     }
@@ -48,7 +48,7 @@ private struct Poisoned: Error {}
                     group.addTask { await Self.write(number, to: store) }
                 }
             }
-            let kept = try await store.reading {
+            let kept = try await store.read {
                 try $0.documents(of: app, after: .start, limit: 1000)
             }
             let expected = (0..<Self.writers).filter { $0 % 7 != 0 }.map { Self.document($0).id }
@@ -57,10 +57,10 @@ private struct Poisoned: Error {}
     }
 
     /// Every seventh writes its row and then fails.
-    private static func write(_ number: Int, to store: Store) async {
+    private static func write(_ number: Int, to store: Database) async {
         do {
             try await store.transaction { tx in
-                _ = try tx.add(document(number))
+                _ = try tx.insert(document(number))
                 if number % 7 == 0 { throw Poisoned() }
             }
             #expect(number % 7 != 0)
@@ -82,7 +82,7 @@ private struct Poisoned: Error {}
             }
             let expected = (0..<Self.writers / 2).filter { $0 % 7 != 0 }
             #expect(new.sorted() == expected)
-            try await store.reading { tx in
+            try await store.read { tx in
                 for number in 0..<Self.writers / 2 {
                     let facts = try tx.facts(about: Self.fact(number).purchase, in: app)
                     let timeline = try tx.timeline(of: Self.fact(number).purchase, in: app)
@@ -100,15 +100,15 @@ private struct Poisoned: Error {}
 
     /// The number, where the document was new. Of every seventh the database refuses the id; half
     /// of the others come as a closure of which the store knows nothing.
-    private static func keep(_ number: Int, in store: Store) async -> [Int] {
+    private static func keep(_ number: Int, in store: Database) async -> [Int] {
         var document = document(number)
         if number % 7 == 0 { document.id.removeLast() }
-        let attested = AttestedDocument(document, [fact(number)])
+        let attested = DocumentWithFacts(document, [fact(number)])
         do {
             let isNew =
                 number.isMultiple(of: 2)
-                ? try await store.keep(attested)
-                : try await store.transaction { try $0.keep(attested) }
+                ? try await store.record(attested)
+                : try await store.transaction { try $0.record(attested) }
             #expect(number % 7 != 0)
             return isNew ? [number] : []
         } catch {
@@ -122,13 +122,13 @@ private struct Poisoned: Error {}
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
-            let documents = (0..<Self.writers).map { AttestedDocument(Self.document($0), []) }
+            let documents = (0..<Self.writers).map { DocumentWithFacts(Self.document($0), []) }
             let known = documents.indices.filter { $0 % 3 == 0 }
-            for kept in await store.keep(known.map { documents[$0] }) { _ = try kept.get() }
+            for kept in await store.record(known.map { documents[$0] }) { _ = try kept.get() }
             await withTaskGroup { group in
                 for first in stride(from: 0, to: documents.count, by: 2) {
                     group.addTask {
-                        let kept = await store.keep(Array(documents[first...first + 1]))
+                        let kept = await store.record(Array(documents[first...first + 1]))
                         #expect(
                             kept.map { try? $0.get() } == [first, first + 1].map { $0 % 3 != 0 })
                     }
@@ -143,19 +143,19 @@ private struct Poisoned: Error {}
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
-            var documents = (0..<6).map { AttestedDocument(Self.document($0), [Self.fact($0)]) }
+            var documents = (0..<6).map { DocumentWithFacts(Self.document($0), [Self.fact($0)]) }
             documents[3].document.id.removeLast()
             let together = await withTaskGroup { group in
                 for number in 10..<20 {
                     group.addTask { await Self.keep(number, in: store) }
                 }
-                let kept = await store.keep(documents + [documents[0]])
+                let kept = await store.record(documents + [documents[0]])
                 await group.waitForAll()
                 return kept
             }
             #expect(together.map { try? $0.get() } == [true, true, true, nil, true, true, false])
-            #expect(await store.keep([]).isEmpty)
-            let kept = try await store.reading {
+            #expect(await store.record([]).isEmpty)
+            let kept = try await store.read {
                 try $0.documents(of: app, after: .start, limit: 1000)
             }
             let expected = [0, 1, 2, 4, 5] + (10..<20).filter { $0 != 14 }
@@ -227,14 +227,14 @@ private struct Poisoned: Error {}
     @Test(.timeLimit(.minutes(10)))
     func `a group that finds no database does not ask again for each of its writers`() async {
         let database = AbsentDatabase(holding: 1)
-        let store = Store(database)
+        let store = Database(database)
         let starts = Tally()
         await withTaskGroup { group in
             for number in 0..<20 {
                 group.addTask {
                     _ = starts.next()
                     let failure = await #expect(throws: StorageFailure.self) {
-                        try await store.transaction { try $0.add(Self.document(number)) }
+                        try await store.transaction { try $0.insert(Self.document(number)) }
                     }
                     #expect(failure?.kind == .unavailable)
                 }
@@ -257,9 +257,9 @@ private struct Poisoned: Error {}
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.appending(path: "store.sqlite").path
         let (other, database) = (
-            try SQLiteDatabase(path: path), try SQLiteDatabase(path: path, busyMilliseconds: 1_000)
+            try SQLiteDriver(path: path), try SQLiteDriver(path: path, busyMilliseconds: 1_000)
         )
-        let store = Store(database)
+        let store = Database(database)
         try await store.migrate(at: 0)
         let (gate, locked) = (DispatchSemaphore(value: 0), Tally())
         try await withThrowingTaskGroup { group in
@@ -275,7 +275,7 @@ private struct Poisoned: Error {}
                 for number in 0..<600 {
                     group.addTask {
                         let failure = await #expect(throws: StorageFailure.self) {
-                            try await store.transaction { try $0.add(Self.document(number)) }
+                            try await store.transaction { try $0.insert(Self.document(number)) }
                         }
                         #expect(failure?.kind == .busy)
                     }
@@ -288,8 +288,8 @@ private struct Poisoned: Error {}
             try await group.waitForAll()
         }
         try await store.checkWrites(at: now)
-        try await store.transaction { _ = try $0.add(Self.document(1)) }
-        #expect(try await store.reading { try $0.documentCount() } == 1)
+        try await store.transaction { _ = try $0.insert(Self.document(1)) }
+        #expect(try await store.read { try $0.documentCount() } == 1)
         database.close()
         other.close()
     }
@@ -298,10 +298,10 @@ private struct Poisoned: Error {}
     @Test(.timeLimit(.minutes(10)))
     func `while the database is away one tries at a time, until it is back`() async throws {
         let database = AbsentDatabase(holding: 2)
-        let store = Store(database)
+        let store = Database(database)
         database.gate.signal()
         await #expect(throws: StorageFailure.self) {
-            try await store.transaction { try $0.add(Self.document(1)) }
+            try await store.transaction { try $0.insert(Self.document(1)) }
         }
         try await withThrowingTaskGroup { group in
             group.addTask { try await store.transaction { _ in } }
@@ -320,7 +320,7 @@ private struct Poisoned: Error {}
 }
 
 /// None. The first who write are told so when the gate opens for each, the others at once.
-private final class AbsentDatabase: Database, Connection {
+private final class AbsentDatabase: DatabaseDriver, Connection {
     let gate = DispatchSemaphore(value: 0)
     let writes = Tally()
     let statements = Tally.List<String>()

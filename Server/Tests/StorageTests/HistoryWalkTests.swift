@@ -8,7 +8,7 @@ import Testing
     private static let two = CheckWorker(holder: "two", lease: .seconds(300), checksPerSecond: 1)
 
     private static func lease(
-        _ store: Store, _ worker: CheckWorker, at moment: Instant = now
+        _ store: Database, _ worker: CheckWorker, at moment: Instant = now
     ) async throws -> WalkLease? {
         try await store.transaction { tx in
             try tx.leaseWalk(
@@ -26,7 +26,7 @@ import Testing
                 try tx.extend(first, walkedTo: now - .hours(13))
             }
             #expect(isHeld)
-            try await store.transaction { tx in try tx.end(first) }
+            try await store.transaction { tx in try tx.release(first) }
             let second = try #require(try await Self.lease(store, Self.two))
             #expect(second.from == now - .hours(13))
             let isLost = try await store.transaction { tx in
@@ -35,7 +35,7 @@ import Testing
             #expect(!isLost, "the lease has passed to another")
             try await store.transaction { tx in
                 _ = try tx.extend(second, walkedTo: now)
-                try tx.end(second)
+                try tx.release(second)
             }
             #expect(try await Self.lease(store, Self.one, at: now + .hours(11)) == nil)
             let third = try await Self.lease(store, Self.one, at: now + .hours(12))
@@ -61,13 +61,13 @@ import Testing
     ) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                try tx.storePaused(app, in: .production, until: now + .seconds(60))
+                try tx.appStorePaused(app, in: .production, until: now + .seconds(60))
             }
             #expect(try await Self.lease(store, Self.one) == nil)
             let later = now + .seconds(60)
             #expect(try await Self.lease(store, Self.one, at: later) != nil)
             let other = try await store.transaction { tx in
-                try tx.leaseCatchUp(
+                try tx.leaseBackfill(
                     of: app, in: .production, at: later, every: .hours(1), for: Self.two)
             }
             #expect(other != nil)
@@ -104,20 +104,20 @@ import Testing
         }
     }
 
-    private static func extend(_ store: Store, _ lease: WalkLease) async throws -> Bool {
+    private static func extend(_ store: Database, _ lease: WalkLease) async throws -> Bool {
         try await store.transaction { tx in try tx.extend(lease, walkedTo: now) }
     }
 
     @Test(arguments: Driver.allCases)
     func `the newest document is an app's own`(driver: Driver) async throws {
         try await driver.withStore { store in
-            let none = try await store.reading { tx in try tx.newestDocument(of: app) }
+            let none = try await store.read { tx in try tx.newestDocument(of: app) }
             #expect(none == nil)
             var other = document(3, signedAt: now + .days(70))
             other.app = "cats"
             let documents = [document(1, signedAt: now - .days(40)), document(2), other]
-            _ = try await store.transaction { tx in try tx.add(documents) }
-            let newest = try await store.reading { tx in try tx.newestDocument(of: app) }
+            _ = try await store.transaction { tx in try tx.insert(documents) }
+            let newest = try await store.read { tx in try tx.newestDocument(of: app) }
             #expect(newest == now)
         }
     }

@@ -4,24 +4,24 @@ import Testing
 @testable import Storage
 
 @Suite struct LogEpochTests {
-    private func tell(_ count: Int, in app: AppID, to store: Store) async throws {
+    private func tell(_ count: Int, in app: AppID, to store: Database) async throws {
         try await store.transaction { tx in
             for number in 0..<count {
                 let customer = try tx.customer(
                     CustomerID(rawValue: "c\(number)"), in: app, at: now
                 ).customer
-                try tx.tellIdentity(
+                try tx.emitIdentityEvent(
                     .aliasAdded, of: customer, other: "other", in: app, at: now)
             }
         }
     }
 
-    private func begin(_ name: String, in store: Store) async throws {
+    private func begin(_ name: String, in store: Database) async throws {
         try await store.transaction { tx in try tx.beginEpoch(named: name, at: now) }
     }
 
-    private func epochs(of app: AppID, in store: Store) async throws -> LogEpochs {
-        try await store.reading { try $0.logEpochs(of: app) }
+    private func epochs(of app: AppID, in store: Database) async throws -> LogEpochs {
+        try await store.read { try $0.logEpochs(of: app) }
     }
 
     @Test(arguments: Driver.allCases)
@@ -39,14 +39,14 @@ import Testing
             let all = try await epochs(of: app, in: store)
             #expect(all.current == "cccccccccc")
             #expect(
-                (1...6).map { all.place(of: $0).description } == [
+                (1...6).map { all.position(of: $0).description } == [
                     "1", "2", "3", "aaaaaaaaaa_4", "aaaaaaaaaa_5", "cccccccccc_6",
                 ])
-            #expect(all.shared(with: nil) == 3)
-            #expect(all.shared(with: "aaaaaaaaaa") == 5)
-            #expect(all.shared(with: "bbbbbbbbbb") == 5)
-            #expect(all.shared(with: "cccccccccc") == .max)
-            #expect(all.shared(with: "dddddddddd") == nil)
+            #expect(all.sharedCount(with: nil) == 3)
+            #expect(all.sharedCount(with: "aaaaaaaaaa") == 5)
+            #expect(all.sharedCount(with: "bbbbbbbbbb") == 5)
+            #expect(all.sharedCount(with: "cccccccccc") == .max)
+            #expect(all.sharedCount(with: "dddddddddd") == nil)
         }
     }
 
@@ -60,11 +60,11 @@ import Testing
             try await tell(1, in: app, to: store)
             try await begin("bbbbbbbbbb", in: store)
             let own = try await epochs(of: app, in: store)
-            #expect(own.shared(with: nil) == 0)
-            #expect([1, 2].map { own.place(of: $0).epoch } == ["aaaaaaaaaa", "bbbbbbbbbb"])
+            #expect(own.sharedCount(with: nil) == 0)
+            #expect([1, 2].map { own.position(of: $0).epoch } == ["aaaaaaaaaa", "bbbbbbbbbb"])
             let others = try await epochs(of: "zebra", in: store)
-            #expect(others.shared(with: nil) == 1)
-            #expect(others.place(of: 2).epoch == "bbbbbbbbbb")
+            #expect(others.sharedCount(with: nil) == 1)
+            #expect(others.position(of: 2).epoch == "bbbbbbbbbb")
         }
     }
 
@@ -75,21 +75,21 @@ import Testing
         try await driver.withStore { store in
             let worker = CheckWorker(holder: "w", lease: .seconds(1), checksPerSecond: 1)
             try await store.transaction { tx in
-                let lease = try tx.leaseCatchUp(
+                let lease = try tx.leaseBackfill(
                     of: app, in: .production, at: now, every: .hours(1), for: worker)
-                try tx.endCatchUp(
+                try tx.completeBackfill(
                     #require(lease), of: app, in: .production, upTo: now)
             }
             for _ in 1...2 { try await begin("aaaaaaaaaa", in: store) }
             #expect(try await epochs(of: app, in: store).marks.count == 1)
-            let standing = try await store.reading { try $0.standing(of: app, in: .production) }
-            #expect(standing.caughtUpTo == now - .hours(1))
+            let standing = try await store.read { try $0.appStoreHealth(of: app, in: .production) }
+            #expect(standing.backfilledTo == now - .hours(1))
         }
     }
 
     @Test(arguments: ["0", "12", "9223372036854775807", "k3f9x2ab7c_12", "aaaaaaaaaa_0"])
     func `a place is read as it is written`(text: String) throws {
-        #expect(try #require(LogPlace(text)).description == text)
+        #expect(try #require(LogPosition(text)).description == text)
     }
 
     @Test(arguments: [
@@ -98,13 +98,13 @@ import Testing
         "k3f9x2ab7c_1_1", "k3f9x2ab7c-1", "k3f9x2äb7_1", "١",
     ])
     func `what is no place is none`(text: String) {
-        #expect(LogPlace(text) == nil)
+        #expect(LogPosition(text) == nil)
     }
 
     @Test func `the name of an epoch can be read, and is new each time`() {
         var random = SystemRandomNumberGenerator()
-        let names = (0..<100).map { _ in LogPlace.newEpoch(by: &random) }
+        let names = (0..<100).map { _ in LogPosition.newEpoch(by: &random) }
         #expect(Set(names).count == 100)
-        #expect(names.allSatisfy { LogPlace("\($0)_7") == LogPlace($0, 7) })
+        #expect(names.allSatisfy { LogPosition("\($0)_7") == LogPosition($0, 7) })
     }
 }

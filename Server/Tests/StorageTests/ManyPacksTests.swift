@@ -6,7 +6,7 @@ import Testing
 private let accountToken = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
 private let tokenID = CustomerID(rawValue: accountToken.uppercased())
 
-private let rules = StoreRules(
+private let rules = DatabaseRules(
     wallets: [app: WalletRules(credits: ["gems.100": ["gems": 100, "coins": 5]])])
 
 private func packID(_ number: Int) -> PurchaseID {
@@ -29,23 +29,25 @@ private func pack(
                 accountToken: token)))
 }
 
-extension Store {
+extension Database {
     fileprivate func hear(_ number: UInt8, _ facts: [Fact]) async throws {
-        _ = try await keep(AttestedDocument(document(number), facts))
+        _ = try await record(DocumentWithFacts(document(number), facts))
     }
 
     /// The balance that was told last; the log says of every wallet what is in it.
     fileprivate func gems(
         of customer: CustomerID, _ location: SourceLocation = #_sourceLocation
     ) async throws -> Int64? {
-        let wrong = try await reading { try $0.logDifferences() }
+        let wrong = try await read { try $0.logDifferences() }
         #expect(wrong.first == [], sourceLocation: location)
-        return try await reading { try $0.toldWallets(of: customer, in: app, .production)["gems"] }
+        return try await read {
+            try $0.reportedBalances(of: customer, in: app, .production)["gems"]
+        }
     }
 
     /// What was told, with the balance after it.
     fileprivate func toldOfGems() async throws -> [String] {
-        let events = try await reading { try $0.events(of: app, after: 0, limit: 500) }
+        let events = try await read { try $0.events(of: app, after: 0, limit: 500) }
         return events.map(\.entry.change).compactMap { change in
             guard let wallet = change.wallet, wallet.currency == "gems" else { return nil }
             return "\(change.kind.rawValue) \(wallet.after)"
@@ -69,17 +71,17 @@ extension Store {
         try await Driver.sqliteMemory.withStore(rules: rules) { store in
             let count = 2000
             try await store.hear(1, (1...count).map { pack($0, token: nil) })
-            let before = try await store.reading { try $0.lastSequence(of: app) }
+            let before = try await store.read { try $0.lastSequence(of: app) }
             try await store.transaction { tx in
                 _ = try tx.customer("anna", in: app, at: now)
-                var purses = Purses()
+                var purses = WalletProjectionCache()
                 for number in 1...count {
                     try tx.link(packID(number), to: "anna", by: .device, in: app, at: now, &purses)
                 }
             }
             #expect(try await store.gems(of: "anna") == Int64(count) * 100)
             // Each is told to be theirs, and then what is in it.
-            let first = try await store.reading {
+            let first = try await store.read {
                 try $0.events(of: app, after: before, limit: 6)
             }
             #expect(
@@ -101,10 +103,10 @@ extension Store {
                 _ = try await store.transaction { try $0.customer(tokenID, in: app, at: now) }
                 if isTogether {
                     try await store.transaction { tx in
-                        var purses = Purses()
+                        var purses = WalletProjectionCache()
                         for (number, fact) in facts.enumerated() {
-                            let one = AttestedDocument(document(UInt8(number)), [fact])
-                            _ = try tx.keep(one, &purses)
+                            let one = DocumentWithFacts(document(UInt8(number)), [fact])
+                            _ = try tx.record(one, &purses)
                         }
                         try tx.link(packID(7), to: tokenID, by: .device, in: app, at: now, &purses)
                     }

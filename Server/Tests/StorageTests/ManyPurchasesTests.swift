@@ -15,7 +15,7 @@ import Testing
             transaction: TransactionID(rawValue: "\(number)"), line: "\(number)",
             product: "pro.monthly", from: from, until: from + .days(30),
             price: Money(milliunits: 9_990, currency: "USD"), isRenewal: period > 0)
-        return AttestedDocument(
+        return DocumentWithFacts(
             document(UInt8(number), signedAt: from),
             [Fact(about: purchase(place * 7 % purchases), attestedAt: from, .payment(payment))])
     }
@@ -29,9 +29,9 @@ import Testing
         driver: Driver
     ) async throws {
         try await driver.withStore { together in
-            for kept in await together.keep(Self.documents) { #expect(try kept.get()) }
+            for kept in await together.record(Self.documents) { #expect(try kept.get()) }
             try await driver.withStore { apart in
-                for document in Self.documents { #expect(try await apart.keep(document)) }
+                for document in Self.documents { #expect(try await apart.record(document)) }
                 for place in 0..<Self.purchases {
                     let (one, other) = try await (
                         Self.known(of: place, together), Self.known(of: place, apart)
@@ -48,10 +48,10 @@ import Testing
         var told: [EventEntry]
     }
 
-    private static func known(of place: Int, _ store: Store) async throws -> Known {
-        try await store.reading { tx in
+    private static func known(of place: Int, _ store: Database) async throws -> Known {
+        try await store.read { tx in
             let purchase = purchase(place)
-            let events = try tx.events(of: app, after: 0, limit: StoreTransaction.eventsMax)
+            let events = try tx.events(of: app, after: 0, limit: DatabaseSession.eventsMax)
             return Known(
                 timeline: try tx.timeline(of: purchase, in: app),
                 told: events.map(\.entry).filter { $0.purchase == purchase })

@@ -24,7 +24,7 @@ import Testing
     {
         try await Driver.postgres.withStore { store in
             _ = try await store.transaction { tx in
-                try tx.add([document(1), document(2, signedAt: now - .days(1000))])
+                try tx.insert([document(1), document(2, signedAt: now - .days(1000))])
             }
             let tables = try await store.tables()
             #expect(tables == ["documents_2023_11", "documents_other"])
@@ -34,8 +34,8 @@ import Testing
     @Test func `months are made ahead, and again without harm`() async throws {
         try await Driver.postgres.withStore { store in
             let later = now + .days(120)
-            for _ in 0..<2 { try await store.prepareMonths(around: later) }
-            _ = try await store.transaction { try $0.add(document(1, signedAt: later)) }
+            for _ in 0..<2 { try await store.createPartitions(around: later) }
+            _ = try await store.transaction { try $0.insert(document(1, signedAt: later)) }
             #expect(try await store.tables() == ["documents_2024_03"])
         }
     }
@@ -43,11 +43,11 @@ import Testing
     @Test func `a month that has documents among the rest stays there`() async throws {
         try await Driver.postgres.withStore { store in
             let later = now + .days(400)
-            _ = try await store.transaction { try $0.add(document(1, signedAt: later)) }
-            try await store.prepareMonths(around: later)
+            _ = try await store.transaction { try $0.insert(document(1, signedAt: later)) }
+            try await store.createPartitions(around: later)
             let same = document(2, signedAt: later)
             let next = document(3, signedAt: later + .days(31))
-            let added = try await store.transaction { try $0.add([document(1), same, next]) }
+            let added = try await store.transaction { try $0.insert([document(1), same, next]) }
             #expect(added == [true, true, true])
             #expect(
                 try await store.tables() == [
@@ -58,25 +58,25 @@ import Testing
 
     @Test func `servers that start together make the tables once`() async throws {
         let url = try await PostgresCluster.shared.emptyDatabase()
-        let stores = try (0..<4).map { _ in Store(try PostgresDatabase(url: url)) }
+        let stores = try (0..<4).map { _ in Database(try PostgresDriver(url: url)) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for store in stores { group.addTask { try await store.migrate(at: 1) } }
             try await group.waitForAll()
         }
-        let versions = try await stores[0].database.read {
+        let versions = try await stores[0].driver.read {
             try $0.rows("SELECT version FROM schema_versions", [])
         }
         #expect(versions.count == Schema.version)
         try await stores[0].keep(1)
-        for store in stores { store.database.close() }
+        for store in stores { store.driver.close() }
         try await PostgresCluster.shared.drop(url)
     }
 }
 
-extension Store {
+extension Database {
     /// The tables that hold documents.
     func tables() async throws -> [String] {
-        let rows = try await database.read {
+        let rows = try await driver.read {
             try $0.rows(
                 "SELECT DISTINCT CAST(tableoid AS regclass)::TEXT FROM documents ORDER BY 1", [])
         }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-private let rules = StoreRules(
+private let rules = DatabaseRules(
     wallets: [app: WalletRules(credits: ["gems.100": ["gems": 100]])])
 
 private func packID(_ number: Int) -> PurchaseID {
@@ -24,9 +24,9 @@ private func pack(
                 accountToken: token)))
 }
 
-extension Store {
+extension Database {
     fileprivate func hear(_ number: UInt8, _ fact: Fact) async throws {
-        _ = try await keep(AttestedDocument(document(number), [fact]))
+        _ = try await record(DocumentWithFacts(document(number), [fact]))
     }
 
     fileprivate func link(_ number: Int, to customer: CustomerID) async throws {
@@ -44,7 +44,7 @@ extension Store {
     }
 
     fileprivate func walletEntries() async throws -> [EventEntry] {
-        try await reading { try $0.events(of: app, after: 0, limit: 500) }.map(\.entry)
+        try await read { try $0.events(of: app, after: 0, limit: 500) }.map(\.entry)
             .filter { $0.change.wallet != nil }
     }
 
@@ -53,7 +53,7 @@ extension Store {
     fileprivate func told(
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> [String] {
-        let wrong = try await reading { try $0.logDifferences() }
+        let wrong = try await read { try $0.logDifferences() }
         #expect(wrong.first == [], sourceLocation: location)
         return try await walletEntries().map { entry in
             let wallet = try #require(entry.change.wallet)
@@ -118,7 +118,7 @@ private let moved = now + .days(2)
             try await store.hear(1, pack(1))
             let first = try await store.move(1, to: "anna")
             let second = try await store.move(1, to: "ben")
-            let log = try await store.reading { try $0.events(of: app, after: 0, limit: 500) }
+            let log = try await store.read { try $0.events(of: app, after: 0, limit: 500) }
             let told = [first, second].map { transfer in
                 log.first { $0.sequence == transfer.number }?.entry
             }

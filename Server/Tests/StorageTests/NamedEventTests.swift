@@ -21,20 +21,20 @@ private func month(_ number: Int, naming token: String?, attestedAt: Instant = n
                 until: now + .days(30), accountToken: token)))
 }
 
-private let rules = StoreRules(erasedHash: hash)
+private let rules = DatabaseRules(erasedHash: hash)
 
 private func hash(_ id: CustomerID) -> [UInt8] {
     Array((Array(id.rawValue.lowercased().utf8) + Array(repeating: 0, count: 32)).prefix(32))
 }
 
-extension Store {
+extension Database {
     fileprivate func hear(_ number: UInt8, _ fact: Fact) async throws {
-        _ = try await keep(AttestedDocument(document(number), [fact]))
+        _ = try await record(DocumentWithFacts(document(number), [fact]))
     }
 
     /// What was told of purchases that named an id: `purchase kind`.
     fileprivate func named(_ id: CustomerID, after sequence: Int64 = 0) async throws -> [String] {
-        try await reading { try $0.namedEvents([id], in: app, after: sequence) }.map { event in
+        try await read { try $0.eventsByToken([id], in: app, after: sequence) }.map { event in
             "\(event.entry.purchase?.original.rawValue ?? "-") \(event.entry.change.kind.rawValue)"
         }
     }
@@ -55,11 +55,11 @@ extension Store {
             for id in [lower, upper] {
                 #expect(try await store.named(id) == ["1 purchased"])
             }
-            let last = try await store.reading { try $0.lastSequence(of: app) }
+            let last = try await store.read { try $0.lastSequence(of: app) }
             #expect(try await store.named(lower, after: last) == [])
             let end = now + .days(30)
             _ = try await store.transaction {
-                try $0.tellTurns(of: app, dueBy: end + .seconds(60), limit: 100)
+                try $0.emitTransitions(of: app, dueBy: end + .seconds(60), limit: 100)
             }
             let ends = ["1 access_unconfirmed", "3 access_unconfirmed"]
             #expect(try await store.named(lower, after: last).sorted() == ends)

@@ -9,7 +9,7 @@ import Testing
 
     private func outage(from start: Double = 0) -> Outage {
         var outage = Outage()
-        outage.note(Self.gone, ofTrialFrom: start, at: start)
+        outage.recordFailure(Self.gone, ofTrialFrom: start, at: start)
         return outage
     }
 
@@ -17,7 +17,7 @@ import Testing
         var outage = Outage()
         #expect(outage.refusal(at: 5) == nil && outage.seconds(at: 5) == 0)
         outage = self.outage(from: 5)
-        outage.note(Self.gone, ofTrialFrom: 6, at: 5 + Self.limit - 1)
+        outage.recordFailure(Self.gone, ofTrialFrom: 6, at: 5 + Self.limit - 1)
         #expect(outage.refusal(at: 5 + Self.limit - 0.5) == nil)
         #expect(outage.refusal(at: 5 + Self.limit - 0.5) == nil)
         #expect(outage.seconds(at: 5 + Self.limit) == Self.limit)
@@ -28,7 +28,7 @@ import Testing
         let late = Self.limit + 5
         #expect(outage.refusal(at: late) == nil)
         #expect(outage.refusal(at: late) == Self.gone)
-        outage.note(Self.gone, ofTrialFrom: late, at: late + 2)
+        outage.recordFailure(Self.gone, ofTrialFrom: late, at: late + 2)
         #expect(outage.refusal(at: late + 2) == Self.gone)
         #expect(outage.refusal(at: late + 2 + Outage.trialSeconds) == nil)
     }
@@ -44,11 +44,11 @@ import Testing
     @Test func `it is over with the first answer, and no older trial says otherwise`() {
         var outage = outage()
         let late = Self.limit + 5
-        outage.noteAnswer(at: late)
+        outage.recordResponse(at: late)
         #expect(outage.refusal(at: late) == nil && outage.seconds(at: late) == 0)
-        outage.note(Self.gone, ofTrialFrom: late - 1, at: late + 1)
+        outage.recordFailure(Self.gone, ofTrialFrom: late - 1, at: late + 1)
         #expect(outage.seconds(at: late + 100) == 0)
-        outage.note(Self.gone, ofTrialFrom: late, at: late + 1)
+        outage.recordFailure(Self.gone, ofTrialFrom: late, at: late + 1)
         #expect(outage.seconds(at: late + 100) == 100)
     }
 }

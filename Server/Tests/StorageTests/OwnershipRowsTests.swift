@@ -6,7 +6,7 @@ import Testing
 @Suite struct OwnershipRowsTests {
     private static let people: [CustomerID] = ["anna", "ben", "cleo"]
 
-    private func fill(_ store: Store) async throws {
+    private func fill(_ store: Database) async throws {
         try await store.keep(1)
         try await store.transaction { tx in
             for person in Self.people { _ = try tx.customer(person, in: app, at: now) }
@@ -14,8 +14,8 @@ import Testing
         }
     }
 
-    private func events(_ store: Store) async throws -> [Event] {
-        try await store.reading { try $0.events(of: app, after: 0, limit: 100) }
+    private func events(_ store: Database) async throws -> [Event] {
+        try await store.read { try $0.events(of: app, after: 0, limit: 100) }
     }
 
     @Test(arguments: Driver.allCases)
@@ -33,16 +33,16 @@ import Testing
             #expect(told.map(\.entry.other) == ["ben", "anna"])
             #expect(told.last?.sequence == transfer.number)
             #expect(transfer.former == "anna")
-            let ofAnna = try await store.reading { try $0.transfers(of: "anna", in: app) }
-            let ofBen = try await store.reading { try $0.transfers(of: "ben", in: app) }
+            let ofAnna = try await store.read { try $0.transfers(of: "anna", in: app) }
+            let ofBen = try await store.read { try $0.transfers(of: "ben", in: app) }
             #expect(ofAnna == [transfer] && ofBen == [transfer])
 
             try await store.transaction { try $0.undo(transfer, in: app, at: now + .days(2)) }
-            let link = try await store.reading { try $0.link(of: purchase, in: app) }
+            let link = try await store.read { try $0.link(of: purchase, in: app) }
             #expect(link == Link(customer: "anna", evidence: .support, since: now + .days(2)))
-            let undone = try await store.reading { try $0.transfer(transfer.number, in: app) }
+            let undone = try await store.read { try $0.transfer(transfer.number, in: app) }
             #expect(undone?.undoneAt == now + .days(2))
-            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.logDifferences() }.count == 0)
         }
     }
 
@@ -58,7 +58,7 @@ import Testing
             }
             #expect(transfer.former == nil)
             try await store.transaction { try $0.undo(transfer, in: app, at: now) }
-            #expect(try await store.reading { try $0.link(of: purchase, in: app) } == nil)
+            #expect(try await store.read { try $0.link(of: purchase, in: app) } == nil)
             #expect(try await events(store).last?.entry.change.kind == .unlinked)
         }
     }
@@ -79,7 +79,7 @@ import Testing
                 try tx.undo(transfer, in: app, at: now)
             }
             for person in Self.people {
-                let timelines = try await store.reading {
+                let timelines = try await store.read {
                     try $0.sharedTimelines(with: person, in: app, environment: .production)
                         + $0.timelines(of: person, in: app, environment: .production)
                 }
@@ -89,9 +89,9 @@ import Testing
             #expect(told.map(\.entry.change.kind) == [.shareEnded, .unlinked])
             #expect(told.map(\.entry.customer) == ["ben", "anna"])
             #expect(told.map(\.entry.other) == ["anna", nil])
-            let ofBen = try await store.reading { try $0.transfers(of: "ben", in: app) }
+            let ofBen = try await store.read { try $0.transfers(of: "ben", in: app) }
             #expect(ofBen.count == 1 && ofBen.first?.undoneAt == now)
-            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.logDifferences() }.count == 0)
         }
     }
 
@@ -107,7 +107,7 @@ import Testing
                 try tx.merge("cleo", into: "ben", in: app, at: now)
             }
             func shared(_ person: CustomerID) async throws -> Int {
-                try await store.reading {
+                try await store.read {
                     try $0.sharedTimelines(with: person, in: app, environment: .production).count
                 }
             }
@@ -115,7 +115,7 @@ import Testing
             #expect(try await shared("cleo") == 0)
             try await store.transaction { try $0.merge("ben", into: "anna", in: app, at: now) }
             #expect(try await shared("anna") == 0)
-            let link = try await store.reading { try $0.link(of: purchase, in: app) }
+            let link = try await store.read { try $0.link(of: purchase, in: app) }
             #expect(link?.customer == "anna")
             let moved = try await store.transaction {
                 try $0.transfers(of: "anna", in: app).map(\.customer)
@@ -137,7 +137,7 @@ import Testing
                 let grant = Grant(
                     id: "g", entitlement: "pro", from: now, until: now + .days(1),
                     reason: "a secret")
-                try tx.add(StoredGrant(grant, to: "anna", in: .production), in: app)
+                try tx.addGrant(StoredGrant(grant, to: "anna", in: .production), in: app)
                 let anna = StoredCustomer(customer: "anna", ids: ["anna", "phone"])
                 try tx.erase(
                     anna, names: ["anna": "erased_1", "phone": "erased_2"],
@@ -148,8 +148,8 @@ import Testing
             #expect(Set(names) == ["erased_1", "erased_2", "ben"])
             #expect(log.compactMap(\.entry.change.grant).map(\.reason) == [""])
             #expect(log.last?.entry.change.kind == .customerErased)
-            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
-            let rest = try await store.reading { tx in
+            #expect(try await store.read { try $0.logDifferences() }.count == 0)
+            let rest = try await store.read { tx in
                 (
                     try tx.customer(known: "phone", in: app), try tx.link(of: purchase, in: app),
                     try tx.transfers(of: "ben", in: app)
@@ -157,7 +157,7 @@ import Testing
             }
             #expect(rest.0 == nil && rest.1 == nil && rest.2 == [])
             #expect(
-                try await store.reading {
+                try await store.read {
                     try $0.isErased([UInt8](repeating: 1, count: 32), in: app)
                 })
             let isNew = try await store.transaction {
@@ -188,7 +188,7 @@ import Testing
             let names = log.flatMap { [$0.entry.customer, $0.entry.other] }.compactMap(\.self)
             #expect(Set(names) == ["erased_1", "erased_2"])
             #expect(log.contains { $0.entry.change.kind == .shared })
-            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.logDifferences() }.count == 0)
         }
     }
 
@@ -201,10 +201,10 @@ import Testing
             // Ben bought nothing, and Anna did: Cleo agrees for him, and not for her.
             let given = Consent(isGiven: true, hadSample: nil, at: now)
             try await store.transaction { tx in
-                try tx.put(given, of: "cleo", in: app)
+                try tx.save(given, of: "cleo", in: app)
                 try tx.merge(merged.other, into: merged.one, in: app, at: now)
             }
-            let both = try await store.reading { try $0.consent(of: merged.one, in: app) }
+            let both = try await store.read { try $0.consent(of: merged.one, in: app) }
             #expect(both == given)
             let isAnnaLast = merged.one == "ben"
             try await store.transaction { tx in
@@ -215,7 +215,7 @@ import Testing
                 }
             }
             let last: CustomerID = isAnnaLast ? "anna" : merged.one
-            let all = try await store.reading { try $0.consent(of: last, in: app) }
+            let all = try await store.read { try $0.consent(of: last, in: app) }
             #expect(all?.isGiven == false)
         }
     }
@@ -226,18 +226,18 @@ import Testing
     ) async throws {
         try await driver.withStore { store in
             try await fill(store)
-            let question = ConsumptionQuestion(
+            let question = ConsumptionInquiry(
                 purchase: purchase, transaction: "t1", product: "pro.monthly", reason: nil,
                 askedAt: now)
             try await store.transaction { tx in
-                var asked = AttestedDocument(document(9), [])
-                asked.question = question
-                _ = try tx.keep(asked)
+                var asked = DocumentWithFacts(document(9), [])
+                asked.consumptionInquiry = question
+                _ = try tx.record(asked)
                 for name: CustomerID in ["anna", "ben"] {
-                    try tx.put(Consent(isGiven: true, hadSample: true, at: now), of: name, in: app)
+                    try tx.save(Consent(isGiven: true, hadSample: true, at: now), of: name, in: app)
                     for environment in Environment.allCases {
-                        try tx.put(
-                            [PurchaseUse(transaction: "t1", delivery: .other, used: 1)], of: name,
+                        try tx.save(
+                            [PurchaseUsage(transaction: "t1", delivery: .other, used: 1)], of: name,
                             in: app, environment: environment)
                     }
                 }
@@ -246,18 +246,20 @@ import Testing
                     hashes: [[UInt8](repeating: 1, count: 32)], in: app, at: now)
             }
             for (name, isLeft) in [(CustomerID("anna"), false), ("ben", true)] {
-                let consent = try await store.reading { try $0.consent(of: name, in: app) }
+                let consent = try await store.read { try $0.consent(of: name, in: app) }
                 #expect((consent != nil) == isLeft)
                 for environment in Environment.allCases {
-                    let uses = try await store.reading {
+                    let uses = try await store.read {
                         try $0.uses(of: name, in: app, environment: environment)
                     }
                     #expect(uses.isEmpty != isLeft)
                 }
             }
-            let questions = try await store.reading { try $0.questions(about: [purchase], in: app) }
-            #expect(questions.map(\.question) == [question])
-            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+            let questions = try await store.read {
+                try $0.consumptionInquiries(about: [purchase], in: app)
+            }
+            #expect(questions.map(\.inquiry) == [question])
+            #expect(try await store.read { try $0.logDifferences() }.count == 0)
         }
     }
 
@@ -270,16 +272,16 @@ import Testing
                     let grant = Grant(
                         id: GrantID(rawValue: name), entitlement: "pro", from: now,
                         until: now + .days(days), reason: "")
-                    try tx.add(StoredGrant(grant, to: "anna", in: .production), in: app)
+                    try tx.addGrant(StoredGrant(grant, to: "anna", in: .production), in: app)
                 }
             }
             for (count, isDue) in [(1, true), (0, false)] {
                 let then = now + .days(2)
                 #expect(
-                    try await store.reading { try $0.hasEndedGrants(of: app, dueBy: then) }
+                    try await store.read { try $0.hasExpiredGrants(of: app, dueBy: then) }
                         == isDue)
                 let told = try await store.transaction {
-                    try $0.tellEndedGrants(of: app, dueBy: then, limit: 10)
+                    try $0.emitExpiredGrants(of: app, dueBy: then, limit: 10)
                 }
                 #expect(told == count)
             }

@@ -5,15 +5,15 @@ import Testing
 @Suite struct PlanTests {
     /// A customer has few purchases, an app has millions.
     @Test(arguments: [
-        (StoreTransaction.selectLinked, "links_by_customer"),
-        (StoreTransaction.selectUnlinked, "purchases_by_account_token"),
-        (StoreTransaction.selectShared, "shares_by_customer"),
+        (DatabaseSession.selectLinked, "links_by_customer"),
+        (DatabaseSession.selectUnlinked, "purchases_by_account_token"),
+        (DatabaseSession.selectShared, "shares_by_customer"),
     ])
     func `what a customer has is found by an index, not by reading all`(
         select: String, index: String
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
-            let plan = try await store.database.read { connection in
+            let plan = try await store.driver.read { connection in
                 try connection.rows(
                     "EXPLAIN QUERY PLAN \(select)",
                     [.text("birds"), .text("anna"), .text("production")]
@@ -28,9 +28,9 @@ import Testing
         async throws
     {
         try await Driver.sqliteMemory.withStore { store in
-            let plan = try await store.database.read { connection in
+            let plan = try await store.driver.read { connection in
                 try connection.rows(
-                    "EXPLAIN QUERY PLAN \(StoreTransaction.selectIDs)",
+                    "EXPLAIN QUERY PLAN \(DatabaseSession.selectIDs)",
                     [.text("birds"), .text("anna")]
                 ).map { try $0.text(3) }
             }
@@ -53,11 +53,11 @@ import Testing
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
             let first = try await store.plan(
-                of: StoreTransaction.selectForwards(in: state, isFirstPage: true),
+                of: DatabaseSession.selectForwards(in: state, isFirstPage: true),
                 [.text("birds"), .integer(10)])
             #expect(first.count == 1 && first[0].contains("\(index) (app=?)"), "\(first)")
             let next = try await store.plan(
-                of: StoreTransaction.selectForwards(in: state, isFirstPage: false),
+                of: DatabaseSession.selectForwards(in: state, isFirstPage: false),
                 [.text("birds"), .integer(1), .bytes([1]), .text("u"), .integer(10)])
             let wanted = "\(index) (app=? AND (created_at_ms,document,target)<(?,?,?))"
             #expect(next.count == 1 && next[0].contains(wanted), "\(next)")
@@ -77,7 +77,7 @@ import Testing
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
             let plan = try await store.plan(
-                of: StoreTransaction.selectForgotten(in: state),
+                of: DatabaseSession.selectExpired(in: state),
                 [.text("birds"), .integer(1), .integer(10)])
             #expect(plan.count == 1 && plan[0].contains(wanted), "\(plan)")
         }
@@ -86,11 +86,11 @@ import Testing
     @Test func `what is due, and how much waits, is found by an index`() async throws {
         try await Driver.sqliteMemory.withStore { store in
             let due = try await store.plan(
-                of: StoreTransaction.selectDueForwards(.sqlite),
+                of: DatabaseSession.selectDueForwards(.sqlite),
                 [.text("birds"), .text("u"), .integer(1), .integer(1), .integer(8)])
             #expect(due.count == 1 && due[0].contains("forwards_by_due"), "\(due)")
             let waiting = try await store.plan(
-                of: StoreTransaction.selectBacklog, [.text("birds"), .text("u"), .integer(1)])
+                of: DatabaseSession.selectBacklog, [.text("birds"), .text("u"), .integer(1)])
             let wanted = "forwards_by_due (app=? AND target=?"
             #expect(waiting.contains { $0.contains(wanted) }, "\(waiting)")
             #expect(!waiting.contains { $0.contains("TEMP B-TREE") }, "\(waiting)")
@@ -99,11 +99,11 @@ import Testing
 
     static let eventsOfCustomer: [(String, String, [Value])] = [
         (
-            StoreTransaction.ofCustomerAfter, "(app=? AND customer=? AND sequence>?)",
+            DatabaseSession.ofCustomerAfter, "(app=? AND customer=? AND sequence>?)",
             [.text("birds"), .text("anna"), .integer(1), .integer(10)]
         ),
         (
-            StoreTransaction.lastOfCustomer, "(app=? AND customer=?)",
+            DatabaseSession.lastOfCustomer, "(app=? AND customer=?)",
             [.text("birds"), .text("anna"), .integer(10)]
         ),
     ]
@@ -114,7 +114,7 @@ import Testing
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
             let plan = try await store.plan(
-                of: StoreTransaction.selectEvents(where: condition), values)
+                of: DatabaseSession.selectEvents(where: condition), values)
             let wanted = "events_of_customer \(compared)"
             #expect(plan.count == 1 && plan[0].contains(wanted), "\(plan)")
         }
@@ -125,11 +125,11 @@ import Testing
     {
         try await Driver.sqliteMemory.withStore { store in
             let naming = try await store.plan(
-                of: StoreTransaction.selectNaming, [.text("birds"), .text("t")])
+                of: DatabaseSession.selectByToken, [.text("birds"), .text("t")])
             let byToken = "purchases_by_account_token (app=? AND account_token=?)"
             #expect(naming.count == 1 && naming[0].contains(byToken), "\(naming)")
             let told = try await store.plan(
-                of: StoreTransaction.selectEvents(where: StoreTransaction.ofNobodyAfter),
+                of: DatabaseSession.selectEvents(where: DatabaseSession.ofNobodyAfter),
                 [.text("birds"), .text("production"), .text("1"), .integer(1)])
             let wanted = "events_of_nobody (app=? AND environment=? AND purchase=? AND sequence>?)"
             #expect(told.count == 1 && told[0].contains(wanted), "\(told)")
@@ -137,10 +137,10 @@ import Testing
     }
 }
 
-extension Store {
+extension Database {
     /// How a statement would find its rows, in SQLite's words.
     fileprivate func plan(of sql: String, _ values: [Value]) async throws -> [String] {
-        try await database.read { connection in
+        try await driver.read { connection in
             try connection.rows("EXPLAIN QUERY PLAN \(sql)", values).map { try $0.text(3) }
         }
     }

@@ -9,13 +9,13 @@ import Testing
 @Suite struct PostgresDatabaseTests {
     /// Two servers on one database: each with connections of its own.
     private func withServers(
-        limits: PostgresDatabase.Limits = PostgresDatabase.Limits(),
-        _ body: ([Store], String) async throws -> Void
+        limits: PostgresDriver.Limits = PostgresDriver.Limits(),
+        _ body: ([Database], String) async throws -> Void
     ) async throws {
         let url = try await PostgresCluster.shared.preparedDatabase()
-        let databases = try (0..<2).map { _ in try PostgresDatabase(url: url, limits: limits) }
+        let databases = try (0..<2).map { _ in try PostgresDriver(url: url, limits: limits) }
         defer { for database in databases { database.close() } }
-        try await body(databases.map { Store($0) }, url)
+        try await body(databases.map { Database($0) }, url)
         try await PostgresCluster.shared.drop(url)
     }
 
@@ -38,7 +38,7 @@ import Testing
             let news = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<20 {
                     let server = servers[number % 2]
-                    group.addTask { try await server.transaction { try $0.add(document(1)) } }
+                    group.addTask { try await server.transaction { try $0.insert(document(1)) } }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
@@ -59,7 +59,7 @@ import Testing
                 }
                 try await group.waitForAll()
             }
-            let anna = try await servers[0].reading { try $0.customer(known: "anna", in: app) }
+            let anna = try await servers[0].read { try $0.customer(known: "anna", in: app) }
             #expect(anna?.ids == ["anna"])
         }
     }
@@ -73,7 +73,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for order in [["anna", "ben"], ["ben", "anna"]] {
                     group.addTask {
-                        try await servers[0].database.write { connection in
+                        try await servers[0].driver.write { connection in
                             _ = runs.next()
                             for id in order {
                                 try connection.run(
@@ -86,7 +86,7 @@ import Testing
                 }
                 try await group.waitForAll()
             }
-            let changes = try await servers[0].database.read {
+            let changes = try await servers[0].driver.read {
                 try $0.rows("SELECT created_at_ms FROM customers ORDER BY customer", [])
             }
             let twice = Row([.integer(now.milliseconds + 2)])
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func `more than may wait are told that it is busy, the others are served`() async throws {
-        var limits = PostgresDatabase.Limits()
+        var limits = PostgresDriver.Limits()
         (limits.writers, limits.waiting) = (1, 1)
         try await withServers(limits: limits) { servers, _ in
             let gate = DispatchSemaphore(value: 0)
@@ -104,7 +104,7 @@ import Testing
                 for _ in 0..<7 {
                     group.addTask {
                         do {
-                            try await servers[0].database.write { _ in gate.wait() }
+                            try await servers[0].driver.write { _ in gate.wait() }
                             return nil
                         } catch {
                             return (error as? StorageFailure)?.kind ?? .other
@@ -126,12 +126,12 @@ import Testing
     @Test func `a write that waits for a lock is told that it is busy, and holds nobody up`()
         async throws
     {
-        var limits = PostgresDatabase.Limits()
+        var limits = PostgresDriver.Limits()
         limits.lockWait = .milliseconds(100)
         try await withServers(limits: limits) { servers, _ in
             let gate = DispatchSemaphore(value: 0)
             let (held, tell) = AsyncStream.makeStream(of: Void.self)
-            async let holding: Void = servers[1].database.write { connection in
+            async let holding: Void = servers[1].driver.write { connection in
                 // Else PostgreSQL ends whoever does nothing, and the other one gets through.
                 try connection.run("SET LOCAL idle_in_transaction_session_timeout = 0", [])
                 try connection.run("LOCK TABLE documents IN EXCLUSIVE MODE", [])
@@ -147,17 +147,18 @@ import Testing
             gate.signal()
             try await holding
             try await servers[0].keep(1)
-            #expect(try await servers[0].reading { try $0.documentCount() } == 1)
+            #expect(try await servers[0].read { try $0.documentCount() } == 1)
         }
     }
 
     @Test func `the usual wait for a lock is longer than a paused server holds one`() async throws {
         try await withServers { servers, _ in
-            let found = try await servers[0].database.write {
+            let found = try await servers[0].driver.write {
                 try $0.rows("SELECT current_setting('lock_timeout')", [])
             }
-            #expect(found == [Row([.text("\(PostgresSession.lockSecondsMax)s")])])
-            #expect(PostgresSession.lockSecondsMax > PostgresSession.idleTransactionSecondsMax)
+            #expect(found == [Row([.text("\(PostgresConnection.lockSecondsMax)s")])])
+            #expect(
+                PostgresConnection.lockSecondsMax > PostgresConnection.idleTransactionSecondsMax)
         }
     }
 
@@ -166,7 +167,7 @@ import Testing
             let name = try #require(url.split(separator: "?")[0].split(separator: "/").last)
             try Administration.run(
                 "ALTER DATABASE \(name) SET synchronous_commit = off", at: url)
-            let found = try await servers[0].database.write {
+            let found = try await servers[0].driver.write {
                 try $0.rows("SELECT current_setting('synchronous_commit')", [])
             }
             #expect(found == [Row([.text("on")])])
@@ -176,27 +177,27 @@ import Testing
     @Test func `of several hosts the one that answers is used`() async throws {
         let url = try await PostgresCluster.shared.preparedDatabase()
         let several = url.replacing("host=", with: "host=/nowhere/at/all,")
-        let database = try PostgresDatabase(url: several)
-        let store = Store(database)
+        let database = try PostgresDriver(url: several)
+        let store = Database(database)
         try await store.keep(1)
-        #expect(try await store.reading { try $0.documentCount() } == 1)
+        #expect(try await store.read { try $0.documentCount() } == 1)
         database.close()
         try await PostgresCluster.shared.drop(url)
     }
 
     @Test func `a closed database says so`() async throws {
-        let database = try PostgresDatabase(url: "postgres://nowhere.invalid/x")
+        let database = try PostgresDriver(url: "postgres://nowhere.invalid/x")
         database.close()
         let failure = await #expect(throws: StorageFailure.self) {
             try await database.read { _ in }
         }
-        #expect(failure?.what == "the database is closed")
+        #expect(failure?.message == "the database is closed")
     }
 }
 
 @Suite struct PostgresAddressTests {
     private func word(_ name: String, in address: PostgresAddress) -> String? {
-        address.words.first { $0.name == name }?.value
+        address.parameters.first { $0.name == name }?.value
     }
 
     @Test(arguments: ["postgres", "postgresql"])
@@ -216,7 +217,7 @@ import Testing
     ])
     func `an address that cannot be read is refused without being repeated`(text: String) {
         let failure = #expect(throws: StorageFailure.self) { try PostgresAddress(text) }
-        #expect(failure?.what.contains("secret") == false, "\(String(describing: failure))")
+        #expect(failure?.message.contains("secret") == false, "\(String(describing: failure))")
     }
 }
 
@@ -224,7 +225,7 @@ import Testing
     private func runs(of kind: StorageFailure.Kind, jitter: Double = 1) -> (Int, Double) {
         var (runs, seconds) = (1, 0.0)
         let failure = StorageFailure("", kind: kind)
-        while case .again(let pause) = Retry.step(
+        while case .again(let pause) = Retry.decision(
             after: failure, runs: runs, seconds: seconds, jitter: jitter)
         {
             runs += 1
@@ -246,8 +247,8 @@ import Testing
 
     @Test func `runs that each take long are ended by time, not by their number`() {
         let lost = StorageFailure("", kind: .unavailable)
-        let soon = Retry.step(after: lost, runs: 2, seconds: 9, jitter: 0)
-        let late = Retry.step(
+        let soon = Retry.decision(after: lost, runs: 2, seconds: 9, jitter: 0)
+        let late = Retry.decision(
             after: lost, runs: 2, seconds: Retry.outageSecondsMax, jitter: 0)
         #expect(soon != .giveUp && late == .giveUp)
     }

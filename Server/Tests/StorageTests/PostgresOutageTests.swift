@@ -9,29 +9,29 @@ import Testing
 
 /// The server, or the connection to it, goes away at the worst moments.
 @Suite struct PostgresOutageTests {
-    private func withStore(_ body: (Store, String) async throws -> Void) async throws {
+    private func withStore(_ body: (Database, String) async throws -> Void) async throws {
         let url = try await PostgresCluster.shared.preparedDatabase()
-        let database = try PostgresDatabase(url: url)
+        let database = try PostgresDriver(url: url)
         defer { database.close() }
-        try await body(Store(database), url)
+        try await body(Database(database), url)
         try await PostgresCluster.shared.drop(url)
     }
 
     @Test func `a connection cut within a transaction costs nothing`() async throws {
         try await withStore { store, url in
             let runs = Atomic<Int>(0)
-            let isNew = try await store.database.write { connection in
+            let isNew = try await store.driver.write { connection in
                 let run = runs.add(1, ordering: .relaxed).newValue
-                let added = try StoreTransaction(connection).add(document(1))
+                let added = try DatabaseSession(connection).insert(document(1))
                 if run == 1 {
                     let id = try connection.rows("SELECT pg_backend_pid()", [])[0].integer(0)
                     try Administration.run("SELECT pg_terminate_backend(\(id))", at: url)
                 }
-                try StoreTransaction(connection).add([fact("t1")], from: document(1))
+                try DatabaseSession(connection).project([fact("t1")], from: document(1))
                 return added
             }
             #expect(isNew && runs.load(ordering: .relaxed) == 2)
-            #expect(try await store.reading { try $0.documentCount() } == 1)
+            #expect(try await store.read { try $0.documentCount() } == 1)
             #expect(try await store.timeline() == Timeline(of: purchase, [fact("t1")]))
         }
     }
@@ -43,7 +43,7 @@ import Testing
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
                     + "WHERE datname = current_database() AND pid <> pg_backend_pid()", at: url)
             try await store.keep(2)
-            #expect(try await store.reading { try $0.documentCount() } == 2)
+            #expect(try await store.read { try $0.documentCount() } == 2)
         }
     }
 
@@ -64,7 +64,7 @@ import Testing
                 """, at: url)
             try await store.keep(1)
             #expect(try Administration.run("SELECT last_value FROM commits", at: url) == "2")
-            #expect(try await store.reading { try $0.documentCount() } == 1)
+            #expect(try await store.read { try $0.documentCount() } == 1)
             #expect(try await store.timeline() == Timeline(of: purchase, [fact("t1")]))
         }
     }
@@ -74,8 +74,8 @@ import Testing
         let server = try PostgresServer()
         try await server.start()
         let url = server.url(of: "postgres")
-        let database = try PostgresDatabase(url: url)
-        let store = Store(database)
+        let database = try PostgresDriver(url: url)
+        let store = Database(database)
         try await store.migrate(at: now.milliseconds)
         // A commit waits now for a standby that does not exist: it stands, and is not told.
         try Administration.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", at: url)
@@ -85,7 +85,7 @@ import Testing
         let isDone = Atomic<Bool>(false)
         async let isNew = {
             defer { isDone.store(true, ordering: .relaxed) }
-            return try await store.transaction { try $0.add(document(1)) }
+            return try await store.transaction { try $0.insert(document(1)) }
         }()
         // Until then: PostgreSQL's own work may wait for the standby, too.
         while !isDone.load(ordering: .relaxed) {
@@ -96,7 +96,7 @@ import Testing
         }
         // The second run finds the document there: a repeat, and once all the same.
         #expect(try await isNew == false)
-        #expect(try await store.reading { try $0.documentCount() } == 1)
+        #expect(try await store.read { try $0.documentCount() } == 1)
         database.close()
         try await server.remove()
     }
@@ -108,8 +108,8 @@ import Testing
     ) async throws {
         let server = try PostgresServer()
         try await server.start()
-        let database = try PostgresDatabase(url: server.url(of: "postgres"))
-        let store = Store(database)
+        let database = try PostgresDriver(url: server.url(of: "postgres"))
+        let store = Database(database)
         try await store.migrate(at: now.milliseconds)
         let runs = Tally()
         let answers = try await database.write { connection in
@@ -129,9 +129,9 @@ import Testing
     func `of many who ask a server that stays away, none waits for the others`() async throws {
         let server = try PostgresServer()
         try await server.start()
-        var limits = PostgresDatabase.Limits()
+        var limits = PostgresDriver.Limits()
         limits.readers = 1
-        let database = try PostgresDatabase(url: server.url(of: "postgres"), limits: limits)
+        let database = try PostgresDriver(url: server.url(of: "postgres"), limits: limits)
         _ = try await database.read { try $0.rows("SELECT 1", []) }
         try await server.stop(.immediate)
         let start = ContinuousClock.now
@@ -161,9 +161,9 @@ import Testing
     func `a server that stands still is not waited for at the end`() async throws {
         let server = try PostgresServer()
         try await server.start()
-        var limits = PostgresDatabase.Limits()
+        var limits = PostgresDriver.Limits()
         limits.readers = 1
-        let database = try PostgresDatabase(url: server.url(of: "postgres"), limits: limits)
+        let database = try PostgresDriver(url: server.url(of: "postgres"), limits: limits)
         let process = try await database.read {
             Int32(try $0.rows("SELECT pg_backend_pid()", [])[0].integer(0))
         }
@@ -181,7 +181,7 @@ import Testing
         try await server.remove()
     }
 
-    private func close(_ database: PostgresDatabase) async {
+    private func close(_ database: PostgresDriver) async {
         await withCheckedContinuation { ended in
             Thread.detachNewThread {
                 database.close()
@@ -193,13 +193,13 @@ import Testing
     @Test(.timeLimit(.minutes(10)))
     func `what may take its time is waited for at the end as well`() async throws {
         let url = try await PostgresCluster.shared.emptyDatabase()
-        let database = try PostgresDatabase(url: url)
+        let database = try PostgresDriver(url: url)
         let begun = Atomic<Bool>(false)
         async let answer = database.write { connection in
-            try connection.run(Dialect.takingItsTime, [])
+            try connection.run(Dialect.withoutStatementTimeout, [])
             begun.store(true, ordering: .relaxed)
             return try connection.rows(
-                "SELECT pg_sleep(\(Watch.lastCallSecondsMax + 2))::TEXT", [])
+                "SELECT pg_sleep(\(ConnectionWatchdog.lastCallSecondsMax + 2))::TEXT", [])
         }
         while !begun.load(ordering: .relaxed) { try await Task.sleep(for: .milliseconds(20)) }
         await close(database)
@@ -213,10 +213,10 @@ import Testing
         try await server.start()
         let url = server.url(of: "postgres")
         try Administration.run("CREATE ROLE few LOGIN CONNECTION LIMIT 1", at: url)
-        var limits = PostgresDatabase.Limits()
+        var limits = PostgresDriver.Limits()
         limits.readers = 2
         let few = url.replacing(/user=\w+/, with: "user=few")
-        let database = try PostgresDatabase(url: few, limits: limits)
+        let database = try PostgresDriver(url: few, limits: limits)
         let (answers, failures) = (Tally(), Tally())
         let end = ContinuousClock.now + .seconds(Retry.outageSecondsMax + 4)
         await withTaskGroup { group in
@@ -249,8 +249,8 @@ import Testing
         let server = try PostgresServer()
         try await server.start()
         let url = server.url(of: "postgres")
-        let database = try PostgresDatabase(url: url)
-        let store = Store(database)
+        let database = try PostgresDriver(url: url)
+        let store = Database(database)
         try await store.migrate(at: now.milliseconds)
         let overs = Tally()
         let numbers = Tally()
@@ -263,7 +263,7 @@ import Testing
                         let signedAt = now + .seconds(number)
                         let own = document(UInt8(number % 256), signedAt: signedAt)
                         do {
-                            _ = try await store.transaction { try $0.add(own) }
+                            _ = try await store.transaction { try $0.insert(own) }
                             acknowledged.add(number)
                         } catch {
                             // Not acknowledged: whoever sent it would send it again.
@@ -284,7 +284,7 @@ import Testing
             _ = overs.next()
             try await group.waitForAll()
         }
-        let kept = try await store.reading {
+        let kept = try await store.read {
             try $0.documents(of: app, after: .start, limit: 100_000)
         }
         let found = kept.map { ($0.signedAt.milliseconds - now.milliseconds) / 1000 }

@@ -6,8 +6,8 @@ import Testing
 private let anna: CustomerID = "0b7c2a5f-01d3-4c8a-9f60-1234567890ab"
 private let ben: CustomerID = "1c8d3b60-12e4-4d9b-8a71-2345678901bc"
 
-private func rules(_ refunds: WalletRules.Refunds = .toZero) -> StoreRules {
-    StoreRules(wallets: [
+private func rules(_ refunds: WalletRules.Refunds = .toZero) -> DatabaseRules {
+    DatabaseRules(wallets: [
         app: WalletRules(
             credits: ["gems.100": ["gems": 100]], currencies: ["gems": .init(refunds: refunds)])
     ])
@@ -35,7 +35,7 @@ private struct Saying: Sendable {
     }
 }
 
-extension Store {
+extension Database {
     fileprivate func addPeople() async throws {
         try await transaction { tx in
             for id in [anna, ben] { _ = try tx.customer(id, in: app, at: now) }
@@ -43,7 +43,7 @@ extension Store {
     }
 
     fileprivate func hear(_ number: UInt8, _ saying: Saying, of pack: Int = 1) async throws {
-        _ = try await keep(AttestedDocument(document(number), [saying.fact(of: pack)]))
+        _ = try await record(DocumentWithFacts(document(number), [saying.fact(of: pack)]))
     }
 
     fileprivate func spend(_ amount: Int64, leaving balance: Int64) async throws {
@@ -61,15 +61,17 @@ extension Store {
     fileprivate func balances(
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> [Int64] {
-        let wrong = try await reading { try $0.logDifferences() }
+        let wrong = try await read { try $0.logDifferences() }
         #expect(wrong.first == [], sourceLocation: location)
-        return try await reading { tx in
-            try [anna, ben].map { try tx.toldWallets(of: $0, in: app, .production)["gems"] ?? 0 }
+        return try await read { tx in
+            try [anna, ben].map {
+                try tx.reportedBalances(of: $0, in: app, .production)["gems"] ?? 0
+            }
         }
     }
 
     fileprivate func owner(of pack: Int = 1) async throws -> Link? {
-        try await reading { try $0.link(of: packID(pack), in: app) }
+        try await read { try $0.link(of: packID(pack), in: app) }
     }
 }
 
@@ -87,7 +89,7 @@ extension Store {
             #expect(try await store.balances() == [100 - spent, 0])
             let link = try await store.owner()
             #expect(link?.customer == anna && link?.evidence == .token)
-            let log = try await store.reading { try $0.events(of: app, after: 0, limit: 500) }
+            let log = try await store.read { try $0.events(of: app, after: 0, limit: 500) }
             let told = log.map(\.entry).filter { $0.change.kind == .linked }
             #expect(told.map(\.customer) == [anna] && told.map(\.evidence) == [.token])
             // Both documents once more, and a third that names nobody: nothing is different.
@@ -125,9 +127,9 @@ extension Store {
             try await store.spend(100, leaving: 100)
             // In one transaction.
             _ = try await store.transaction { tx in
-                try tx.keep(
+                try tx.record(
                     [2, 1].map { pack in
-                        AttestedDocument(
+                        DocumentWithFacts(
                             document(UInt8(pack + 2)), [Saying(day: 1, token: ben).fact(of: pack)])
                     })
             }
@@ -172,7 +174,7 @@ extension Store {
             try await store.hear(1, Saying(day: 0, token: anna))
             if spent > 0 { try await store.spend(spent, leaving: 100 - spent) }
             // An earlier version made no fact of it.
-            _ = try await store.keep(AttestedDocument(document(2), []))
+            _ = try await store.record(DocumentWithFacts(document(2), []))
             for _ in 0..<2 {
                 try await store.transaction { tx in
                     try tx.beginRebuild()

@@ -9,10 +9,10 @@ private struct Interrupted: Error {}
     @Test(arguments: Driver.allCases)
     func `a document comes back as it was kept, and is kept once`(driver: Driver) async throws {
         try await driver.withStore { store in
-            let first = try await store.transaction { try $0.add(document(1)) }
-            let again = try await store.transaction { try $0.add(document(1)) }
+            let first = try await store.transaction { try $0.insert(document(1)) }
+            let again = try await store.transaction { try $0.insert(document(1)) }
             #expect(first && !again)
-            let kept = try await store.reading {
+            let kept = try await store.read {
                 try $0.documents(of: app, after: .start, limit: 10)
             }
             #expect(kept == [document(1)])
@@ -22,11 +22,11 @@ private struct Interrupted: Error {}
     @Test(arguments: Driver.allCases)
     func `of a batch of documents each is told new or known`(driver: Driver) async throws {
         try await driver.withStore { store in
-            _ = try await store.transaction { try $0.add(document(2)) }
+            _ = try await store.transaction { try $0.insert(document(2)) }
             let batch = (1...200).map { document($0) } + [document(1)]
-            let added = try await store.transaction { try $0.add(batch) }
+            let added = try await store.transaction { try $0.insert(batch) }
             #expect(added == batch.indices.map { $0 != 1 && $0 != 200 })
-            let count = try await store.reading { try $0.documentCount() }
+            let count = try await store.read { try $0.documentCount() }
             #expect(count == 200)
         }
     }
@@ -38,9 +38,9 @@ private struct Interrupted: Error {}
             bad.id = [1, 2, 3]
             let batch = [document(1), document(2), bad, document(4)]
             await #expect(throws: StorageFailure.self) {
-                try await store.transaction { try $0.add(batch) }
+                try await store.transaction { try $0.insert(batch) }
             }
-            let again = try await store.transaction { try $0.add([document(1), document(2)]) }
+            let again = try await store.transaction { try $0.insert([document(1), document(2)]) }
             #expect(again == [true, true])
         }
     }
@@ -49,7 +49,7 @@ private struct Interrupted: Error {}
     func `a row that lacks what it refers to is told as such`(driver: Driver) async throws {
         try await driver.withStore { store in
             let failure = await #expect(throws: StorageFailure.self) {
-                try await store.transaction { try $0.add([fact("1")], from: document(9)) }
+                try await store.transaction { try $0.project([fact("1")], from: document(9)) }
             }
             #expect(failure?.kind == .constraint)
         }
@@ -59,10 +59,10 @@ private struct Interrupted: Error {}
     func `a failure that the closure swallows undoes it all the same`(driver: Driver) async throws {
         try await driver.withStore { store in
             _ = try? await store.transaction { tx in
-                _ = try tx.add(document(1))
-                do { try tx.add([fact("1")], from: document(9)) } catch { throw error }
+                _ = try tx.insert(document(1))
+                do { try tx.project([fact("1")], from: document(9)) } catch { throw error }
             }
-            let count = try await store.reading { try $0.documentCount() }
+            let count = try await store.read { try $0.documentCount() }
             #expect(count == 0)
         }
     }
@@ -71,12 +71,13 @@ private struct Interrupted: Error {}
     func `a walk passes every document once, in the order of signing`(driver: Driver) async throws {
         try await driver.withStore { store in
             let all = (1...7).map { document($0, signedAt: now - .seconds(Int($0 / 2))) }
-            try await store.transaction { tx in for document in all { _ = try tx.add(document) } }
+            try await store.transaction { tx in for document in all { _ = try tx.insert(document) }
+            }
             var seen: [StoredDocument] = []
             var position = DocumentPosition.start
             while true {
                 let from = position
-                let batch = try await store.reading {
+                let batch = try await store.read {
                     try $0.documents(of: app, after: from, limit: 2)
                 }
                 guard let last = batch.last else { break }
@@ -94,14 +95,14 @@ private struct Interrupted: Error {}
         try await driver.withStore { store in
             let facts = [fact("1"), renewal]
             try await store.transaction { tx in
-                _ = try tx.add(document(1))
-                try tx.add(facts, from: document(1))
+                _ = try tx.insert(document(1))
+                try tx.project(facts, from: document(1))
             }
-            let stored = try await store.reading { try $0.facts(about: purchase, in: app) }
+            let stored = try await store.read { try $0.facts(about: purchase, in: app) }
             #expect(stored.map(\.fact) == facts)
             #expect(stored.allSatisfy { $0.document == document(1).id })
             #expect(stored.allSatisfy { $0.kind == .notification && $0.source == .notification })
-            let timeline = try await store.reading { try $0.timeline(of: purchase, in: app) }
+            let timeline = try await store.read { try $0.timeline(of: purchase, in: app) }
             #expect(timeline == Timeline(of: purchase, facts))
         }
     }
@@ -117,11 +118,11 @@ private struct Interrupted: Error {}
             try await driver.withStore { store in
                 for (number, fact) in facts.enumerated() {
                     try await store.transaction { tx in
-                        _ = try tx.add(document(UInt8(number)))
-                        try tx.add([fact], from: document(UInt8(number)))
+                        _ = try tx.insert(document(UInt8(number)))
+                        try tx.project([fact], from: document(UInt8(number)))
                     }
                 }
-                let stored = try await store.reading { try $0.facts(about: purchase, in: app) }
+                let stored = try await store.read { try $0.facts(about: purchase, in: app) }
                 #expect(Set(stored.map(\.fact)) == Set(facts))
                 let timeline = try #require(try await store.timeline())
                 #expect(timeline == Timeline(of: purchase, facts))
@@ -138,11 +139,11 @@ private struct Interrupted: Error {}
             ]
             for (number, facts) in batches.enumerated() {
                 try await store.transaction { tx in
-                    _ = try tx.add(document(UInt8(number)))
-                    try tx.add(facts, from: document(UInt8(number)))
+                    _ = try tx.insert(document(UInt8(number)))
+                    try tx.project(facts, from: document(UInt8(number)))
                 }
             }
-            let timeline = try await store.reading { try $0.timeline(of: purchase, in: app) }
+            let timeline = try await store.read { try $0.timeline(of: purchase, in: app) }
             #expect(timeline == Timeline(of: purchase, batches.flatMap { $0 }))
         }
     }
@@ -153,11 +154,11 @@ private struct Interrupted: Error {}
             let other = PurchaseID("999", in: .sandbox)
             let facts = [fact("1"), fact("7", about: other), renewal, fact("8", about: other)]
             try await store.transaction { tx in
-                _ = try tx.add(document(1))
-                try tx.add(facts, from: document(1))
+                _ = try tx.insert(document(1))
+                try tx.project(facts, from: document(1))
             }
             for purchase in [purchase, other] {
-                let timeline = try await store.reading { try $0.timeline(of: purchase, in: app) }
+                let timeline = try await store.read { try $0.timeline(of: purchase, in: app) }
                 #expect(timeline == Timeline(of: purchase, facts))
             }
         }
@@ -170,10 +171,10 @@ private struct Interrupted: Error {}
                 PurchaseID(TransactionID(rawValue: "\($0)"), in: .production)
             }
             let facts = purchases.map { fact($0.original, about: $0) }
-            _ = try await store.keep(AttestedDocument(document(1), facts))
+            _ = try await store.record(DocumentWithFacts(document(1), facts))
             for index in [0, 12_345, 29_999] {
                 let purchase = purchases[index]
-                let timeline = try await store.reading { try $0.timeline(of: purchase, in: app) }
+                let timeline = try await store.read { try $0.timeline(of: purchase, in: app) }
                 #expect(timeline == Timeline(of: purchase, [facts[index]]))
             }
         }
@@ -183,7 +184,7 @@ private struct Interrupted: Error {}
     func `there is no fact without its document`(driver: Driver) async throws {
         try await driver.withStore { store in
             await #expect(throws: StorageFailure.self) {
-                try await store.transaction { try $0.add([fact("1")], from: document(9)) }
+                try await store.transaction { try $0.project([fact("1")], from: document(9)) }
             }
         }
     }
@@ -193,11 +194,11 @@ private struct Interrupted: Error {}
         try await driver.withStore { store in
             await #expect(throws: Interrupted.self) {
                 try await store.transaction { tx in
-                    _ = try tx.add(document(1))
+                    _ = try tx.insert(document(1))
                     throw Interrupted()
                 }
             }
-            let count = try await store.reading { try $0.documentCount() }
+            let count = try await store.read { try $0.documentCount() }
             #expect(count == 0)
         }
     }
@@ -205,9 +206,9 @@ private struct Interrupted: Error {}
     @Test(arguments: Driver.allCases)
     func `migrating again changes nothing`(driver: Driver) async throws {
         try await driver.withStore { store in
-            _ = try await store.transaction { try $0.add(document(1)) }
+            _ = try await store.transaction { try $0.insert(document(1)) }
             try await store.migrate(at: 5)
-            let count = try await store.reading { try $0.documentCount() }
+            let count = try await store.read { try $0.documentCount() }
             #expect(count == 1)
         }
     }
@@ -215,7 +216,7 @@ private struct Interrupted: Error {}
     @Test(arguments: Driver.allCases)
     func `a database of a later program is left alone`(driver: Driver) async throws {
         try await driver.withStore { store in
-            try await store.database.write { connection in
+            try await store.driver.write { connection in
                 _ = try connection.run(
                     "INSERT INTO schema_versions (version, applied_at_ms) VALUES ($1, $2)",
                     [.integer(9999), .integer(0)])
@@ -229,7 +230,7 @@ private struct Interrupted: Error {}
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
-            try await store.database.write { connection in
+            try await store.driver.write { connection in
                 _ = try connection.run("DELETE FROM schema_versions WHERE version > 2", [])
             }
             let refusal = await #expect(throws: StorageFailure.self) {
@@ -243,15 +244,15 @@ private struct Interrupted: Error {}
     func `a damaged stored value is told, not believed`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                _ = try tx.add(document(1))
-                try tx.add([fact("1")], from: document(1))
+                _ = try tx.insert(document(1))
+                try tx.project([fact("1")], from: document(1))
             }
             for damaged: [UInt8] in [[], [99], [4, 2, 200], [4, 2, 1, 9], [4, 1], [4, 199, 7]] {
-                try await store.database.write { connection in
+                try await store.driver.write { connection in
                     _ = try connection.run("UPDATE purchases SET timeline = $1", [.bytes(damaged)])
                 }
                 await #expect(throws: StorageFailure.self, "\(damaged)") {
-                    try await store.reading { try $0.timeline(of: purchase, in: app) }
+                    try await store.read { try $0.timeline(of: purchase, in: app) }
                 }
             }
         }
@@ -261,14 +262,14 @@ private struct Interrupted: Error {}
 @Suite struct SQLiteDatabaseTests {
     @Test func `a commit is synced to the disk before it returns`() async throws {
         try await Driver.sqliteFile.withStore { store in
-            let pragmas = try await store.database.write { connection in
+            let pragmas = try await store.driver.write { connection in
                 [
                     try connection.rows("PRAGMA synchronous", [])[0],
                     try connection.rows("PRAGMA foreign_keys", [])[0],
                 ]
             }
             #expect(pragmas.map(\.values) == [[.integer(2)], [.integer(1)]])
-            let journal = try await store.database.read {
+            let journal = try await store.driver.read {
                 try $0.rows("PRAGMA journal_mode", [])[0].values
             }
             #expect(journal == [.text("wal")])
@@ -277,7 +278,7 @@ private struct Interrupted: Error {}
 
     @Test func `a file that cannot be opened is a clear failure`() {
         #expect(throws: StorageFailure.self) {
-            try SQLiteDatabase(path: "/nowhere/at/all/store.sqlite")
+            try SQLiteDriver(path: "/nowhere/at/all/store.sqlite")
         }
     }
 }

@@ -32,7 +32,7 @@ private func packID(_ number: Int) -> PurchaseID {
     PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
 }
 
-private let rules = StoreRules(
+private let rules = DatabaseRules(
     wallets: [app: WalletRules(credits: ["gems.100": ["gems": 100, "coins": 5]])],
     erasedHash: hash)
 
@@ -40,9 +40,9 @@ private func hash(_ id: CustomerID) -> [UInt8] {
     Array((Array(id.rawValue.lowercased().utf8) + Array(repeating: 0, count: 32)).prefix(32))
 }
 
-extension Store {
+extension Database {
     fileprivate func hear(_ document: StoredDocument, _ facts: Fact...) async throws {
-        _ = try await keep(AttestedDocument(document, facts))
+        _ = try await record(DocumentWithFacts(document, facts))
     }
 
     /// What was told of wallets: `customer kind amount currency before → after`.
@@ -55,7 +55,7 @@ extension Store {
     }
 
     fileprivate func walletEvents() async throws -> [Event] {
-        try await reading { try $0.events(of: app, after: 0, limit: 500) }
+        try await read { try $0.events(of: app, after: 0, limit: 500) }
             .filter { $0.entry.change.wallet != nil }
     }
 
@@ -73,7 +73,7 @@ extension Store {
     }
 
     fileprivate func link(
-        _ number: Int, to customer: CustomerID, by evidence: Claim.Evidence = .device
+        _ number: Int, to customer: CustomerID, by evidence: OwnershipClaim.Evidence = .device
     ) async throws {
         try await transaction { tx in
             _ = try tx.customer(customer, in: app, at: now)
@@ -83,7 +83,7 @@ extension Store {
 
     /// The log says of every wallet what is in it.
     fileprivate func expectWholeLog(_ location: SourceLocation = #_sourceLocation) async throws {
-        let wrong = try await reading { try $0.logDifferences() }
+        let wrong = try await read { try $0.logDifferences() }
         #expect(wrong.first == [], sourceLocation: location)
     }
 }
@@ -166,9 +166,9 @@ extension Store {
                     pack(1, token: token), pack(2, quantity: 2, token: token),
                     pack(1, refundedAt: now + .days(1), token: token), pack(3),
                 ]
-                _ = try tx.keep(
+                _ = try tx.record(
                     facts.enumerated().map {
-                        AttestedDocument(document(UInt8($0.offset)), [$0.element])
+                        DocumentWithFacts(document(UInt8($0.offset)), [$0.element])
                     })
             }
             let name = tokenID.rawValue
@@ -330,7 +330,7 @@ extension Store {
             try await store.hear(document(1), pack(1))
             try await store.link(1, to: "anna")
             let halved = WalletRules(credits: ["gems.100": ["gems": 50, "coins": 5]])
-            let later = Store(store.database, rules: StoreRules(wallets: [app: halved]))
+            let later = Database(store.driver, rules: DatabaseRules(wallets: [app: halved]))
             try await later.hear(document(2), pack(2))
             try await later.link(2, to: "anna")
             #expect(try await later.told() == ["anna wallet_credited 100: 0 → 100"])
@@ -345,13 +345,13 @@ extension Store {
         try await driver.withStore(rules: rules) { store in
             try await store.hear(document(1), pack(1))
             try await store.link(1, to: "anna")
-            let later = Store(
-                store.database,
-                rules: StoreRules(wallets: [
+            let later = Database(
+                store.driver,
+                rules: DatabaseRules(wallets: [
                     app: WalletRules(credits: ["gems.100": ["gems": 120, "coins": 6]])
                 ]))
             #expect(
-                try await later.reading { try $0.logDifferences() }.first
+                try await later.read { try $0.logDifferences() }.first
                     == ["coins", "gems"].map {
                         "the last reported balance of wallet \($0) of anna is wrong"
                     }
@@ -391,8 +391,8 @@ extension Store {
                 try await store.spend(30, leaving: 70)
                 try await store.spend(10, leaving: 60)
                 try await store.expectWholeLog()
-                try await store.database.write { _ = try $0.run(sql, []) }
-                let wrong = try await store.reading { try $0.logDifferences() }.first
+                try await store.driver.write { _ = try $0.run(sql, []) }
+                let wrong = try await store.read { try $0.logDifferences() }.first
                 #expect(wrong.contains { $0.contains(told) }, "\(sql): \(wrong)")
             }
         }

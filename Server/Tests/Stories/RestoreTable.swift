@@ -3,7 +3,7 @@ import Ledger
 
 /// A row of `Tables/restore.txt`: the text says what its columns are.
 struct RestoreRow: Hashable, CustomStringConvertible, Sendable {
-    var policy: Claim.Policy
+    var policy: OwnershipClaim.RestorePolicy
     var path: Path
     var answer: String
     var owner: String
@@ -37,15 +37,16 @@ struct RestoreRow: Hashable, CustomStringConvertible, Sendable {
 
     struct Unreadable: Error { var line: String }
 
-    static func rows(of policy: Claim.Policy) throws -> [RestoreRow] {
+    static func rows(of policy: OwnershipClaim.RestorePolicy) throws -> [RestoreRow] {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "Tables/restore.txt")
         var rows: [RestoreRow] = []
-        var current: Claim.Policy?
+        var current: OwnershipClaim.RestorePolicy?
         for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
             if line.hasPrefix("#") { continue }
             if line.hasPrefix("[") {
-                current = Claim.Policy(rawValue: String(line.dropFirst().dropLast()))
+                current = OwnershipClaim.RestorePolicy(
+                    rawValue: String(line.dropFirst().dropLast()))
                 continue
             }
             let cells = line.split(separator: "|").map {

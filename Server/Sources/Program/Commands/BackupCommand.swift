@@ -4,7 +4,7 @@ import Ledger
 import Storage
 
 /// The database option of commands that need nothing else from the configuration.
-struct DatabaseOption: ParsableArguments {
+struct DatabaseLocation: ParsableArguments {
     @Option(help: "The configuration that names the database (PERENNIAL_CONFIG; perennial.yaml).")
     var config: String?
     @Option(help: "A file or postgres://… (PERENNIAL_DATABASE; .perennial/perennial.sqlite).")
@@ -33,13 +33,13 @@ struct BackupCommand: AsyncParsableCommand {
         discussion: "Safe while the server runs. Back up PostgreSQL with its own tools.")
 
     @Argument(help: "The file to create. Existing files are never overwritten.") var file: String
-    @OptionGroup var options: DatabaseOption
+    @OptionGroup var options: DatabaseLocation
 
     func run() async throws {
-        try await Outcome.reported {
+        try await Outcome.reportingFailures {
             let address = try options.address()
             try Self.requireFile(address, for: file)
-            let contents = try await BackupCopy(of: address).make(at: file) { $0.tell() }
+            let contents = try await BackupCopy(of: address).make(at: file) { $0.printProgress() }
             print("\(file): \(contents.sentence)")
         }
     }
@@ -77,7 +77,7 @@ struct RestoreCommand: AsyncParsableCommand {
     @Argument(help: "A file made by `perennial backup`; none with --mark.") var file: String?
     @Flag(help: "The database is already restored: only begin a new epoch of its log.")
     var mark = false
-    @OptionGroup var options: DatabaseOption
+    @OptionGroup var options: DatabaseLocation
 
     func validate() throws {
         guard (file == nil) == mark else {
@@ -86,7 +86,7 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await Outcome.reported {
+        try await Outcome.reportingFailures {
             let address = try options.address()
             if let file { try await restore(file, to: address) } else { try await mark(address) }
         }
@@ -99,7 +99,9 @@ struct RestoreCommand: AsyncParsableCommand {
                     + "own tools.",
                 remedy: "Run pg_restore, then `perennial restore --mark`, then start the servers.")
         }
-        let restoring = Restoring(backup: file, path: address, now: .machine) { $0.tell() }
+        let restoring = DatabaseRestore(backup: file, path: address, now: .machine) {
+            $0.printProgress()
+        }
         let outcome = try await restoring.run()
         print("\(address): \(outcome.contents.sentence), epoch \(outcome.epoch) of the log")
         if let aside = outcome.aside { print("The previous database is kept as \(aside).") }
@@ -107,10 +109,10 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 
     private func mark(_ address: String) async throws {
-        let lock = try ServerLock.take(for: address)
+        let lock = try ServerLock.acquire(for: address)
         defer { lock?.release() }
-        let store = Store(try DatabaseAddress.open(address, mayCreate: false))
-        defer { store.database.close() }
+        let store = Database(try DatabaseAddress.open(address, mayCreate: false))
+        defer { store.driver.close() }
         do {
             let epoch = try await store.beginEpoch(at: .machine)
             print("Epoch \(epoch) of the log has begun.")
@@ -123,12 +125,12 @@ struct RestoreCommand: AsyncParsableCommand {
 }
 
 extension BackupCopy.Progress {
-    fileprivate func tell() {
-        Outcome.toStandardError("\(bytes >> 20) of about \(ofAbout >> 20) MiB")
+    fileprivate func printProgress() {
+        Outcome.printError("\(bytes >> 20) of about \(ofAbout >> 20) MiB")
     }
 }
 
-extension StoreContents {
+extension DatabaseContents {
     fileprivate var sentence: String {
         "\(documents) documents, \(customers) customers, \(events) events, "
             + "schema version \(version)"

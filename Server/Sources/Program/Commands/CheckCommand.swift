@@ -34,9 +34,9 @@ struct CheckReport {
             let names = file.apps.map(\.settings.id.rawValue).joined(separator: ", ")
             lines.append("ok    configuration \(path): \(names)")
             let settings = try options.settings(file)
-            noteServing(of: file)
+            reportServing(of: file)
             try checkRoots(of: file)
-            noteForwards(of: file)
+            reportForwards(of: file)
             try await checkAppStores(of: file)
             try await checkDatabase(file, settings)
         } catch let failure as ConfigurationFailure {
@@ -47,7 +47,7 @@ struct CheckReport {
     }
 
     /// Notes what is fine for `dev`, or with a simulator, but not for `serve` alone.
-    private mutating func noteServing(of file: ConfigurationFile) {
+    private mutating func reportServing(of file: ConfigurationFile) {
         do { try ServeRules.check(file.apps, clockFrom: nil) } catch {
             lines.append("note  `perennial serve` does not start with this configuration. \(error)")
         }
@@ -62,7 +62,7 @@ struct CheckReport {
         }
     }
 
-    private mutating func noteForwards(of file: ConfigurationFile) {
+    private mutating func reportForwards(of file: ConfigurationFile) {
         for app in file.apps {
             for target in app.settings.forwards.targets {
                 let environments = target.environments.map(\.rawValue).sorted()
@@ -78,21 +78,21 @@ struct CheckReport {
         let (trials, clock) = try await HTTPClient.withHTTPClient(configuration: .appStore) {
             http in
             let stores = AppStores(file.apps, http: http, now: { .machine })
-            var trials: [KeyTrial] = []
+            var trials: [KeyCheck] = []
             for app in file.apps {
-                if let trial = await KeyTrial.of(app, stores) { trials.append(trial) }
+                if let trial = await KeyCheck.of(app, stores) { trials.append(trial) }
             }
-            return (trials, stores.clockAhead.map(ClockTrial.init))
+            return (trials, stores.clockAhead.map(ClockCheck.init))
         }
-        for trial in trials { note(trial.text, isOK: trial.isOK) }
-        if let clock { note(clock.text, isOK: clock.isOK) }
+        for trial in trials { add(trial.text, isOK: trial.isOK) }
+        if let clock { add(clock.text, isOK: clock.isOK) }
     }
 
     private mutating func checkDatabase(
         _ file: ConfigurationFile, _ settings: Settings
     ) async throws {
         let shown = DatabaseAddress.withoutPassword(settings.database)
-        noteWire(to: settings.database)
+        reportUnencrypted(to: settings.database)
         let version = try await DatabaseAddress.version(of: settings.database)
         switch version {
         case Schema.version:
@@ -110,8 +110,8 @@ struct CheckReport {
     }
 
     /// Unencrypted traffic can be read on the network, including the password.
-    private mutating func noteWire(to address: String) {
-        for host in DatabaseAddress.hostsInTheClear(of: address) {
+    private mutating func reportUnencrypted(to address: String) {
+        for host in DatabaseAddress.unencryptedHosts(of: address) {
             lines.append(
                 "note  the database at \(host) may be reached without encryption: others on the "
                     + "network could read and change the traffic. Add sslmode=verify-full to its "
@@ -123,7 +123,7 @@ struct CheckReport {
         var logger = Logger(label: "check")
         logger.logLevel = .critical
         let assembly = try await Assembly(
-            apps: file.apps, databaseAddress: settings.database, for: .looking,
+            apps: file.apps, databaseAddress: settings.database, for: .inspecting,
             now: { .machine }, logger: logger)
         defer { assembly.database.close() }
         do {
@@ -132,13 +132,13 @@ struct CheckReport {
         } catch {
             fail("\(error)")
         }
-        for app in file.apps { try await noteStrangers(of: app.settings.id, assembly.engine) }
+        for app in file.apps { try await reportUnknownTokens(of: app.settings.id, assembly.engine) }
     }
 
     /// Notes purchases whose account token is not the id of a known customer. Only a customer with
     /// that id can get them.
-    private mutating func noteStrangers(of app: AppID, _ engine: Engine) async throws {
-        let named = try await engine.purchasesNamingStrangers(app: app)
+    private mutating func reportUnknownTokens(of app: AppID, _ engine: Engine) async throws {
+        let named = try await engine.purchasesWithUnknownTokens(app: app)
         guard named.purchases > 0 else { return }
         lines.append(
             "note  \(app): \(named.purchases) purchases have an account token that is no id of a "
@@ -148,7 +148,7 @@ struct CheckReport {
                 + "identity")
     }
 
-    private mutating func note(_ text: String, isOK: Bool) {
+    private mutating func add(_ text: String, isOK: Bool) {
         if isOK { lines.append("ok    \(text)") } else { fail(text) }
     }
 

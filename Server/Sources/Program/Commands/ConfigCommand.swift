@@ -19,8 +19,8 @@ struct ConfigCommand: AsyncParsableCommand {
         @OptionGroup var simulator: SimulatorOptions
 
         func run() async throws {
-            try await Outcome.reported {
-                _ = try await ConfigChange(to: new, process).show(by: simulator)
+            try await Outcome.reportingFailures {
+                _ = try await ConfigChange(to: new, process).printDifferences(by: simulator)
             }
         }
     }
@@ -37,9 +37,9 @@ struct ConfigCommand: AsyncParsableCommand {
         @OptionGroup var simulator: SimulatorOptions
 
         func run() async throws {
-            try await Outcome.reported {
+            try await Outcome.reportingFailures {
                 let change = try ConfigChange(to: new, process)
-                let shut = try await change.show(by: simulator)
+                let shut = try await change.printDifferences(by: simulator)
                 guard shut == 0 || shutAccess else {
                     throw StartFailure(
                         "The change would end access to \(shut) entitlements. It was not applied.",
@@ -55,7 +55,7 @@ struct ConfigCommand: AsyncParsableCommand {
                 guard try change.apply() else {
                     return print("The two files are identical. Nothing was written.")
                 }
-                print("Applied. Restart the servers. The old configuration is \(change.kept).")
+                print("Applied. Restart the servers. The old configuration is \(change.keptPath).")
             }
         }
     }
@@ -75,7 +75,7 @@ struct ConfigChange {
     init(to newPath: String, _ process: ProcessOptions) throws {
         self.process = process
         path = process.configPath
-        file = Self.behindLinks(path)
+        file = Self.resolvingLinks(path)
         old = try Outcome.configuration(at: path)
         new = try ConfigurationFile(
             path: newPath, inPlaceOf: URL(fileURLWithPath: path))
@@ -90,7 +90,7 @@ struct ConfigChange {
     }
 
     /// Where the old configuration is kept.
-    var kept: String { file + ".before" }
+    var keptPath: String { file + ".before" }
 
     /// Whether servers would use another database.
     var isOfAnotherDatabase: Bool {
@@ -98,7 +98,7 @@ struct ConfigChange {
     }
 
     /// Prints the changes and returns how many entitlements would end.
-    func show(by simulator: SimulatorOptions) async throws -> Int {
+    func printDifferences(by simulator: SimulatorOptions) async throws -> Int {
         let apps = Self.differences(old.apps.map(\.settings), new.apps.map(\.settings))
         for line in apps + Self.settingDifferences(old.settings, new.settings) { print(line) }
         if isOfAnotherDatabase {
@@ -107,7 +107,7 @@ struct ConfigChange {
         let settings = try process.settings(old)
         // If the database does not exist yet, nobody has access through it.
         guard try await DatabaseAddress.version(of: settings.database) > 0 else { return 0 }
-        let assembly = try await simulator.assembly(of: old.apps, settings, for: .looking)
+        let assembly = try await simulator.assembly(of: old.apps, settings, for: .inspecting)
         defer { assembly.database.close() }
         var shut = 0
         for app in old.apps.map(\.settings) {
@@ -120,9 +120,9 @@ struct ConfigChange {
             }
             guard changed != app else { continue }
             let impact = try await assembly.engine.impact(of: changed) { count in
-                if count % 10_000 == 0 { Outcome.toStandardError("  \(count) customers …") }
+                if count % 10_000 == 0 { Outcome.printError("  \(count) customers …") }
             }
-            shut += impact.shut
+            shut += impact.lost
             for line in Self.lines(of: impact, app.id) { print(line) }
         }
         return shut
@@ -130,11 +130,13 @@ struct ConfigChange {
 
     /// Replaces the configuration and keeps the old one next to it. The replacement is atomic:
     /// readers see either the old file or the new one.
-    /// | - Returns: false if the files are identical. Then the copy kept by an earlier change
+    ///
+    /// - Returns: false if the files are identical. Then the copy kept by an earlier change
     /// stays, too.
     func apply() throws -> Bool {
         guard FileManager.default.contents(atPath: file) != text else { return false }
-        do { try Self.replace(file, by: text, keeping: kept) } catch let failure as StartFailure {
+        do { try Self.replace(file, by: text, keeping: keptPath) } catch let failure as StartFailure
+        {
             throw failure
         } catch {
             throw StartFailure(
@@ -145,7 +147,7 @@ struct ConfigChange {
     }
 
     /// Returns the path behind all symbolic links.
-    static func behindLinks(_ path: String) -> String {
+    static func resolvingLinks(_ path: String) -> String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }
         return String(cString: resolved)
@@ -161,10 +163,10 @@ struct ConfigChange {
             files.createFile(atPath: next, contents: text, attributes: [.posixPermissions: 0o600])
         else { throw CocoaError(.fileWriteUnknown) }
         do {
-            try old.pass(to: next, of: path)
+            try old.apply(to: next, of: path)
             if files.fileExists(atPath: kept) { try files.removeItem(atPath: kept) }
             try files.copyItem(atPath: path, toPath: kept)
-            try old.pass(to: kept, of: path)
+            try old.apply(to: kept, of: path)
             guard rename(next, path) == 0 else { throw CocoaError(.fileWriteNoPermission) }
         } catch {
             // Removes the partial file, which would otherwise be in the way.
@@ -203,7 +205,7 @@ struct ConfigChange {
     /// words a password cannot be told apart, so there any difference counts.
     static func isAnotherDatabase(_ old: [String: String], _ new: [String: String]) -> Bool {
         let addresses = [old, new].map { $0["database"] ?? Settings.databaseDefault }
-        guard !addresses.contains(where: DatabaseAddress.isWords) else {
+        guard !addresses.contains(where: DatabaseAddress.isKeyValueForm) else {
             return addresses[0] != addresses[1]
         }
         return DatabaseAddress.withoutPassword(addresses[0])
@@ -212,14 +214,14 @@ struct ConfigChange {
 
     private static func lines(of impact: Impact, _ app: AppID) -> [String] {
         var lines = [
-            "\(app): \(impact.customers) customers checked; \(impact.shut) entitlements would "
-                + "end, \(impact.opened) would begin."
+            "\(app): \(impact.customers) customers checked; \(impact.lost) entitlements would "
+                + "end, \(impact.gained) would begin."
         ]
-        lines += impact.firstShut.map {
+        lines += impact.firstLosses.map {
             "  \($0.customer) would lose \($0.entitlement) (\($0.environment.rawValue))"
         }
-        if impact.shut > impact.firstShut.count {
-            lines.append("  and \(impact.shut - impact.firstShut.count) more")
+        if impact.lost > impact.firstLosses.count {
+            lines.append("  and \(impact.lost - impact.firstLosses.count) more")
         }
         return lines
     }

@@ -13,8 +13,8 @@ struct ExplainCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
-        try await Outcome.reported {
-            let assembly = try await options.assembly(for: .looking)
+        try await Outcome.reportingFailures {
+            let assembly = try await options.assembly(for: .inspecting)
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
             do {
@@ -43,8 +43,8 @@ struct RebuildCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
-        try await Outcome.reported {
-            let assembly = try await options.assembly(for: verify ? .looking : .changing)
+        try await Outcome.reportingFailures {
+            let assembly = try await options.assembly(for: verify ? .inspecting : .modifying)
             defer { assembly.database.close() }
             let report = try await report(of: assembly.engine)
             for line in Self.lines(of: report, verify: verify) { print(line) }
@@ -57,7 +57,7 @@ struct RebuildCommand: AsyncParsableCommand {
             return try await engine.rebuild(
                 verifyOnly: verify, withoutUnusable: withoutUnusable
             ) { done, total in
-                Outcome.toStandardError("\(done) of \(total) documents")
+                Outcome.printError("\(done) of \(total) documents")
             }
         } catch {
             guard error != .busy else {
@@ -102,7 +102,7 @@ struct KeysCreateCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
-        try await Outcome.reported {
+        try await Outcome.reportingFailures {
             let assembly = try await options.assembly(for: .serving)
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
@@ -121,8 +121,8 @@ struct KeysRotateCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
-        try await Outcome.reported {
-            let assembly = try await options.assembly(for: .changing)
+        try await Outcome.reportingFailures {
+            let assembly = try await options.assembly(for: .modifying)
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
             print(try await assembly.engine.rotateTokenKey(of: app))

@@ -23,34 +23,34 @@ struct DevCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = Log.start(logLevel)
-        try await Outcome.reported {
+        try await Outcome.reportingFailures {
             try Settings.port(String(port), for: "--port")
             try Settings.port(String(simulatorPort), for: "--simulator-port")
             let shop = DevShop(folder: data)
             try DevShop.make(shop.folder)
             try requireOwnDatabaseToForget()
             let address = database ?? shop.databaseAddress
-            let lock = try ServerLock.take(for: address)
+            let lock = try ServerLock.acquire(for: address)
             defer { lock?.release() }
-            if fresh { try shop.forget() }
+            if fresh { try shop.reset() }
             let app = try shop.app(of: config)
             let isContinued = try shop.lastWorld() != nil
             let world = try shop.nextWorld()
             var settings = try shop.settings(app, world, logger: logger)
             (settings.port, settings.simulatorPort) = (port, simulatorPort)
             settings.databaseAddress = address
-            try shop.keep(world)
-            let keeper = WorldKeeper(world, in: shop)
-            settings.keepTime = { try keeper.keep(until: $0) }
+            try shop.save(world)
+            let keeper = WorldTimeFile(world, in: shop)
+            settings.keepTime = { try keeper.save(until: $0) }
             let keys = settings.keys.map(\.key)
-            _ = try await LocalStore.run(settings, stopsOnSignals: true) { store in
+            _ = try await LocalStack.run(settings, stopsOnSignals: true) { store in
                 print(
                     Tour.text(
                         serverPort: store.serverPort, simulatorPort: store.simulatorPort,
                         appKey: keys[0], secretKey: keys[1], isExample: config == nil,
                         isContinued: isContinued))
                 fflush(nil)
-                try await store.keepTime(with: keeper)
+                try await store.saveTime(with: keeper)
             }
         }
     }
@@ -68,16 +68,16 @@ extension DevCommand {
     }
 }
 
-extension LocalStore {
+extension LocalStack {
     var serverPort: Int { URL(string: serverURL)?.port ?? 0 }
     var simulatorPort: Int { URL(string: simulatorURL)?.port ?? 0 }
 
     /// Saves a running clock's time once a second until cancelled, in case the simulator is busy.
     /// Everything else that moves the clock saves the time beforehand.
-    fileprivate func keepTime(with keeper: WorldKeeper) async throws {
+    fileprivate func saveTime(with keeper: WorldTimeFile) async throws {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))
-            try keeper.keep(until: simulator.clock.now)
+            try keeper.save(until: simulator.clock.now)
         }
     }
 }

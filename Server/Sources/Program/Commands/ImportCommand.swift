@@ -34,18 +34,18 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var process: ProcessOptions
 
     func run() async throws {
-        try await Outcome.reported {
+        try await Outcome.reportingFailures {
             let file = try Outcome.configuration(at: process.configPath)
             let settings = try process.settings(file)
             try ServeRules.check(file.apps, clockFrom: clockFrom)
             let logger = Log.start(settings.logLevel)
             try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
-                try await bring(file, settings, http, logger)
+                try await runImport(file, settings, http, logger)
             }
         }
     }
 
-    private func bring(
+    private func runImport(
         _ file: ConfigurationFile, _ settings: Settings, _ http: HTTPClient, _ logger: Logger
     ) async throws {
         var clock: ClockFollower?
@@ -55,22 +55,22 @@ struct ImportCommand: AsyncParsableCommand {
         // The simulator's time is fixed for the duration of an import.
         let start = clock?.now
         let now: @Sendable () -> Instant = { start ?? .machine }
-        let stores = AppStores(file.apps, http: http, now: now, pacing: { .patient() })
+        let stores = AppStores(file.apps, http: http, now: now, pacing: { .waiting() })
         let assembly = try await Assembly(
             apps: file.apps, databaseAddress: settings.database,
             simulatorRoot: try await clock?.root(), receiptRoot: try await clock?.receiptRoot(),
             now: now, asking: stores.asking(), logger: logger)
         defer { assembly.database.close() }
-        do { try await bring(with: assembly) } catch let failure as EngineFailure {
+        do { try await runImport(with: assembly) } catch let failure as EngineFailure {
             throw StartFailure(
                 "The import stopped: \(failure).",
                 remedy: "Run the same command again. It continues from here.")
         }
     }
 
-    private func bring(with assembly: Assembly) async throws {
+    private func runImport(with assembly: Assembly) async throws {
         let app = try assembly.app(named: app)
-        if kind != .receipts, !assembly.engine.canAskByNumber(app) {
+        if kind != .receipts, !assembly.engine.canQueryTransactions(app) {
             throw StartFailure(
                 "App \(app) has no app_store, which is needed to look up transaction ids.",
                 remedy: "Add a key to the configuration, or import receipts.")
@@ -81,7 +81,7 @@ struct ImportCommand: AsyncParsableCommand {
         let run = ImportRun(
             engine: assembly.engine, app: app, kind: kind, file: URL(fileURLWithPath: file),
             report: report, environment: environment, isTrial: dryRun, isAnew: anew,
-            isWithoutCustomers: withoutCustomers, progress: progress.tell)
+            isWithoutCustomers: withoutCustomers, progress: progress.report)
         let (position, nameless) = try await run.run()
         // The number for an earlier run is no longer known.
         let nobodys = nameless == 0 ? "" : " (\(nameless) of them named no customer)"
@@ -105,7 +105,7 @@ private final class ImportProgress: Sendable {
 
     private let state = Mutex(State())
 
-    @Sendable func tell(_ position: ImportPosition, of total: Int64) {
+    @Sendable func report(_ position: ImportPosition, of total: Int64) {
         let now = ContinuousClock.now
         let since = state.withLock { state -> (Duration, ImportPosition)? in
             let first = state.first ?? (now, position)
@@ -125,6 +125,6 @@ private final class ImportProgress: Sendable {
             let left = (total - position.bytesRead) * seconds / bytes
             line += ", \(rate) per second, about \(left / 60) min \(left % 60) s left"
         }
-        Outcome.toStandardError(line)
+        Outcome.printError(line)
     }
 }

@@ -13,8 +13,8 @@ struct KeysListCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
-        try await Outcome.reported {
-            let assembly = try await options.assembly(for: .looking)
+        try await Outcome.reportingFailures {
+            let assembly = try await options.assembly(for: .inspecting)
             defer { assembly.database.close() }
             let apps =
                 try app.map { [try assembly.app(named: $0)] } ?? assembly.apps.map(\.id).sorted()
@@ -35,17 +35,17 @@ struct KeysRevokeCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
-        try await Outcome.reported {
-            let assembly = try await options.assembly(for: .changing)
+        try await Outcome.reportingFailures {
+            let assembly = try await options.assembly(for: .modifying)
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
             let keys = try await assembly.engine.keys(of: app)
             let key = try Self.key(beginning: prefix, among: keys, of: app)
             try await assembly.engine.revoke(key)
             print("Revoked: \(key.line)")
-            print("Servers notice within \(KeyRing.lifeSeconds) seconds.")
+            print("Servers notice within \(KeyCache.lifeSeconds) seconds.")
             if keys.count == 1 {
-                Outcome.toStandardError(
+                Outcome.printError(
                     "warning: app \(app) has no key left, and no server starts without one. "
                         + "Create one with `perennial keys create`.")
             }

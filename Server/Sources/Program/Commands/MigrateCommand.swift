@@ -13,10 +13,10 @@ struct MigrateCommand: AsyncParsableCommand {
     @Option(help: "The empty database to copy into: a file or postgres://….") var to: String
 
     func run() async throws {
-        try await Outcome.reported {
+        try await Outcome.reportingFailures {
             let count = try await Migration(from: from, to: to).run { progress in
                 let verb = progress.isComparing ? "compared" : "copied"
-                Outcome.toStandardError("\(progress.table): \(progress.rows) rows \(verb)")
+                Outcome.printError("\(progress.table): \(progress.rows) rows \(verb)")
             }
             print("\(count) rows copied and compared; serve with --database \(shownTarget)")
         }
@@ -34,10 +34,10 @@ struct Migration {
     func run(
         progress: @Sendable (CopyProgress) -> Void = { _ in }
     ) async throws(StartFailure) -> Int {
-        let source = Store(try await DatabaseAddress.openToLook(from))
-        defer { source.database.close() }
-        let target = Store(try DatabaseAddress.open(to))
-        defer { target.database.close() }
+        let source = Database(try await DatabaseAddress.openForInspection(from))
+        defer { source.driver.close() }
+        let target = Database(try DatabaseAddress.open(to))
+        defer { target.driver.close() }
         do {
             try await target.migrate(at: Instant.machine.milliseconds)
             return try await target.copy(from: source, progress: progress)

@@ -5,16 +5,16 @@ import Simulator
 
 /// Reports a command's failure: prints a message that says what to do, and exits with code 1.
 enum Outcome {
-    static func reported(_ body: () async throws -> Void) async throws {
+    static func reportingFailures(_ body: () async throws -> Void) async throws {
         do { try await body() } catch let failure as StartFailure {
-            toStandardError("error: \(failure)")
+            printError("error: \(failure)")
             throw ExitCode(1)
-        } catch let problem as StoreProblem {
-            toStandardError("error: \(problem.message)\n  \(problem.remedy)")
+        } catch let problem as SimulatorProblem {
+            printError("error: \(problem.message)\n  \(problem.remedy)")
             throw ExitCode(1)
         } catch let failure as ConfigurationFailure {
             for complaint in failure.complaints {
-                toStandardError("error: \(complaint.text(file: failure.file))")
+                printError("error: \(complaint.text(file: failure.file))")
             }
             throw ExitCode(1)
         }
@@ -28,10 +28,10 @@ enum Outcome {
     }
 
     static func warn(of file: ConfigurationFile, at path: String) {
-        for warning in file.warnings { toStandardError("warning: \(warning.text(file: path))") }
+        for warning in file.warnings { printError("warning: \(warning.text(file: path))") }
     }
 
-    static func toStandardError(_ line: String) {
+    static func printError(_ line: String) {
         FileHandle.standardError.write(Data((line + "\n").utf8))
     }
 }

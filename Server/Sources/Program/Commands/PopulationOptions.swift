@@ -40,16 +40,16 @@ struct PopulationOptions: ParsableArguments {
         let books = try out.map { try LineFile(path: $0) }
         let letters = try notifications.map { try LineFile(path: $0) }
         let signs = sign || letters != nil
-        let authority = settings.isDeterministic ? authority.hasty : authority
+        let authority = settings.isDeterministic ? authority.fast : authority
         var tally = PopulationRun.Tally()
         let started = ContinuousClock.now
         for district in 0..<run.districts {
-            try run.play(
+            try run.simulate(
                 district, &tally, signedBy: signs ? authority : nil,
                 books: { try books?.write($0.json.bytes) },
                 signed: { try letters?.write(Array($0.utf8)) })
             let seconds = (ContinuousClock.now - started).components.seconds
-            Outcome.toStandardError(
+            Outcome.printError(
                 "\(tally.accounts) of \(accounts) accounts, \(tally.notifications) notifications,"
                     + " \(seconds) s")
         }

@@ -31,19 +31,20 @@ struct ProveCommand: AsyncParsableCommand {
     @Flag(help: "Do not shrink a failed story.") var noShrinking = false
 
     func run() async throws {
-        try await Outcome.reported {
+        try await Outcome.reportingFailures {
             if let crowd { return try await prove(crowd) }
             let bug: SabotageKind? = try plant.map {
                 try Self.named($0, "There is no bug “\($0)”.")
             }
             let narrowing = try narrowing()
             let proof = Proof(
-                try House(), seeds: seeds, workers: workers, sabotage: bug, narrowing: narrowing)
+                try TrialFixture(), seeds: seeds, workers: workers, sabotage: bug,
+                narrowing: narrowing)
             let started = ContinuousClock.now
             let bar = ProgressLine(total: seeds.count)
-            let outcome = try await proof.run { bar.tell($0) }
+            let outcome = try await proof.run { bar.update($0) }
             print(ProofText.figures(outcome, in: ContinuousClock.now - started))
-            for report in outcome.breaches {
+            for report in outcome.violations {
                 let shown = noShrinking ? report : try await proof.shrunk(report)
                 print(ProofText.story(of: report, shrunk: shown, plant: plant))
             }
@@ -52,31 +53,31 @@ struct ProveCommand: AsyncParsableCommand {
     }
 
     /// The parameters to use instead of those from the seeds.
-    private func narrowing() throws -> Proof.Narrowing {
-        let chosen: Speech? = try speech.map {
+    private func narrowing() throws -> Proof.PlanOverrides {
+        let chosen: ClientEra? = try speech.map {
             try Self.named($0, "There is no client era “\($0)”.")
         }
-        return Proof.Narrowing(
+        return Proof.PlanOverrides(
             speech: chosen, families: try families(), accounts: accounts, days: days, acts: acts,
             turn: turn)
     }
 
     /// Plays every kind of outage for each seed.
     private func prove(_ accounts: Int) async throws {
-        guard (1...Crowd.accountsMax).contains(accounts) else {
+        guard (1...PopulationTrial.accountsMax).contains(accounts) else {
             throw StartFailure(
-                "--crowd is \(accounts).", remedy: "Choose 1 to \(Crowd.accountsMax).")
+                "--crowd is \(accounts).", remedy: "Choose 1 to \(PopulationTrial.accountsMax).")
         }
-        let house = try House()
+        let house = try TrialFixture()
         var broken = 0
         // These worlds are large, so there is only one unless more seeds are requested.
         for seed in seeds == Self.seedsDefault ? 1...1 : seeds {
-            for trouble in Crowd.Trouble.allCases {
+            for trouble in PopulationTrial.Disruption.allCases {
                 let started = ContinuousClock.now
-                let report = try await Crowd.play(
+                let report = try await PopulationTrial.play(
                     accounts, trouble, seed: seed, days: days ?? 90, in: house)
                 print(ProofText.crowd(report, seed: seed, in: ContinuousClock.now - started))
-                broken += report.breach == nil ? 0 : 1
+                broken += report.violation == nil ? 0 : 1
             }
         }
         guard broken == 0 else {
@@ -85,19 +86,19 @@ struct ProveCommand: AsyncParsableCommand {
         }
     }
 
-    private func conclude(_ outcome: Proof.Outcome, _ narrowing: Proof.Narrowing) throws {
-        let missing = Reach.missing(from: outcome.tally)
+    private func conclude(_ outcome: Proof.Outcome, _ narrowing: Proof.PlanOverrides) throws {
+        let missing = Coverage.missing(from: outcome.tally)
         if !missing.isEmpty {
             print("never reached: \(missing.joined(separator: ", "))")
         }
-        guard outcome.breaches.isEmpty else {
+        guard outcome.violations.isEmpty else {
             throw StartFailure(
-                "\(outcome.breaches.count) promises were broken.",
+                "\(outcome.violations.count) promises were broken.",
                 remedy: "Play the shortest story above again and see what differs.")
         }
         // With a planted bug, the run ends at the promise that the bug breaks.
-        guard seeds.count >= Reach.seedsForAll, plant == nil else { return }
-        let demanded = Reach.missing(from: outcome.tally, of: narrowing)
+        guard seeds.count >= Coverage.fullCoverageSeeds, plant == nil else { return }
+        let demanded = Coverage.missing(from: outcome.tally, of: narrowing)
         guard demanded.isEmpty else {
             throw StartFailure(
                 "\(demanded.count) cases were never reached: \(demanded.joined(separator: ", ")).",
@@ -114,7 +115,8 @@ struct ProveCommand: AsyncParsableCommand {
     }
 
     /// Returns the value with a name.
-    /// | - Parameter complaint: the message if no value has that name.
+    ///
+    /// - Parameter complaint: the message if no value has that name.
     private static func named<Value: RawRepresentable<String> & CaseIterable>(
         _ name: String, _ complaint: String
     ) throws(StartFailure) -> Value {
@@ -143,24 +145,24 @@ private final class ProgressLine: Sendable {
 
     private let total: Int
     private let started = ContinuousClock.now
-    private let told = Mutex((at: ContinuousClock.now, breaches: 0))
+    private let lastReport = Mutex((at: ContinuousClock.now, breaches: 0))
 
     init(total: Int) { self.total = total }
 
-    func tell(_ outcome: Proof.Outcome) {
+    func update(_ outcome: Proof.Outcome) {
         let now = ContinuousClock.now
-        let isDue = told.withLock { told in
-            let isBroken = outcome.breaches.count > told.breaches
+        let isDue = lastReport.withLock { told in
+            let isBroken = outcome.violations.count > told.breaches
             guard isBroken || now - told.at >= Self.pause else { return false }
-            told = (now, outcome.breaches.count)
+            told = (now, outcome.violations.count)
             return true
         }
         guard isDue else { return }
         let seconds = (now - started).components.seconds
-        Outcome.toStandardError(
+        Outcome.printError(
             "\(outcome.figures.trials) of \(total) seeds, \(seconds) s,"
-                + " \(outcome.breaches.count) broken promises"
-                + outcome.breaches.map { ", seed \($0.plan.seed)" }.joined()
+                + " \(outcome.violations.count) broken promises"
+                + outcome.violations.map { ", seed \($0.plan.seed)" }.joined()
                 + outcome.underWay.filter { now - $0.value >= Self.long }.keys.sorted()
                 .map { "; seed \($0) takes long" }.joined())
     }
@@ -196,7 +198,7 @@ enum ProofText {
         return lines.joined(separator: "\n")
     }
 
-    static func crowd(_ report: Crowd.Report, seed: UInt64, in time: Duration) -> String {
+    static func crowd(_ report: PopulationTrial.Report, seed: UInt64, in time: Duration) -> String {
         let lines = [
             "seed \(seed), \(report.trouble.rawValue): \(report.trouble.summary)",
             "  customers              \(report.accounts), with \(report.purchases) purchases",
@@ -205,9 +207,9 @@ enum ProofText {
             "  notifications refused  \(report.refusedNotifications)",
             "  questions              \(report.questions)",
             "  \(time.components.seconds) s; "
-                + (report.breach.map { "broken: \($0)" } ?? "no promise was broken"),
+                + (report.violation.map { "broken: \($0)" } ?? "no promise was broken"),
         ]
-        return (lines + report.known.map { "  " + $0 }).joined(separator: "\n")
+        return (lines + report.explanation.map { "  " + $0 }).joined(separator: "\n")
     }
 
     static func story(of report: TrialReport, shrunk: TrialReport, plant: String?) -> String {
@@ -216,16 +218,16 @@ enum ProofText {
         return """
 
             seed \(report.plan.seed), of \(version): a promise was broken.
-              \(report.breach?.description ?? "-")
+              \(report.violation?.description ?? "-")
             the shortest story that still breaks it:
               customers \(shrunk.plan.accounts), days \(shrunk.plan.days), acts \(shrunk.plan.acts)
-              speech    \(shrunk.plan.speech.rawValue)
+              speech    \(shrunk.plan.clientEra.rawValue)
               faults    \(faults.isEmpty ? "none" : faults)
-              \(shrunk.breach?.description ?? "-")
+              \(shrunk.violation?.description ?? "-")
             how it ends:
             \(indented(shrunk.story.suffix(TrialReport.storyMax)))
             what the server knew then:
-            \(indented(shrunk.known))
+            \(indented(shrunk.explanation))
             again:
               perennial prove \(shrunk.plan.options)\(bug)
             """

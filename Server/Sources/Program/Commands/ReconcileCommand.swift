@@ -17,7 +17,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     @OptionGroup var simulator: SimulatorOptions
 
     func run() async throws {
-        try await Outcome.reported {
+        try await Outcome.reportingFailures {
             let file = try Outcome.configuration(at: process.configPath)
             let settings = try process.settings(file)
             let logger = Log.start(settings.logLevel)
@@ -25,7 +25,7 @@ struct ReconcileCommand: AsyncParsableCommand {
             try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
                 let stores = AppStores(file.apps, http: http, now: time.now)
                 let assembly = try await Assembly(
-                    apps: file.apps, databaseAddress: settings.database, for: .changing,
+                    apps: file.apps, databaseAddress: settings.database, for: .modifying,
                     simulatorRoot: time.root, receiptRoot: time.receiptRoot, now: time.now,
                     asking: stores.asking(), logger: logger)
                 defer { assembly.database.close() }
@@ -36,8 +36,8 @@ struct ReconcileCommand: AsyncParsableCommand {
 
     private func reconcile(_ assembly: Assembly, _ logger: Logger) async throws {
         guard let customer else {
-            await Reconciler(engine: assembly.engine, logger: logger).settle()
-            for state in assembly.engine.askingStates {
+            await ReconciliationWorker(engine: assembly.engine, logger: logger).processDue()
+            for state in assembly.engine.reconciliationStates {
                 print("\(state.app) \(state.environment.rawValue): \(state.due) due")
             }
             return
@@ -53,10 +53,10 @@ struct ReconcileCommand: AsyncParsableCommand {
 
     static func text(of outcome: CheckOutcome) -> String {
         switch outcome {
-        case .answered(let documents): "answered with \(documents) documents"
-        case .noAnswer(let reason): "no response: \(reason)"
-        case .noStore: "not checked: the app has no app_store in the configuration"
-        case .anotherServersOrUnknown: "not checked: another server is checking it right now"
+        case .responded(let documents): "answered with \(documents) documents"
+        case .noResponse(let reason): "no response: \(reason)"
+        case .notConfigured: "not checked: the app has no app_store in the configuration"
+        case .leasedElsewhereOrUnknown: "not checked: another server is checking it right now"
         }
     }
 }

@@ -20,14 +20,16 @@ struct ServeCommand: AsyncParsableCommand {
     var clockFrom: String?
 
     func run() async throws {
-        try await OneSetOfThreads.run { try await Outcome.reported { try await serve() } }
+        try await EventLoopExecutor.run {
+            try await Outcome.reportingFailures { try await serve() }
+        }
     }
 
     private func serve() async throws {
         let file = try Outcome.configuration(at: options.configPath)
         let settings = try options.settings(file, flags: ["host": host, "port": port])
         try ServeRules.check(file.apps, clockFrom: clockFrom)
-        let lock = try ServerLock.take(for: settings.database)
+        let lock = try ServerLock.acquire(for: settings.database)
         defer { lock?.release() }
         let logger = Log.start(settings.logLevel)
         guard let clockFrom else {
@@ -50,7 +52,7 @@ struct ServeCommand: AsyncParsableCommand {
                 simulatorRoot: try await clock?.root(),
                 receiptRoot: try await clock?.receiptRoot(), now: now,
                 asking: stores.asking(lease: settings.checkLease),
-                forwarding: ForwardPost(client: http).forwarding(), logger: logger)
+                forwarding: ForwardSender(client: http).forwarding(), logger: logger)
             try await serve(assembly, settings, clock: clock, logger)
         }
     }
@@ -61,7 +63,7 @@ struct ServeCommand: AsyncParsableCommand {
         defer { assembly.database.close() }
         try await ServeRules.checkKeys(of: assembly)
         var askClock: (@Sendable () async -> Void)?
-        if let clock { askClock = { await clock.askAgain() } }
+        if let clock { askClock = { await clock.refresh() } }
         let server = PerennialServer(
             engine: assembly.engine, logger: logger,
             logLinesDropped: { LineLog.standardError.droppedCount }, askClock: askClock,
@@ -72,12 +74,12 @@ struct ServeCommand: AsyncParsableCommand {
                 metadata: ["host": "\(settings.host)", "port": .stringConvertible(port)])
         }
         var services: [any Service] = [
-            Listening(
+            HTTPListener(
                 app: app, host: settings.host, port: settings.port, flag: "--port"),
-            MonthsAhead(engine: assembly.engine, logger: logger),
-            Reconciler(engine: assembly.engine, logger: logger),
-            Teller(engine: assembly.engine, logger: logger),
-            Forwarder(engine: assembly.engine, logger: logger),
+            PartitionWorker(engine: assembly.engine, logger: logger),
+            ReconciliationWorker(engine: assembly.engine, logger: logger),
+            TransitionWorker(engine: assembly.engine, logger: logger),
+            ForwardWorker(engine: assembly.engine, logger: logger),
         ]
         if let clock { services.insert(clock, at: 0) }
         try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger).run()

@@ -35,7 +35,7 @@ struct SimulateCommand: AsyncParsableCommand {
     var logLevel = Logger.Level.notice
 
     func run() async throws {
-        try await Outcome.reported {
+        try await Outcome.reportingFailures {
             if let lint { return try report(on: lint) }
             try people.check()
             try Settings.port(String(port), for: "--port")
@@ -53,14 +53,14 @@ struct SimulateCommand: AsyncParsableCommand {
                 try await listen(
                     AppStoreSimulator(
                         settings, authority: authority,
-                        post: NotificationPost(client: client).post))
+                        post: NotificationSender(client: client).post))
             }
         }
     }
 
     private func listen(_ simulator: AppStoreSimulator) async throws {
         let logger = Log.start(logLevel)
-        let face = SimulatorFace(
+        let face = SimulatorHost(
             simulator: simulator, host: host, port: port, flag: "--port", logger: logger
         ) { port in
             print("simulator  http://localhost:\(port)")
@@ -77,7 +77,7 @@ struct SimulateCommand: AsyncParsableCommand {
 
     private func address(_ url: String?) throws(StartFailure) -> String? {
         guard let url else { return nil }
-        guard SimulatorSettings.isAddress(url) else {
+        guard SimulatorSettings.isPostableURL(url) else {
             throw StartFailure(
                 "“\(url)” is not a URL that notifications can be posted to.",
                 remedy: "Write it as http://127.0.0.1:8080/apple/notifications.")

@@ -30,7 +30,7 @@ struct SimulatorOptions: ParsableArguments {
         guard let clockFrom else {
             let simulated = apps.filter(\.settings.isSimulated).map(\.settings.id.rawValue)
             if !simulated.isEmpty {
-                Outcome.toStandardError(
+                Outcome.printError(
                     "warning: \(simulated.sorted().joined(separator: ", ")): evaluated by this "
                         + "machine's clock. Add --clock-from URL of the simulator that the server "
                         + "follows.")

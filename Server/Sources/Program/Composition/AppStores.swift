@@ -9,17 +9,18 @@ import Synchronization
 /// The App Store clients of the configured apps.
 package struct AppStores: Sendable {
     private let clients: [AppID: AppStoreClient]
-    private let verifications: [AppID: ReceiptVerification]
-    private let distance: ClockDistance
+    private let verifications: [AppID: VerifyReceiptClient]
+    private let distance: ClockOffset
 
     /// Makes the clients.
-    /// | - Parameter http: a client with the configuration `.appStore`. The caller shuts it down.
+    ///
+    /// - Parameter http: a client with the configuration `.appStore`. The caller shuts it down.
     /// - Parameter pacing: makes the pacing of each app that is not simulated.
     package init(
         _ apps: [AppConfiguration], http: HTTPClient, now: @escaping @Sendable () -> Instant,
-        pacing: () -> Pacing = Pacing.inProcess
+        pacing: () -> RateLimiter = RateLimiter.inProcess
     ) {
-        let line = Line(http: http, distance: ClockDistance()) {
+        let line = Transport(http: http, distance: ClockOffset()) {
             AppStoreDate(milliseconds: now().milliseconds)
         }
         var clients: [AppID: AppStoreClient] = [:]
@@ -36,9 +37,9 @@ package struct AppStores: Sendable {
     }
 
     /// Sends requests, and observes the time in the responses.
-    private struct Line {
+    private struct Transport {
         let http: HTTPClient
-        let distance: ClockDistance
+        let distance: ClockOffset
         let now: @Sendable () -> AppStoreDate
 
         /// Returns the function that sends an app's requests. It does not observe the time in a
@@ -47,19 +48,19 @@ package struct AppStores: Sendable {
             of app: AppConfiguration, to hosts: AppStoreHosts
         ) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {
             let send = httpSender(http, hosts: hosts)
-            return app.settings.isSimulated ? send : distance.noting(now: now, send)
+            return app.settings.isSimulated ? send : distance.observing(now: now, send)
         }
     }
 
     private static func verifications(
-        of apps: [AppConfiguration], _ line: Line
-    ) -> [AppID: ReceiptVerification] {
-        var verifications: [AppID: ReceiptVerification] = [:]
+        of apps: [AppConfiguration], _ line: Transport
+    ) -> [AppID: VerifyReceiptClient] {
+        var verifications: [AppID: VerifyReceiptClient] = [:]
         for app in apps {
             guard let secret = app.settings.sharedSecret, let hosts = app.receiptHosts else {
                 continue
             }
-            verifications[app.settings.id] = ReceiptVerification(
+            verifications[app.settings.id] = VerifyReceiptClient(
                 secret, now: line.now, send: line.sender(of: app, to: hosts))
         }
         return verifications
@@ -69,16 +70,16 @@ package struct AppStores: Sendable {
     package func client(of app: AppID) -> AppStoreClient? { clients[app] }
 
     /// Returns nil if the configuration has no shared secret for the app.
-    package func verification(of app: AppID) -> ReceiptVerification? { verifications[app] }
+    package func verification(of app: AppID) -> VerifyReceiptClient? { verifications[app] }
 
     /// The minimum lead of our clock over the App Store's. Negative if it is behind. Nil if the
     /// real App Store has not responded yet.
     package var clockAhead: Duration? { distance.ahead }
 
     /// Returns the settings with which a server of these apps checks purchases.
-    package func asking(lease: Duration = Asking.lease) -> Asking {
-        var asking = Asking(worker: .ofThisProcess(lease: lease), appStore: client)
-        asking.verification = verification
+    package func asking(lease: Duration = ReconciliationSettings.lease) -> ReconciliationSettings {
+        var asking = ReconciliationSettings(worker: .ofThisProcess(lease: lease), appStore: client)
+        asking.receiptVerification = verification
         asking.clockAhead = { [distance] in distance.ahead }
         return asking
     }
@@ -86,20 +87,20 @@ package struct AppStores: Sendable {
 
 /// The App Store of ``LocalStack``. It is not available until the simulator listens, which needs
 /// the server's address first.
-final class LateAppStore: Sendable {
-    private let latest = Mutex<(client: AppStoreClient, verification: ReceiptVerification)?>(nil)
+final class DeferredAppStore: Sendable {
+    private let latest = Mutex<(client: AppStoreClient, verification: VerifyReceiptClient)?>(nil)
 
     var client: AppStoreClient? { latest.withLock { $0?.client } }
-    var verification: ReceiptVerification? { latest.withLock { $0?.verification } }
+    var verification: VerifyReceiptClient? { latest.withLock { $0?.verification } }
 
-    func follow(_ client: AppStoreClient, _ verification: ReceiptVerification) {
+    func follow(_ client: AppStoreClient, _ verification: VerifyReceiptClient) {
         latest.withLock { $0 = (client, verification) }
     }
 }
 
 extension AppStoreCredentials {
     /// Returns credentials with the key that every simulator accepts.
-    static func simulated(bundleID: String) throws(Unusable) -> AppStoreCredentials {
+    static func simulated(bundleID: String) throws(UnusableKey) -> AppStoreCredentials {
         try AppStoreCredentials(
             keyID: APIKey.wellKnown.id, issuerID: APIKey.wellKnown.issuerID, bundleID: bundleID,
             privateKey: APIKey.wellKnownPEM)

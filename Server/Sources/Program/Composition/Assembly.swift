@@ -8,7 +8,7 @@ import Storage
 /// An engine made from a configuration, with its database and apps.
 package struct Assembly: Sendable {
     package var engine: Engine
-    package var database: any Database
+    package var database: any DatabaseDriver
     package var apps: [AppSettings]
 
     /// What the database is opened for.
@@ -16,14 +16,15 @@ package struct Assembly: Sendable {
         /// Creates the database if it does not exist, and migrates it.
         case serving
         /// The database must exist. Migrates it.
-        case changing
+        case modifying
         /// The database must exist and have this program's schema version. Nothing in it is
         /// changed.
-        case looking
+        case inspecting
     }
 
     /// Opens the database and makes the engine.
-    /// | - Parameter purpose: whether the database may be created and migrated.
+    ///
+    /// - Parameter purpose: whether the database may be created and migrated.
     /// - Parameter simulatorRoot: a root that simulated apps trust in addition to the configured
     ///   ones. Other apps ignore it.
     /// - Parameter receiptRoot: like `simulatorRoot`, for receipts, which the simulator signs under
@@ -35,8 +36,8 @@ package struct Assembly: Sendable {
     package init(
         apps: [AppConfiguration], databaseAddress: String, for purpose: Purpose = .serving,
         simulatorRoot: [UInt8]? = nil, receiptRoot: [UInt8]? = nil,
-        now: @escaping @Sendable () -> Instant, asking: Asking = .nobody,
-        forwarding: Forwarding = .nobody, logger: Logger
+        now: @escaping @Sendable () -> Instant, asking: ReconciliationSettings = .disabled,
+        forwarding: ForwardingSettings = .disabled, logger: Logger
     ) async throws {
         var verifiers: [AppID: Verifier] = [:]
         for app in apps {
@@ -52,8 +53,8 @@ package struct Assembly: Sendable {
         database =
             switch purpose {
             case .serving: try DatabaseAddress.open(databaseAddress)
-            case .changing: try DatabaseAddress.open(databaseAddress, mayCreate: false)
-            case .looking: try await DatabaseAddress.openToLook(databaseAddress)
+            case .modifying: try DatabaseAddress.open(databaseAddress, mayCreate: false)
+            case .inspecting: try await DatabaseAddress.openForInspection(databaseAddress)
             }
         engine = Engine(
             database: database, apps: self.apps, verifiers: verifiers, now: now, asking: asking,
@@ -62,7 +63,7 @@ package struct Assembly: Sendable {
                 uniqueKeysWithValues: apps.compactMap { app in
                     app.offerSigner.map { (app.settings.id, $0) }
                 }), logger: logger)
-        guard purpose != .looking else { return }
+        guard purpose != .inspecting else { return }
         do { try await engine.prepare() } catch {
             database.close()
             let address = DatabaseAddress.withoutPassword(databaseAddress)

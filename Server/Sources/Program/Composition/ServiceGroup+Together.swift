@@ -3,7 +3,8 @@ import ServiceLifecycle
 
 extension ServiceGroup {
     /// Services that start and stop together: if one fails, the others finish their work.
-    /// | Uses graceful shutdown instead of the library's default, cancellation, because a cancelled
+    ///
+    /// Uses graceful shutdown instead of the library's default, cancellation, because a cancelled
     /// server may wait forever for its connections.
     init(together services: [any Service], stopsOnSignals: Bool, logger: Logger) {
         // At lower levels the library logs each service with all its properties, including secrets.

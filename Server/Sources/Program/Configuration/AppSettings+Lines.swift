@@ -9,7 +9,7 @@ extension AppSettings {
         if let appAppleID { lines.append("app_apple_id \(appAppleID)") }
         if isSimulated { lines.append("simulated") }
         if sharedSecret != nil { lines.append("a shared secret") }
-        if !takesLegacy { lines.append("no evidence from before StoreKit 2") }
+        if !acceptsLegacy { lines.append("no evidence from before StoreKit 2") }
         for (entitlement, products) in entitlements {
             lines += products.map { "product \($0) gives \(entitlement)" }
         }
@@ -20,8 +20,8 @@ extension AppSettings {
             "forward to \(target.name)" + (target.url == target.name ? "" : " (with a query)")
         }
         if !forwards.targets.isEmpty { lines.append("forward_policy \(forwards.policy.rawValue)") }
-        lines += restore.map { environment, policy in
-            let most = policy == .share ? ", at most \(sharing(in: environment).most)" : ""
+        lines += restorePolicies.map { environment, policy in
+            let most = policy == .share ? ", at most \(shareRules(in: environment).most)" : ""
             return "restore in \(environment.rawValue): \(policy.rawValue)\(most)"
         }
         lines += [proofLine, tokenLine]
@@ -66,7 +66,7 @@ extension AppSettings {
             credits.map { "product \(product) credits \($1) \($0)" }
         }
         return credits
-            + wallets.all.map { name in
+            + wallets.allCurrencies.map { name in
                 let currency = wallets.currency(name)
                 return "wallet \(name): refunds \(currency.refunds.rawValue), "
                     + (currency.allowsDebt ? "debt allowed" : "no debt")

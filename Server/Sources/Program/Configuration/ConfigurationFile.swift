@@ -10,7 +10,7 @@ package struct ConfigurationFile: Sendable {
     /// Settings that can also be set by a flag or an environment variable, by the flag's name.
     package var settings: [String: String]
     /// Oddities that do not prevent a start.
-    package var warnings: [Complaint]
+    package var warnings: [ConfigurationProblem]
 
     /// The maximum size of a configuration file, in bytes.
     package static let bytesMax = 1_048_576
@@ -29,7 +29,8 @@ package struct AppConfiguration: Sendable {
 
 extension ConfigurationFile {
     /// Reads a configuration file and the files that it names.
-    /// | - Parameter place: the file that this one will replace. Relative paths are resolved from
+    ///
+    /// - Parameter place: the file that this one will replace. Relative paths are resolved from
     /// its folder.
     /// - Throws: ``ConfigurationFailure`` with all problems.
     package init(
@@ -39,7 +40,7 @@ extension ConfigurationFile {
         guard let bytes = FileManager.default.contents(atPath: path) else {
             throw ConfigurationFailure(
                 complaints: [
-                    Complaint(
+                    ConfigurationProblem(
                         message: "The file cannot be read.",
                         remedy: "Write one as docs/configuration.md shows, or name another.")
                 ], file: path)
@@ -47,7 +48,7 @@ extension ConfigurationFile {
         guard bytes.count <= Self.bytesMax, let text = String(data: bytes, encoding: .utf8) else {
             throw ConfigurationFailure(
                 complaints: [
-                    Complaint(
+                    ConfigurationProblem(
                         message: "The file is not UTF-8 text of at most \(Self.bytesMax) bytes.",
                         remedy: "Write it again.")
                 ], file: path)
@@ -73,7 +74,8 @@ extension ConfigurationFile {
     }
 
     /// Parses a configuration text.
-    /// | - Parameter environment: the environment variables that the text may name.
+    ///
+    /// - Parameter environment: the environment variables that the text may name.
     /// - Parameter folder: returns the path of a folder, or nil if it does not exist.
     /// - Parameter file: returns the contents of a file, or nil if it does not exist.
     package init(

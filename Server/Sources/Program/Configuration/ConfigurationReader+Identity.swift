@@ -7,16 +7,16 @@ import Yams
 /// Parses restore policies, proofs of identity, and tokens.
 extension ConfigurationReader {
     /// What happens to another customer's purchase, for each environment.
-    struct Restoring {
-        var policies: [Ledger.Environment: Claim.Policy] = [:]
+    struct RestoreSettings {
+        var policies: [Ledger.Environment: OwnershipClaim.RestorePolicy] = [:]
         /// Set only if the file has it.
-        var sharing: [Ledger.Environment: Claim.ShareRules] = [:]
+        var sharing: [Ledger.Environment: OwnershipClaim.ShareRules] = [:]
     }
 
     /// Parses one policy for both environments, or one for each: `restore: keep`, or `restore:
     /// {production: keep, sandbox: transfer}`. Each may be `share: {most: 3}`.
-    mutating func restore(_ node: Node) -> Restoring {
-        var restoring = Restoring()
+    mutating func restore(_ node: Node) -> RestoreSettings {
+        var restoring = RestoreSettings()
         if text(node) != nil || node.mapping?["share"] != nil {
             let (policy, rules) = policy(node)
             for environment in Ledger.Environment.allCases {
@@ -38,9 +38,11 @@ extension ConfigurationReader {
     static let sharesRange = 1...1000
 
     /// Parses a policy: a word such as `keep`, or `share: {most: 3}`.
-    private mutating func policy(_ node: Node) -> (Claim.Policy?, Claim.ShareRules?) {
+    private mutating func policy(_ node: Node) -> (
+        OwnershipClaim.RestorePolicy?, OwnershipClaim.ShareRules?
+    ) {
         guard node.mapping != nil else {
-            return (word(node, Claim.Policy.self, "not a restore policy"), nil)
+            return (word(node, OwnershipClaim.RestorePolicy.self, "not a restore policy"), nil)
         }
         guard let share = members(of: node, known: ["share"], in: "restore")["share"] else {
             complain(
@@ -50,7 +52,10 @@ extension ConfigurationReader {
         }
         let members = members(of: share, known: ["most"], in: "share")
         return (
-            .share, number("most", members, in: Self.sharesRange).map { Claim.ShareRules(most: $0) }
+            .share,
+            number("most", members, in: Self.sharesRange).map {
+                OwnershipClaim.ShareRules(most: $0)
+            }
         )
     }
 

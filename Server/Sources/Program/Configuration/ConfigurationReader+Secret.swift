@@ -17,7 +17,7 @@ extension ConfigurationReader {
         legacy node: Node, _ members: [String: Node], into app: inout AppConfiguration
     ) {
         guard let takesLegacy = bool(node) else { return }
-        app.settings.takesLegacy = takesLegacy
+        app.settings.acceptsLegacy = takesLegacy
         guard !takesLegacy, hasSecret(members) else { return }
         complain(
             node, "There is a shared secret, but `legacy: false` does not use it.",

@@ -70,7 +70,8 @@ extension ConfigurationReader {
     }
 
     /// Returns a case of an enumeration by its word.
-    /// | - Parameter what: how to describe any other word, such as “not an overlap rule”.
+    ///
+    /// - Parameter what: how to describe any other word, such as “not an overlap rule”.
     mutating func word<Word: RawRepresentable & CaseIterable>(
         _ node: Node, _: Word.Type, _ what: String
     ) -> Word? where Word.RawValue == String {
@@ -129,10 +130,12 @@ extension ConfigurationReader {
     }
 
     mutating func complain(_ node: Node?, _ message: String, _ remedy: String) {
-        complaints.append(Complaint(line: node?.mark?.line, message: message, remedy: remedy))
+        complaints.append(
+            ConfigurationProblem(line: node?.mark?.line, message: message, remedy: remedy))
     }
 
     mutating func warn(_ node: Node?, _ message: String, _ remedy: String) {
-        warnings.append(Complaint(line: node?.mark?.line, message: message, remedy: remedy))
+        warnings.append(
+            ConfigurationProblem(line: node?.mark?.line, message: message, remedy: remedy))
     }
 }

@@ -30,7 +30,7 @@ extension ConfigurationReader {
             rules.credits[ProductID(rawValue: product.id)] = product.credits
         }
         guard let node else { return rules }
-        let known = rules.all.map(\.rawValue).sorted()
+        let known = rules.allCurrencies.map(\.rawValue).sorted()
         for (name, value) in members(of: node, known: known, in: "wallets") {
             rules.currencies[CurrencyID(rawValue: name)] = currency(value)
         }

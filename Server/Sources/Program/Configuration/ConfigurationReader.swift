@@ -4,7 +4,8 @@ import Ledger
 import Yams
 
 /// Parses a configuration in YAML and collects all problems, with their lines.
-/// | After a problem it continues without that value, so that one run shows every problem. An
+///
+/// After a problem it continues without that value, so that one run shows every problem. An
 /// unknown key is a problem, because a misspelt setting must never silently become a default.
 struct ConfigurationReader {
     static let appIDCharactersMax = 40
@@ -14,8 +15,8 @@ struct ConfigurationReader {
     let file: (String) -> [UInt8]?
     /// Returns the full path of a folder named in the file, or nil if it does not exist.
     let folder: (String) -> String?
-    var complaints: [Complaint] = []
-    var warnings: [Complaint] = []
+    var complaints: [ConfigurationProblem] = []
+    var warnings: [ConfigurationProblem] = []
 
     init(
         environment: [String: String], file: @escaping (String) -> [UInt8]?,
@@ -48,7 +49,7 @@ struct ConfigurationReader {
         } catch {
             let (line, problem) = Self.problem(of: error)
             complaints.append(
-                Complaint(
+                ConfigurationProblem(
                     line: line, message: "This is not YAML: \(problem).",
                     remedy: "Check the indentation and the colons."))
         }
@@ -109,7 +110,7 @@ struct ConfigurationReader {
             ], in: "app \(name)")
         let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
         let products = members["products"].map { self.products($0) } ?? []
-        let restoring = members["restore"].map { restore($0) } ?? Restoring()
+        let restoring = members["restore"].map { restore($0) } ?? RestoreSettings()
         var app = AppConfiguration(
             settings: AppSettings(
                 id: AppID(rawValue: name), bundleID: members["bundle_id"].flatMap(text) ?? "",
@@ -141,7 +142,7 @@ struct ConfigurationReader {
         if let shop = app.storeKit { app.settings.offers = OfferCatalogue(shop) }
         readSecret(members, into: &app)
         if let legacy = members["legacy"] { read(legacy: legacy, members, into: &app) }
-        warnAboutWhatIsLeftOut(key, members, isSimulated: isSimulated)
+        warnAboutMissingSettings(key, members, isSimulated: isSimulated)
         return app
     }
 
@@ -155,7 +156,7 @@ struct ConfigurationReader {
         return perHour.map { DocumentBudget(perHour: $0) } ?? DocumentBudget()
     }
 
-    private mutating func warnAboutWhatIsLeftOut(
+    private mutating func warnAboutMissingSettings(
         _ key: Node, _ members: [String: Node], isSimulated: Bool
     ) {
         let name = text(key) ?? ""

@@ -21,7 +21,7 @@ extension OfferCatalogue {
 extension OfferCatalogue.Code {
     fileprivate init?(_ offer: StoreKitOffer) {
         guard let id = offer.id else { return nil }
-        var customers: Set<OfferCatalogue.Standing> = []
+        var customers: Set<OfferCatalogue.SubscriberState> = []
         if offer.customers.contains(.new) { customers.insert(.new) }
         if offer.customers.contains(.existing) { customers.insert(.subscribed) }
         if offer.customers.contains(.expired) { customers.insert(.lapsed) }

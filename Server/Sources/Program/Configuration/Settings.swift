@@ -22,7 +22,8 @@ package struct Settings: Hashable, Sendable {
     private static let checkLeaseSeconds = 5...86_400
 
     /// Resolves the settings.
-    /// | - Parameters:
+    ///
+    /// - Parameters:
     /// - flags: the given flags, by name.
     /// - environment: all environment variables of the process.
     /// - Throws: ``StartFailure`` if a value is invalid.
@@ -40,7 +41,8 @@ package struct Settings: Hashable, Sendable {
 
     /// Parses a port number. Checks the range, because a socket would truncate a number that is too
     /// high.
-    /// | - Parameter flag: the flag with the value, if known.
+    ///
+    /// - Parameter flag: the flag with the value, if known.
     @discardableResult
     static func port(_ text: String, for flag: String? = nil) throws(StartFailure) -> Int {
         if let port = Int(text), (0...65_535).contains(port) { return port }
@@ -56,7 +58,9 @@ package struct Settings: Hashable, Sendable {
     }
 
     private static func checkLease(_ reader: ConfigReader) throws(StartFailure) -> Duration {
-        guard let text = reader.string(forKey: "check.lease.seconds") else { return Asking.lease }
+        guard let text = reader.string(forKey: "check.lease.seconds") else {
+            return ReconciliationSettings.lease
+        }
         guard let seconds = Int(text), checkLeaseSeconds.contains(seconds) else {
             throw StartFailure(
                 "“\(text)” is not a valid check_lease_seconds.",

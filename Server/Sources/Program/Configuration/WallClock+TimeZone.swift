@@ -7,7 +7,8 @@ extension WallClock {
     private static let years = 2008...2150
 
     /// Converts the machine's data of a time zone to a value.
-    /// | Compares each day with the next one and, if their offsets differ, searches for the second
+    ///
+    /// Compares each day with the next one and, if their offsets differ, searches for the second
     /// of the change. So it works for any kind of clock change.
     init(_ zone: TimeZone) {
         let start = Self.start(of: Self.years.lowerBound)

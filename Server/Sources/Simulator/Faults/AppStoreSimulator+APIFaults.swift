@@ -2,33 +2,33 @@ import AppStoreFormats
 
 /// The last responses of the API with the requests they belong to. Stale responses are taken from
 /// here.
-struct RememberedAnswers: Sendable {
+struct RecentResponses: Sendable {
     /// Maximum number that is stored; the oldest is removed first.
-    static let keptMax = 1000
+    static let storedMax = 1000
 
-    private struct Remembered: Sendable {
-        let question: String
-        let answer: APIAnswer
+    private struct Entry: Sendable {
+        let requestKey: String
+        let response: APIResponse
         let at: AppStoreDate
     }
 
-    private var kept: [Remembered] = []
+    private var entries: [Entry] = []
 
-    mutating func keep(_ answer: APIAnswer, to question: String, at now: AppStoreDate) {
-        kept.removeAll { $0.question == question }
-        if kept.count >= Self.keptMax { kept.removeFirst() }
-        kept.append(Remembered(question: question, answer: answer, at: now))
+    mutating func record(_ answer: APIResponse, to question: String, at now: AppStoreDate) {
+        entries.removeAll { $0.requestKey == question }
+        if entries.count >= Self.storedMax { entries.removeFirst() }
+        entries.append(Entry(requestKey: question, response: answer, at: now))
     }
 
-    func answer(to question: String, since moment: AppStoreDate) -> APIAnswer? {
-        kept.last { $0.question == question && $0.at >= moment }?.answer
+    func response(to question: String, since moment: AppStoreDate) -> APIResponse? {
+        entries.last { $0.requestKey == question && $0.at >= moment }?.response
     }
 }
 
 extension APIRequest {
     /// Identifies what is requested, independent of caller and time. Nil for requests that change
     /// something.
-    fileprivate var question: String? {
+    fileprivate var requestKey: String? {
         guard method == .get else { return nil }
         let query = query.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
         return "\(environment.rawValue) \(path.joined(separator: "/"))?\(query)"
@@ -40,12 +40,12 @@ extension APIRequest {
 
 extension AppStoreSimulator {
     /// The response that faults cause. Nil if the true one is to be sent.
-    func faultyAnswer(to request: APIRequest, _ endpoint: APIEndpoint) async -> APIAnswer? {
+    func faultyResponse(to request: APIRequest, _ endpoint: APIEndpoint) async -> APIResponse? {
         if let outage = faults.apiOutage, outage.includes(clock.now) {
-            note(.fault, [("api", "outage"), ("endpoint", .string(endpoint.name))])
-            return APIAnswer(503)
+            appendToLog(.fault, [("api", "outage"), ("endpoint", .string(endpoint.name))])
+            return APIResponse(503)
         }
-        let before = request.question.flatMap { earlierAnswer(to: $0) }
+        let before = request.requestKey.flatMap { earlierResponse(to: $0) }
         let striking = setFaults { faults in
             faults.api.draw { fault in
                 switch fault {
@@ -57,49 +57,49 @@ extension AppStoreSimulator {
             }
         }
         for fault in striking {
-            note(
+            appendToLog(
                 .fault, [("api", .string(fault.rawValue)), ("endpoint", .string(endpoint.name))])
         }
-        if striking.contains(.slow) { await waitAsFaultsWant() }
-        return striking.lazy.compactMap { self.answer(of: $0, before) }.first
+        if striking.contains(.slow) { await delayResponse() }
+        return striking.lazy.compactMap { self.response(of: $0, before) }.first
     }
 
-    private func answer(of fault: APIFault, _ before: APIAnswer?) -> APIAnswer? {
+    private func response(of fault: APIFault, _ before: APIResponse?) -> APIResponse? {
         switch fault {
-        case .unauthorized: return APIAnswer(401)
-        case .notFound: return APIAnswer(.transactionIDNotFound)
+        case .unauthorized: return APIResponse(401)
+        case .notFound: return APIResponse(.transactionIDNotFound)
         case .rateLimit:
-            var answer = APIAnswer(.rateLimitExceeded)
+            var answer = APIResponse(.rateLimitExceeded)
             let wait = faults.retryAfterSeconds * 1000
             answer.retryAfter = AppStoreDate(milliseconds: clock.milliseconds + wait)
             return answer
-        case .error: return APIAnswer(.generalInternal)
-        case .retryableError: return APIAnswer(.generalInternalRetryable)
+        case .error: return APIResponse(.generalInternal)
+        case .retryableError: return APIResponse(.generalInternalRetryable)
         case .stale: return before
-        case .expiredToken: return APIAnswer(.paginationTokenExpired)
+        case .expiredToken: return APIResponse(.paginationTokenExpired)
         case .slow: return nil
         }
     }
 
     /// Waits as the fault `slow` requires. If the client disconnects meanwhile, the request is
     /// still processed.
-    func waitAsFaultsWant() async {
+    func delayResponse() async {
         try? await Task.sleep(for: .seconds(faults.slowSeconds))
     }
 
-    func earlierAnswer(to question: String) -> APIAnswer? {
+    func earlierResponse(to question: String) -> APIResponse? {
         let since = AppStoreDate(milliseconds: clock.milliseconds - faults.staleSeconds * 1000)
-        return answersGiven.answer(to: question, since: since)
+        return recentResponses.response(to: question, since: since)
     }
 
     /// Stores a successful response for as long as a stale one may be needed.
-    func remember(_ answer: APIAnswer, to request: APIRequest) {
-        guard answer.status == 200, let question = request.question else { return }
+    func remember(_ answer: APIResponse, to request: APIRequest) {
+        guard answer.status == 200, let question = request.requestKey else { return }
         remember(answer, to: question)
     }
 
-    func remember(_ answer: APIAnswer, to question: String) {
-        if faults.mayBeStale { answersGiven.keep(answer, to: question, at: clock.now) }
+    func remember(_ answer: APIResponse, to question: String) {
+        if faults.mayBeStale { recentResponses.record(answer, to: question, at: clock.now) }
     }
 }
 

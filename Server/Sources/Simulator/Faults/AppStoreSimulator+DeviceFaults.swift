@@ -1,7 +1,7 @@
 import AppStoreFormats
 
 /// A kind of read from a device.
-enum DeviceLook: Hashable, Sendable {
+enum DeviceRead: Hashable, Sendable {
     case transactions
     case entitlements
     case statuses
@@ -15,17 +15,17 @@ enum DeviceLook: Hashable, Sendable {
 extension AppStoreSimulator {
     /// Signs an account's transactions as a device shows them, with the device's faults applied.
     func show(
-        _ transactions: [StoreTransaction], as look: DeviceLook, on device: Device,
+        _ transactions: [StoreTransaction], as look: DeviceRead, on device: Device,
         last wished: Int = .max
     ) throws -> [String] {
         let account = device.account
-        let faults = strike(look, of: account, shows: transactions)
+        let faults = drawFaults(look, of: account, shows: transactions)
         var shown = transactions
         if faults.contains(.listedInRetry) {
             shown += world.chains(of: account).filter(\.isInRetry).map(\.latest)
         }
         if faults.contains(.finishedAgain) {
-            shown = finishedBeginnings(of: account, besides: shown) + shown
+            shown = finishedFirstTransactions(of: account, besides: shown) + shown
         }
         if faults.contains(.unlistedAfterPurchase) { shown.removeLast() }
         if faults.contains(.latestTwice), let last = shown.last { shown.append(last) }
@@ -62,7 +62,7 @@ extension AppStoreSimulator {
     /// A device's result of a purchase: the new transaction, or one that the device already had.
     func show(
         purchased transaction: StoreTransaction, on deviceID: String
-    ) throws -> PurchaseAnswer {
+    ) throws -> PurchasedTransaction {
         let held = world.transactions(of: transaction.account).last {
             let isOfOne = transaction.expires == nil
             let isSame =
@@ -71,10 +71,10 @@ extension AppStoreSimulator {
                 : $0.originalID == transaction.originalID
             return isSame && $0.id != transaction.id && $0.purchased <= transaction.purchased
         }
-        let faults = strike(
+        let faults = drawFaults(
             .purchase, of: transaction.account, shows: [held, transaction].compactMap { $0 })
         let answer = faults.contains(.heldTransaction) ? held ?? transaction : transaction
-        return PurchaseAnswer(
+        return PurchasedTransaction(
             signedTransaction: try sign(answer, on: deviceID, faults) ?? sign(answer, on: deviceID),
             transactionID: answer.id,
             originalTransactionID: answer.originalID)
@@ -84,17 +84,17 @@ extension AppStoreSimulator {
     /// first result is remembered so that a fault can return it again.
     func introductoryEligibility(on device: Device) -> [String: Bool] {
         let truth = world.introductoryEligibility(of: device.account)
-        guard let first = eligibilitySeen[device.id] else {
-            eligibilitySeen[device.id] = truth
+        guard let first = firstEligibility[device.id] else {
+            firstEligibility[device.id] = truth
             return truth
         }
         guard first != truth else { return truth }
-        let faults = strike(.eligibility, of: device.account, shows: [])
+        let faults = drawFaults(.eligibility, of: device.account, shows: [])
         return faults.contains(.stickyEligibility) ? first : truth
     }
 
     /// The first transaction of each chain, if it is not among those shown.
-    private func finishedBeginnings(
+    private func finishedFirstTransactions(
         of account: Account.Key, besides shown: [StoreTransaction]
     ) -> [StoreTransaction] {
         let ids = Set(shown.map(\.id))
@@ -103,18 +103,18 @@ extension AppStoreSimulator {
     }
 
     /// Draws the faults that affect one read from a device.
-    func strike(
-        _ look: DeviceLook, of account: Account.Key, shows transactions: [StoreTransaction]
+    func drawFaults(
+        _ look: DeviceRead, of account: Account.Key, shows transactions: [StoreTransaction]
     ) -> Set<DeviceFault> {
         let chains = world.chains(of: account)
         let struck = setFaults { faults in
             faults.devices.draw { fault in
-                fault.looks.contains(look)
+                fault.reads.contains(look)
                     && fault.canStrike(transactions, chains)
             }
         }
         for fault in struck {
-            note(
+            appendToLog(
                 .fault, [("devices", .string(fault.rawValue)), ("account", .string(account.name))])
         }
         return Set(struck)
@@ -128,7 +128,7 @@ extension AppStoreSimulator {
     private func sign(
         _ transaction: StoreTransaction, on deviceID: String, _ faults: Set<DeviceFault>
     ) throws -> String? {
-        let spoilage = DeviceFault.allCases.filter(faults.contains).lazy.compactMap(\.spoilage)
+        let spoilage = DeviceFault.allCases.filter(faults.contains).lazy.compactMap(\.defect)
             .first
         return try spoilage.map { spoilage in
             let payload = payload(of: transaction, on: deviceID).json
@@ -139,7 +139,7 @@ extension AppStoreSimulator {
 
 extension DeviceFault {
     /// The reads that the fault affects.
-    fileprivate var looks: Set<DeviceLook> {
+    fileprivate var reads: Set<DeviceRead> {
         switch self {
         case .expiredAtRenewal: [.statuses]
         case .lapsedAtRenewal: [.statuses, .entitlements]

@@ -15,7 +15,7 @@ package struct ArmedFaults<Kind: FaultKind>: Sendable {
 
     init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    package mutating func order(_ kinds: [Kind]) throws(StoreProblem) {
+    package mutating func order(_ kinds: [Kind]) throws(SimulatorProblem) {
         guard ordered.count + kinds.count <= Self.orderedMax else {
             throw .badRequest(
                 "More than \(Self.orderedMax) faults would be waiting.",

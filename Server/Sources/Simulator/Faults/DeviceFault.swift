@@ -29,7 +29,7 @@ package enum DeviceFault: String, FaultKind {
             "The first transaction of a subscription is unfinished again, though it was finished."
         case .stickyEligibility:
             "Eligibility for the introductory offer keeps its first value."
-        case .forged, .truncated, .wrongApp, .wrongEnvironment: spoilage?.summary ?? ""
+        case .forged, .truncated, .wrongApp, .wrongEnvironment: defect?.summary ?? ""
         }
     }
 }

@@ -6,7 +6,7 @@ package protocol FaultKind: RawRepresentable<String>, CaseIterable, Hashable, Se
 
 extension FaultKind {
     /// The kind of invalid document that the fault sends, if it has the same name as one.
-    var spoilage: Spoilage? { Spoilage(rawValue: rawValue) }
+    var defect: DocumentDefect? { DocumentDefect(rawValue: rawValue) }
 }
 
 /// What can go wrong between the App Store that sends a notification and the server.
@@ -50,7 +50,7 @@ package enum NotificationFault: String, FaultKind {
         case .unknownValue: "It has unknown fields, and an unknown value of an enumeration."
         case .truncate: "The body of the first attempt is truncated."
         case .forged, .tampered, .truncated, .expired, .wrongApp, .wrongEnvironment:
-            spoilage?.summary ?? ""
+            defect?.summary ?? ""
         }
     }
 }

@@ -53,7 +53,7 @@ package struct Faults: Sendable {
         devices = ArmedFaults(seed: seed ^ 0x5EED_DE71)
     }
 
-    mutating func fate(of notice: Notice) -> Fate {
+    mutating func fate(of notice: NotificationDraft) -> Fate {
         let length = delayMilliseconds(notifications.fraction())
         let faults = notifications.draw { $0.canStrike(notice) }
         let timing = faults.lazy.compactMap { $0.timing(delayedBy: length) }.first
@@ -83,7 +83,7 @@ extension NotificationFault {
     }
 
     /// Whether a notification has what the fault changes.
-    fileprivate func canStrike(_ notice: Notice) -> Bool {
+    fileprivate func canStrike(_ notice: NotificationDraft) -> Bool {
         switch self {
         case .otherTransactionID: notice.type == .didRenew
         case .unknownStatus: notice.status != nil

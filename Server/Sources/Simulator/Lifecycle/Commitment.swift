@@ -26,7 +26,7 @@ extension Subscription {
     var isWithinCommitment: Bool { commitment.map { !$0.isLastMonth } ?? false }
 
     /// The product of the next charge.
-    var upcomingProduct: Shared<StoreKitProduct> {
-        isWithinCommitment ? latest.sharedProduct : sharedNextProduct
+    var upcomingProduct: Box<StoreKitProduct> {
+        isWithinCommitment ? latest.boxedProduct : boxedNextProduct
     }
 }

@@ -9,7 +9,7 @@ package struct PriceRise: Hashable, Sendable {
     package let from: AppStoreDate
     /// Whether the subscription ends unless the customer agrees.
     package let needsConsent: Bool
-    package let told: AppStoreDate
+    package let announced: AppStoreDate
     /// When the customer agreed.
     package internal(set) var agreed: AppStoreDate?
     /// Whether the new price is in effect: a period was charged at it, or the customer bought again
@@ -26,7 +26,7 @@ extension Subscription {
     /// The rise that was announced for the next product and is not yet charged.
     var announcedRise: PriceRise? {
         guard let rise = priceRises.last, !rise.isCharged,
-            rise.productID == sharedNextProduct.value.id
+            rise.productID == boxedNextProduct.value.id
         else { return nil }
         return rise
     }
@@ -48,7 +48,7 @@ extension Subscription {
     /// Updates the rises after a manual purchase. A customer who buys again does so at today's
     /// price and needs no further consent: a rise that has taken effect is the price by now. One
     /// for a later day was announced for the periods that are over, and is removed.
-    mutating func forgetAnnouncements(at now: AppStoreDate) {
+    mutating func resolveRisesAtPurchase(at now: AppStoreDate) {
         priceRises.removeAll { !$0.isCharged && $0.from > now }
         for index in priceRises.indices where !priceRises[index].isCharged {
             priceRises[index].agreed = priceRises[index].agreed ?? now
@@ -56,7 +56,7 @@ extension Subscription {
         }
     }
 
-    mutating func noteCharge(of productID: String, from start: AppStoreDate) {
+    mutating func markCharged(of productID: String, from start: AppStoreDate) {
         for index in priceRises.indices
         where priceRises[index].productID == productID && priceRises[index].from <= start {
             priceRises[index].isCharged = true

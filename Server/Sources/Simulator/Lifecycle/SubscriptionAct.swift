@@ -37,7 +37,7 @@ extension World {
     /// Applies an act to a subscription, by its original transaction id.
     mutating func apply(
         _ act: SubscriptionAct, to id: String, at now: AppStoreDate
-    ) throws(StoreProblem) -> [Notice] {
+    ) throws(SimulatorProblem) -> [NotificationDraft] {
         switch act {
         case .cancel: return try cancel(id, at: now)
         case .resume: return try resume(id, at: now)
@@ -67,8 +67,8 @@ extension World {
     /// Applies an act to one transaction, of a subscription or not.
     mutating func apply(
         _ act: TransactionAct, toTransaction id: String, at now: AppStoreDate
-    ) throws(StoreProblem) -> [Notice] {
-        let id = ownID(of: id)
+    ) throws(SimulatorProblem) -> [NotificationDraft] {
+        let id = canonicalID(of: id)
         switch act {
         case .refund(let order): return try refund(id, order, at: now)
         case .reverseRefund: return try reverseRefund(id, at: now)
@@ -79,11 +79,11 @@ extension World {
 
     private func target(
         _ transactionID: String?, of id: String, isRefunded: Bool
-    ) throws(StoreProblem) -> String {
+    ) throws(SimulatorProblem) -> String {
         guard let transactionID else { return try refundable(id, isRefunded: isRefunded) }
         guard chainOfTransaction[transactionID] == id else {
             throw .unknownTransaction(transactionID)
         }
-        return ownID(of: transactionID)
+        return canonicalID(of: transactionID)
     }
 }

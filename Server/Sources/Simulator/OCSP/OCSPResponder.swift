@@ -7,7 +7,7 @@ import X509
 /// own key, under a certificate that the issuer has signed for this use.
 struct OCSPResponder: Sendable {
     /// The status of a certificate.
-    enum Standing: Hashable, Sendable {
+    enum CertificateStatus: Hashable, Sendable {
         case good
         case revoked(at: Date)
         case unknown
@@ -27,7 +27,7 @@ struct OCSPResponder: Sendable {
     let issuer: Certificate.PublicKey
 
     /// Whether a question is about a certificate of this responder's issuer.
-    func answers(_ question: OCSPRequest.Question) -> Bool {
+    func covers(_ question: OCSPRequest.Question) -> Bool {
         Self.hash(issuer.subjectPublicKeyInfoBytes, by: question.hashAlgorithm)
             == question.issuerKeyHash
     }
@@ -48,7 +48,7 @@ struct OCSPResponder: Sendable {
 
     /// A signed response, in DER.
     func response(
-        to request: OCSPRequest, at now: Date, standing: (OCSPRequest.Question) -> Standing
+        to request: OCSPRequest, at now: Date, standing: (OCSPRequest.Question) -> CertificateStatus
     ) throws -> [UInt8] {
         let made = try GeneralizedTime(now.addingTimeInterval(-Self.ageSeconds))
         let until = try GeneralizedTime(now.addingTimeInterval(Self.validSeconds))
@@ -147,7 +147,7 @@ extension DER.Serializer {
 
     /// SingleResponse: the CertID of the question, the status, the two dates.
     fileprivate mutating func write(
-        _ question: OCSPRequest.Question, _ standing: OCSPResponder.Standing,
+        _ question: OCSPRequest.Question, _ standing: OCSPResponder.CertificateStatus,
         from made: GeneralizedTime, until: GeneralizedTime
     ) throws {
         try appendConstructedNode(identifier: .sequence) { coder in
@@ -158,7 +158,7 @@ extension DER.Serializer {
         }
     }
 
-    private mutating func write(_ standing: OCSPResponder.Standing) throws {
+    private mutating func write(_ standing: OCSPResponder.CertificateStatus) throws {
         func tag(_ number: UInt) -> ASN1Identifier {
             ASN1Identifier(tagWithNumber: number, tagClass: .contextSpecific)
         }

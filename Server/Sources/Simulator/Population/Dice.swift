@@ -33,7 +33,8 @@ struct Dice: RandomNumberGenerator, Sendable {
 
     /// A moment within a span. In a third of the cases it is close to its end, or its very
     /// beginning.
-    mutating func edgyMoment(from start: AppStoreDate, until end: AppStoreDate) -> AppStoreDate {
+    mutating func momentNearEdge(from start: AppStoreDate, until end: AppStoreDate) -> AppStoreDate
+    {
         guard happens(Self.edge) else { return moment(from: start, until: end) }
         let beside = EdgeMoments.beforeEnd.map {
             AppStoreDate(milliseconds: end.milliseconds + $0)

@@ -13,7 +13,7 @@ extension Life {
     /// The next plan. Returns nil if the life has come to rest.
     mutating func plan(in world: World, at now: AppStoreDate) -> Plan? {
         guard actsLeft > 0 else { return nil }
-        if let following = takeFollowing() {
+        if let following = dequeueFollowing() {
             let isAtOnce = dice.happens(Self.atTheSameInstant)
             return Plan(
                 intent: following,
@@ -49,11 +49,11 @@ extension Life {
             guard subscription.renews == false, dice.happens(LifeWeights.resumption) else {
                 return afterwards
             }
-            return Plan(intent: .act(.resume), at: dice.edgyMoment(from: now, until: end))
+            return Plan(intent: .act(.resume), at: dice.momentNearEdge(from: now, until: end))
         }
         if subscription.pendingRise(at: subscription.paidUntil) != nil, dice.happens(0.7) {
             let answer: SubscriptionAct = dice.happens(0.7) ? .consent : .decline
-            return Plan(intent: .act(answer), at: dice.edgyMoment(from: now, until: end))
+            return Plan(intent: .act(answer), at: dice.momentNearEdge(from: now, until: end))
         }
         let isFreshPeriod = now.milliseconds - subscription.latest.purchased.milliseconds < 2000
         if isFreshPeriod, !dice.happens(LifeWeights.renewal(of: subscription)) {
@@ -62,20 +62,20 @@ extension Life {
         guard let whim = dice.pick(weighted: LifeWeights.whims) else { return afterwards }
         let intent = intent(of: whim, subscription)
         if dice.happens(Self.followsWhim) { follow(with: .changeProduct(isRepeated: false)) }
-        return Plan(intent: intent, at: dice.edgyMoment(from: now, until: end))
+        return Plan(intent: intent, at: dice.momentNearEdge(from: now, until: end))
     }
 
     private mutating func planLeaving(_ subscription: Subscription, at now: AppStoreDate) -> Plan {
         let end = subscription.paidUntil
         guard dice.happens(LifeWeights.voluntary) else {
-            return Plan(intent: .act(.failBilling), at: dice.edgyMoment(from: now, until: end))
+            return Plan(intent: .act(.failBilling), at: dice.momentNearEdge(from: now, until: end))
         }
         let isTrial = subscription.latest.offer?.discount == .freeTrial
         let soon = isTrial && dice.happens(LifeWeights.trialCancelledAtOnce)
         let at =
             soon
             ? dice.moment(from: now, until: min(end, now.later(Self.hour)))
-            : dice.edgyMoment(from: now, until: end)
+            : dice.momentNearEdge(from: now, until: end)
         return Plan(intent: .act(.cancel), at: at)
     }
 
@@ -87,10 +87,10 @@ extension Life {
             // In grace or after it; at its very end, or on the sixtieth day.
             let end = dice.pick([graceUntil ?? until, until]) ?? until
             return Plan(
-                intent: .act(.recoverBilling), at: dice.edgyMoment(from: now, until: end))
+                intent: .act(.recoverBilling), at: dice.momentNearEdge(from: now, until: end))
         }
         if dice.happens(0.1) {
-            return Plan(intent: .act(.cancel), at: dice.edgyMoment(from: now, until: until))
+            return Plan(intent: .act(.cancel), at: dice.momentNearEdge(from: now, until: until))
         }
         return Plan(intent: .look, at: (graceUntil ?? until).later(1))
     }
@@ -102,7 +102,7 @@ extension Life {
             // After a gap of sixty days a customer counts as new.
             let gap = subscription.paidUntil.later(60 * EdgeMoments.day)
             return Plan(
-                intent: .buyAgain, at: dice.edgyMoment(from: now, until: max(now, gap)))
+                intent: .buyAgain, at: dice.momentNearEdge(from: now, until: max(now, gap)))
         }
         if dice.happens(0.03) {
             let at = dice.moment(from: now, until: now.later(60 * EdgeMoments.day))
@@ -114,7 +114,7 @@ extension Life {
     private mutating func planRevoked(_ subscription: Subscription, at now: AppStoreDate) -> Plan? {
         let later = now.later(30 * EdgeMoments.day)
         if dice.happens(0.2) {
-            return Plan(intent: .reverseRefund, at: dice.edgyMoment(from: now, until: later))
+            return Plan(intent: .reverseRefund, at: dice.momentNearEdge(from: now, until: later))
         }
         guard dice.happens(0.2) else { return nil }
         return Plan(intent: .buyAgain, at: dice.moment(from: now, until: later))

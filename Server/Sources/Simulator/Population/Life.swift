@@ -22,7 +22,7 @@ struct Life: Sendable {
         case redeemOffer
         case externalToken
         case rescindConsent
-        case settle(pending: String, PendingVerb)
+        case resolvePending(pending: String, PendingVerb)
         case leaveFamily
         case stopSharing
         case massExtend
@@ -53,11 +53,11 @@ struct Life: Sendable {
 
     /// Performs what was planned. A refusal is not an error: near boundaries many acts come too
     /// late.
-    mutating func carryOut(
+    mutating func perform(
         _ intent: Intent, in world: inout World, at now: AppStoreDate
-    ) -> [Notice] {
+    ) -> [NotificationDraft] {
         actsLeft -= 1
-        do throws(StoreProblem) { return try notices(of: intent, in: &world, at: now) } catch {
+        do throws(SimulatorProblem) { return try notices(of: intent, in: &world, at: now) } catch {
             refusals += 1
             return []
         }
@@ -65,7 +65,7 @@ struct Life: Sendable {
 
     private mutating func notices(
         of intent: Intent, in world: inout World, at now: AppStoreDate
-    ) throws(StoreProblem) -> [Notice] {
+    ) throws(SimulatorProblem) -> [NotificationDraft] {
         switch intent {
         case .look: return []
         case .arrive: return try arrive(in: &world, at: now)
@@ -84,17 +84,18 @@ struct Life: Sendable {
             return [world.externalPurchaseToken(.init(), in: key.environment, at: now)]
         case .rescindConsent:
             return [try world.rescindConsent(of: key.name, in: key.environment, at: now)]
-        case .settle(let id, let verb): return try world.settle(pending: id, verb, at: now).1
+        case .resolvePending(let id, let verb):
+            return try world.resolve(pending: id, verb, at: now).1
         case .leaveFamily: try leaveFamily(in: &world)
         case .stopSharing: try stopSharing(in: &world)
         case .massExtend: try massExtend(in: &world, at: now)
-        case .testNotification: return [world.testNotice(in: key.environment, at: now)]
+        case .testNotification: return [world.testNotification(in: key.environment, at: now)]
         }
         return []
     }
 
     /// Removes and returns the next intent that was planned to follow, if any.
-    mutating func takeFollowing() -> Intent? {
+    mutating func dequeueFollowing() -> Intent? {
         following.isEmpty ? nil : following.removeFirst()
     }
 
@@ -119,7 +120,7 @@ extension Life {
 
     private mutating func arrive(
         in world: inout World, at now: AppStoreDate
-    ) throws(StoreProblem) -> [Notice] {
+    ) throws(SimulatorProblem) -> [NotificationDraft] {
         let storefront = dice.pick(Storefront.all) ?? .unitedStates
         let token = dice.happens(Odds.token) ? dice.uuid() : nil
         for _ in 0..<(dice.happens(Odds.secondDevice) ? 2 : 1) {
@@ -134,7 +135,7 @@ extension Life {
 
     private mutating func buySubscription(
         in world: inout World, at now: AppStoreDate
-    ) throws(StoreProblem) -> [Notice] {
+    ) throws(SimulatorProblem) -> [NotificationDraft] {
         var products = world.settings.shop.groups.flatMap(\.subscriptions)
         let shareable = products.filter(\.isFamilyShareable)
         if household != nil, !shareable.isEmpty, dice.happens(Odds.familyProduct) {
@@ -153,35 +154,35 @@ extension Life {
         }
         var order = PurchaseOrder(product.id, offerID: offer)
         if terms.monthlyPlan != nil, dice.happens(Odds.monthlyPlan) { order.billingPlan = .monthly }
-        return try take(order, in: &world, at: now)
+        return try place(order, in: &world, at: now)
     }
 
     /// Buys, or asks a parent who decides later.
-    private mutating func take(
+    private mutating func place(
         _ order: PurchaseOrder, in world: inout World, at now: AppStoreDate
-    ) throws(StoreProblem) -> [Notice] {
+    ) throws(SimulatorProblem) -> [NotificationDraft] {
         var order = order
         if dice.happens(Odds.askToBuy) { order.choice = .ask }
-        let (sale, notices) = try world.take(order, on: device, at: now)
+        let (sale, notices) = try world.place(order, on: device, at: now)
         if case .pending(let pending) = sale {
             let verb: PendingVerb = dice.happens(Odds.approval) ? .approve : .decline
-            following.append(.settle(pending: pending.id, verb))
+            following.append(.resolvePending(pending: pending.id, verb))
         }
         return notices
     }
 
     private mutating func buyOnce(
         in world: inout World, at now: AppStoreDate
-    ) throws(StoreProblem) -> [Notice] {
+    ) throws(SimulatorProblem) -> [NotificationDraft] {
         guard let product = dice.pick(world.settings.shop.oneTimeProducts) else { return [] }
         let quantity = product.type == .consumable ? Int64(dice.number(in: 1...3)) : 1
-        return try take(PurchaseOrder(product.id, quantity: quantity), in: &world, at: now)
+        return try place(PurchaseOrder(product.id, quantity: quantity), in: &world, at: now)
     }
 
     /// For a one-time purchase: refunds the last one, or reverses its refund.
     private mutating func refundOnce(
         in world: inout World, at now: AppStoreDate
-    ) throws(StoreProblem) -> [Notice] {
+    ) throws(SimulatorProblem) -> [NotificationDraft] {
         guard let id = world.accounts[key]?.oneTimePurchases.last else { return [] }
         let act: TransactionAct =
             world.oneTimePurchases[id]?.revocation == nil ? .refund() : .reverseRefund
@@ -190,7 +191,7 @@ extension Life {
 
     private mutating func redeemOffer(
         in world: inout World, at now: AppStoreDate
-    ) throws(StoreProblem) -> [Notice] {
+    ) throws(SimulatorProblem) -> [NotificationDraft] {
         let present = try world.subscription(chain(in: world))
         let products = world.settings.shop.groups.first { $0.id == present.groupID }
         guard let product = dice.pick(products?.subscriptions ?? []),
@@ -206,7 +207,7 @@ extension Life {
 
 extension Life {
     /// The subscription that the customer acts on.
-    func chain(in world: World) throws(StoreProblem) -> String {
+    func chain(in world: World) throws(SimulatorProblem) -> String {
         // The most recently bought of several: ids increase.
         guard let id = world.accounts[key]?.chains.values.max() else {
             throw .unknownSubscription(key.name)
@@ -216,7 +217,7 @@ extension Life {
 
     private mutating func changeProduct(
         in world: inout World, at now: AppStoreDate
-    ) throws(StoreProblem) -> [Notice] {
+    ) throws(SimulatorProblem) -> [NotificationDraft] {
         let present = try world.subscription(chain(in: world))
         let group = world.settings.shop.groups.first { $0.id == present.groupID }
         guard let product = dice.pick(group?.subscriptions ?? []) else { return [] }
@@ -225,7 +226,7 @@ extension Life {
 
     private mutating func refundPastPeriod(
         in world: inout World, at now: AppStoreDate
-    ) throws(StoreProblem) -> [Notice] {
+    ) throws(SimulatorProblem) -> [NotificationDraft] {
         let present = try world.subscription(chain(in: world))
         let past = present.transactions.dropLast().filter {
             $0.revocation == nil && !$0.isUpgraded && $0.price > 0
@@ -238,12 +239,12 @@ extension Life {
 // MARK: - Families and the developer
 
 extension Life {
-    private func leaveFamily(in world: inout World) throws(StoreProblem) {
+    private func leaveFamily(in world: inout World) throws(SimulatorProblem) {
         guard let family = world.accounts[key]?.family else { return }
         try world.leave(family.name, key)
     }
 
-    private func stopSharing(in world: inout World) throws(StoreProblem) {
+    private func stopSharing(in world: inout World) throws(SimulatorProblem) {
         guard let shared = world.accounts[key]?.sharedChains.last else {
             return try world.stopSharing(chain(in: world))
         }
@@ -252,7 +253,7 @@ extension Life {
 
     private mutating func massExtend(
         in world: inout World, at now: AppStoreDate
-    ) throws(StoreProblem) {
+    ) throws(SimulatorProblem) {
         let product = try world.subscription(chain(in: world)).latest.product.id
         let order = ExtensionOrder(
             days: dice.number(in: ExtensionOrder.daysRange), reason: 3, requestID: dice.uuid())

@@ -65,7 +65,7 @@ package struct Population: Sendable {
     /// - Throws: ``SimulatorProblem`` if there are too many, or the span is empty.
     init(
         _ count: Int, number: Int, seed: UInt64, within span: Range<AppStoreDate>, in world: World
-    ) throws(StoreProblem) {
+    ) throws(SimulatorProblem) {
         guard (1...Self.accountsMax).contains(count), number <= Self.populationsMax else {
             throw .badRequest(
                 "A population of \(count) customers, number \(number), is not allowed.",
@@ -111,9 +111,9 @@ package struct Population: Sendable {
     }
 
     /// Performs the next customer's act. Does nothing if nobody is due.
-    mutating func actNext(in world: inout World, at now: AppStoreDate) -> [Notice] {
+    mutating func actNext(in world: inout World, at now: AppStoreDate) -> [NotificationDraft] {
         guard let due = nextDue, due <= now, let place = queue.removeFirst() else { return [] }
-        let notices = lives[place].carryOut(intents[place], in: &world, at: now)
+        let notices = lives[place].perform(intents[place], in: &world, at: now)
         if let plan = lives[place].plan(in: world, at: now), plan.at < until {
             intents[place] = plan.intent
             queue.add(place, due: plan.at)
@@ -122,8 +122,8 @@ package struct Population: Sendable {
     }
 
     /// Simulates a world that has no other users, until a moment.
-    mutating func play(
-        _ world: inout World, until target: AppStoreDate, _ take: (Notice) throws -> Void
+    mutating func simulate(
+        _ world: inout World, until target: AppStoreDate, _ take: (NotificationDraft) throws -> Void
     ) rethrows {
         // Immediate events of the world are due in the distant past: time must not go back for
         // them.
@@ -133,7 +133,7 @@ package struct Population: Sendable {
             guard let due = [event, act].compactMap({ $0 }).min(), due <= target else { return }
             now = max(now, due)
             let notices =
-                event == due ? world.settleNext(at: now) : actNext(in: &world, at: now)
+                event == due ? world.processNext(at: now) : actNext(in: &world, at: now)
             for notice in notices { try take(notice) }
         }
     }

@@ -31,7 +31,7 @@ package struct PopulationRun: Sendable {
     /// - Throws: ``SimulatorProblem`` if a number is out of range.
     package init(
         accounts: Int, months: Int, _ settings: SimulatorSettings
-    ) throws(StoreProblem) {
+    ) throws(SimulatorProblem) {
         guard (1...Self.accountsMax).contains(accounts) else {
             throw .badRequest(
                 "The population is \(accounts).", remedy: "Choose 1 to \(Self.accountsMax).")
@@ -51,9 +51,9 @@ package struct PopulationRun: Sendable {
 
     /// Simulates one district, numbered from 0. Adds to the tally, and passes on each account's
     /// ground truth at the end and each signed notification.
-    package func play(
+    package func simulate(
         _ district: Int, _ tally: inout Tally, signedBy authority: SigningAuthority? = nil,
-        books: (Books) throws -> Void, signed: (String) throws -> Void = { _ in }
+        books: (GroundTruth) throws -> Void, signed: (String) throws -> Void = { _ in }
     ) throws {
         var world = World(settings, district: district)
         let end = world.calendar.moment(settings.now, plus: .months(months))
@@ -61,7 +61,7 @@ package struct PopulationRun: Sendable {
         var population = Population(
             min(Self.districtAccounts, accounts - first), first: first + 1, seed: settings.seed,
             within: settings.now..<end, world.calendar)
-        try population.play(&world, until: end) { notice in
+        try population.simulate(&world, until: end) { notice in
             tally.notifications += 1
             guard let authority else { return }
             let document = try notice.signed(by: authority, settings)
@@ -71,7 +71,7 @@ package struct PopulationRun: Sendable {
         }
         tally.add(population, world)
         for name in population.names where world.has(account: name) {
-            let account = try world.books(of: name, at: end)
+            let account = try world.groundTruth(of: name, at: end)
             tally.add(account)
             try books(account)
         }
@@ -81,12 +81,12 @@ package struct PopulationRun: Sendable {
 extension PopulationRun.Tally {
     fileprivate mutating func add(_ population: Population, _ world: World) {
         refusals += population.refusals
-        for row in LifecycleRow.allCases where world.rowsPlayed[row.rawValue] > 0 {
-            rows[row.rawValue, default: 0] += world.rowsPlayed[row.rawValue]
+        for row in LifecycleRow.allCases where world.rowCounts[row.rawValue] > 0 {
+            rows[row.rawValue, default: 0] += world.rowCounts[row.rawValue]
         }
     }
 
-    fileprivate mutating func add(_ books: Books) {
+    fileprivate mutating func add(_ books: GroundTruth) {
         accounts += 1
         for charge in books.purchases.flatMap(\.charges) {
             transactions += 1
@@ -121,7 +121,7 @@ extension PopulationRun.Tally {
     }
 }
 
-extension Notice {
+extension NotificationDraft {
     /// The notification itself and the documents inside it.
     fileprivate var signatureCount: Int {
         switch content {

@@ -4,7 +4,7 @@ import AppStoreFormats
 
 /// The result of an order.
 package enum PurchaseOutcome: Hashable, Sendable {
-    case purchased(PurchaseAnswer)
+    case purchased(PurchasedTransaction)
     /// The purchase waits for a parent's or the customer's decision, under this id and for this
     /// reason.
     case pending(id: String, reason: String)
@@ -13,15 +13,15 @@ package enum PurchaseOutcome: Hashable, Sendable {
     case failed(String)
 
     /// The purchased transaction. Throws if the purchase is pending, cancelled or failed.
-    package func bought() throws(StoreProblem) -> PurchaseAnswer {
+    package func bought() throws(SimulatorProblem) -> PurchasedTransaction {
         switch self {
         case .purchased(let answer): return answer
         case .pending(let id, let reason):
-            throw StoreProblem(
+            throw SimulatorProblem(
                 "purchase_pending", "The purchase is pending: \(reason).",
                 remedy: "POST /_sim/transactions/\(id)/approve, or /resolve.")
         case .cancelled, .failed:
-            throw StoreProblem(
+            throw SimulatorProblem(
                 "purchase_failed", "The purchase was cancelled or failed.",
                 remedy: "Omit `choice`, and `fails_purchases` in the reset.")
         }
@@ -34,8 +34,8 @@ extension AppStoreSimulator {
     package func order(
         _ order: PurchaseOrder, on deviceID: String, at moment: AppStoreDate? = nil
     ) async throws -> PurchaseOutcome {
-        let (sale, _) = try await perform(at: moment) { world, now throws(StoreProblem) in
-            try world.take(order, on: deviceID, at: now)
+        let (sale, _) = try await perform(at: moment) { world, now throws(SimulatorProblem) in
+            try world.place(order, on: deviceID, at: now)
         }
         switch sale {
         case .purchased(let transaction):
@@ -48,10 +48,12 @@ extension AppStoreSimulator {
 
     /// Approves, declines or resolves a pending purchase. Returns what was bought, if anything.
     @discardableResult
-    package func settle(pending id: String, _ verb: PendingVerb) async throws -> PurchaseAnswer? {
+    package func resolve(pending id: String, _ verb: PendingVerb) async throws
+        -> PurchasedTransaction?
+    {
         let asked = world.pendingPurchases[id]?.deviceID
-        let (transaction, _) = try await perform { world, now throws(StoreProblem) in
-            try world.settle(pending: id, verb, at: now)
+        let (transaction, _) = try await perform { world, now throws(SimulatorProblem) in
+            try world.resolve(pending: id, verb, at: now)
         }
         // The transaction reaches all of the account's devices through their updates; the device
         // that ordered stands for them here.
@@ -64,8 +66,8 @@ extension AppStoreSimulator {
     @discardableResult
     package func redeemCode(
         _ originalTransactionID: String, offer: String, productID: String? = nil
-    ) async throws -> VerbAnswer {
-        try await answer(originalTransactionID) { world, now throws(StoreProblem) in
+    ) async throws -> VerbOutcome {
+        try await performVerb(originalTransactionID) { world, now throws(SimulatorProblem) in
             try world.redeemCode(
                 originalTransactionID, offerID: offer, productID: productID, at: now)
         }
@@ -75,15 +77,15 @@ extension AppStoreSimulator {
     @discardableResult
     package func winBack(
         _ originalTransactionID: String, offer: String? = nil, productID: String? = nil
-    ) async throws -> VerbAnswer {
-        try await answer(originalTransactionID) { world, now throws(StoreProblem) in
+    ) async throws -> VerbOutcome {
+        try await performVerb(originalTransactionID) { world, now throws(SimulatorProblem) in
             try world.winBack(originalTransactionID, offerID: offer, productID: productID, at: now)
         }
     }
 
     /// Stops sharing a purchase with the family, or with the member whose share is named.
     package func stopSharing(_ id: String) async throws {
-        _ = try await perform { world, _ throws(StoreProblem) in
+        _ = try await perform { world, _ throws(SimulatorProblem) in
             try world.stopSharing(id)
             return ((), [])
         }
@@ -94,7 +96,7 @@ extension AppStoreSimulator {
         _ name: String, _ verb: FamilyVerb, account: String, in environment: SimulatedEnvironment
     ) async throws {
         let key = Account.Key(name: account, environment: environment)
-        _ = try await perform { world, _ throws(StoreProblem) in
+        _ = try await perform { world, _ throws(SimulatorProblem) in
             guard world.accounts[key] != nil else { throw .unknownAccount(account) }
             switch verb {
             case .join: try world.join(name, key)
@@ -106,9 +108,9 @@ extension AppStoreSimulator {
 
     /// Records that a device's app has finished a transaction. Idempotent.
     package func finish(_ transactionID: String, on deviceID: String) async throws {
-        _ = try await perform { world, _ throws(StoreProblem) in
+        _ = try await perform { world, _ throws(SimulatorProblem) in
             let account = try world.device(deviceID).account
-            let id = world.ownID(of: transactionID)
+            let id = world.canonicalID(of: transactionID)
             guard world.transactions(of: account).contains(where: { $0.id == id }) else {
                 throw .unknownTransaction(transactionID)
             }
@@ -131,13 +133,13 @@ extension AppStoreSimulator {
     package func signIn(
         _ account: String, on deviceID: String, storefront country: String? = nil
     ) async throws {
-        let storefront = try country.map { country throws(StoreProblem) in
+        let storefront = try country.map { country throws(SimulatorProblem) in
             guard let found = Storefront.named(country) else {
                 throw .unknownStorefront(country)
             }
             return found
         }
-        let (device, _) = try await perform { world, now throws(StoreProblem) in
+        let (device, _) = try await perform { world, now throws(SimulatorProblem) in
             (try world.signIn(account, on: deviceID, storefront: storefront, at: now), [])
         }
         listeners.move(device)

@@ -37,7 +37,7 @@ struct OfferSignature: Sendable {
     /// - Throws: `invalid_offer_signature`, naming the part that is wrong.
     func nonce(
         of proof: OfferProof, offerID: String, appAccountToken: String?
-    ) throws(StoreProblem) -> String {
+    ) throws(SimulatorProblem) -> String {
         switch proof {
         case .text(let keyID, let nonce, let timestamp, let signature):
             try check(keyID: keyID)
@@ -64,7 +64,7 @@ struct OfferSignature: Sendable {
         return claims?["allowIntroductoryOffer"]?.bool
     }
 
-    private func claims(of text: String, audience: String) throws(StoreProblem) -> JSON {
+    private func claims(of text: String, audience: String) throws(SimulatorProblem) -> JSON {
         guard text.utf8.count <= Self.signatureLengthMax, let jws = CompactJWS(text),
             let header = jws.header.flatMap({ try? JSON(parsing: $0) }), header["alg"] == "ES256",
             let claims = jws.payload.flatMap({ try? JSON(parsing: $0) }),
@@ -84,7 +84,7 @@ struct OfferSignature: Sendable {
         return claims
     }
 
-    private func check(_ signature: String, of text: String) throws(StoreProblem) {
+    private func check(_ signature: String, of text: String) throws(SimulatorProblem) {
         guard signature.utf8.count <= Self.signatureLengthMax,
             let bytes = Base64.standard.decode(Array(signature.utf8)),
             let signature = try? P256.Signing.ECDSASignature(derRepresentation: bytes)
@@ -94,20 +94,20 @@ struct OfferSignature: Sendable {
         }
     }
 
-    private func check(keyID: String) throws(StoreProblem) {
+    private func check(keyID: String) throws(SimulatorProblem) {
         guard keyID == key.id else {
             throw Self.wrong("the key \(keyID) is not the shop's, which is \(key.id)")
         }
     }
 
-    private func check(timestamp: Int64) throws(StoreProblem) {
+    private func check(timestamp: Int64) throws(SimulatorProblem) {
         let (age, overflow) = now.milliseconds.subtractingReportingOverflow(timestamp)
         guard !overflow, age <= Self.validMilliseconds, age >= -Self.aheadMilliseconds else {
             throw Self.wrong("its time is not within a day of the store's, \(RFC3339.text(now))")
         }
     }
 
-    private static func wrong(_ why: String) -> StoreProblem {
+    private static func wrong(_ why: String) -> SimulatorProblem {
         .invalidOfferSignature(
             why, remedy: "Sign with subscriptionOffersKeyPair of the shop's file.")
     }

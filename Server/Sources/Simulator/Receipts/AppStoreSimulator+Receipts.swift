@@ -18,19 +18,19 @@ extension AppStoreSimulator {
     }
 
     /// The device identifier used for the hash of a device's receipts.
-    package func vendorIdentifier(of deviceID: String) throws(StoreProblem) -> String {
+    package func vendorIdentifier(of deviceID: String) throws(SimulatorProblem) -> String {
         let device = try world.device(deviceID)
         return LegacyDevice(seed: settings.seed, name: device.id).vendorIdentifier
     }
 
     /// One transaction in Base64, as an app received it before iOS 7.
     package func transactionReceipt(of transactionID: String) throws -> String {
-        let id = world.ownID(of: transactionID)
+        let id = world.canonicalID(of: transactionID)
         guard let owner = world.owner(of: id),
             let transaction = world.legacyTransactions(of: owner, at: clock.now).first(where: {
                 $0.payload.transactionId == id
             })
-        else { throw StoreProblem.unknownTransaction(transactionID) }
+        else { throw SimulatorProblem.unknownTransaction(transactionID) }
         let receipt = transaction.receipt(
             appAppleID: settings.appAppleID, device: world.hardware(of: owner))
         return try authority.receipts.text(receipt, in: owner.environment)

@@ -4,7 +4,7 @@ import Synchronization
 /// first receipt is requested. Most runs need none.
 enum ReceiptSource: Sendable {
     case made(ReceiptAuthority)
-    case seeded(SeededReceipts)
+    case seeded(SeededReceiptAuthority)
 
     var authority: ReceiptAuthority {
         get throws(SigningFailure) {
@@ -17,7 +17,7 @@ enum ReceiptSource: Sendable {
 }
 
 /// The receipt authority of a seed, made once.
-final class SeededReceipts: Sendable {
+final class SeededReceiptAuthority: Sendable {
     private let seed: UInt64
     private let made = Mutex<ReceiptAuthority?>(nil)
 

@@ -12,19 +12,19 @@ extension SimulatorSettings {
         Field("v1_era", "string", "The form of V1 notifications: 2018, 2020 or 2021 (default)."),
     ]
 
-    mutating func readLegacy(_ body: RequestBody) throws(StoreProblem) {
+    mutating func readLegacy(_ body: RequestBody) throws(SimulatorProblem) {
         sharedSecret = try body.string("shared_secret") ?? sharedSecret
-        if let url = try body.address("v1_notification_url") { v1NotificationURL = url }
+        if let url = try body.url("v1_notification_url") { v1NotificationURL = url }
         if body.isNull("v1_notification_url") { v1NotificationURL = nil }
         if let word = try body.string("v1_era") {
             guard let era = V1Era(rawValue: word) else {
-                throw RequestBody.wrong("v1_era", "2018, 2020 or 2021, as a text")
+                throw RequestBody.invalidField("v1_era", "2018, 2020 or 2021, as a text")
             }
             v1Era = era
         }
         if let word = try body.string("receipt_digest") {
             guard let digest = ReceiptDigest(rawValue: word) else {
-                throw RequestBody.wrong("receipt_digest", "sha256 or sha1")
+                throw RequestBody.invalidField("receipt_digest", "sha256 or sha1")
             }
             receiptDigest = digest
         }

@@ -8,14 +8,14 @@ package struct ScenarioRun: Sendable {
     /// What was done, and when.
     package internal(set) var steps: [(at: AppStoreDate, what: String)] = []
     /// All of the customer's notifications, in order.
-    package internal(set) var notices: [Notice] = []
-    package internal(set) var books: Books
+    package internal(set) var notifications: [NotificationDraft] = []
+    package internal(set) var groundTruth: GroundTruth
 }
 
 extension AppStoreSimulator {
     /// Runs a scenario from the current time on; the clock moves as the scenario requires. Each run
     /// has its own account.
-    package func play(_ scenario: Scenario) async throws -> ScenarioRun {
+    package func run(_ scenario: Scenario) async throws -> ScenarioRun {
         var number = 1
         while world.accounts[
             Account.Key(name: "\(scenario.name)-\(number)", environment: .production)] != nil
@@ -25,20 +25,21 @@ extension AppStoreSimulator {
         let account = "\(scenario.name)-\(number)"
         let device = try await addDevice(account: account)
         var run = ScenarioRun(
-            scenario: scenario, account: account, deviceID: device, books: try truth(of: account))
+            scenario: scenario, account: account, deviceID: device,
+            groundTruth: try groundTruth(of: account))
         for step in scenario.steps {
-            let what = try await carryOut(step, account, device)
+            let what = try await perform(step, account, device)
             run.steps.append((clock.now, what))
-            note(
+            appendToLog(
                 .scenario, [("account", .string(account)), ("step", .string(what))])
         }
-        run.notices = notifications.map(\.notice).filter { $0.account == account }
-        run.books = try truth(of: account)
+        run.notifications = notifications.map(\.draft).filter { $0.account == account }
+        run.groundTruth = try groundTruth(of: account)
         return run
     }
 
     /// Performs one step, and returns its description.
-    private func carryOut(
+    private func perform(
         _ step: Scenario.Step, _ account: String, _ device: String
     ) async throws -> String {
         switch step {
@@ -75,22 +76,22 @@ extension AppStoreSimulator {
     // async function with both typed and untyped errors.
 
     private func order(
-        _ wish: Scenario.Wish, _ account: String
-    ) throws(StoreProblem) -> PurchaseOrder {
+        _ wish: Scenario.ProductKind, _ account: String
+    ) throws(SimulatorProblem) -> PurchaseOrder {
         // A trial is used only if the scenario is about one.
         let offer = wish == .withTrial ? nil : PurchaseOrder.noOffer
         return PurchaseOrder(try product(wish, account).id, offerID: offer)
     }
 
     private func changeOfProduct(
-        _ wish: Scenario.Wish, _ account: String
-    ) throws(StoreProblem) -> SubscriptionAct {
+        _ wish: Scenario.ProductKind, _ account: String
+    ) throws(SimulatorProblem) -> SubscriptionAct {
         .changeProduct(try product(wish, account).id)
     }
 
     private func priceRise(
         _ needsConsent: Bool, _ account: String
-    ) throws(StoreProblem) -> SubscriptionAct {
+    ) throws(SimulatorProblem) -> SubscriptionAct {
         let price = try world.subscription(chain(of: account)).nextProduct.price
         return .raisePrice(.init(price: price * 2, needsConsent: needsConsent))
     }
@@ -102,11 +103,11 @@ extension AppStoreSimulator {
         return duration
     }
 
-    private func strike(next fault: NotificationFault) throws(StoreProblem) {
-        try setFaults { faults throws(StoreProblem) in try faults.notifications.order([fault]) }
+    private func strike(next fault: NotificationFault) throws(SimulatorProblem) {
+        try setFaults { faults throws(SimulatorProblem) in try faults.notifications.order([fault]) }
     }
 
-    private func chain(of account: String) throws(StoreProblem) -> String {
+    private func chain(of account: String) throws(SimulatorProblem) -> String {
         let key = Account.Key(name: account, environment: .production)
         guard let chain = world.accounts[key]?.chains.values.max() else {
             throw .unknownSubscription(account)
@@ -116,8 +117,8 @@ extension AppStoreSimulator {
 
     /// The first product of the shop that matches a scenario's requirement.
     private func product(
-        _ wish: Scenario.Wish, _ account: String
-    ) throws(StoreProblem) -> StoreKitProduct {
+        _ wish: Scenario.ProductKind, _ account: String
+    ) throws(SimulatorProblem) -> StoreKitProduct {
         let products = settings.shop.groups.flatMap(\.subscriptions)
         let found: StoreKitProduct?
         switch wish {
@@ -129,7 +130,7 @@ extension AppStoreSimulator {
             found = products.first { wish == .higher ? $0.isAbove(present) : present.isAbove($0) }
         }
         guard let found else {
-            throw StoreProblem(
+            throw SimulatorProblem(
                 "scenario_needs_product", "The shop does not sell \(wish.rawValue).",
                 remedy: "POST /_sim/reset {\"shop\": \"full\"} loads a shop with everything.")
         }

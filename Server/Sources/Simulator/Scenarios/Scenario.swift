@@ -9,9 +9,9 @@ package struct Scenario: Sendable {
     let steps: [Step]
 
     enum Step: Hashable, Sendable {
-        case buy(Wish)
+        case buy(ProductKind)
         case act(SubscriptionAct)
-        case change(Wish)
+        case change(ProductKind)
         /// To twice the price.
         case raisePrice(needsConsent: Bool)
         /// Lets time pass: an ISO 8601 duration.
@@ -23,7 +23,7 @@ package struct Scenario: Sendable {
     }
 
     /// The kind of product to buy, whatever its id in the shop.
-    enum Wish: String, Hashable, Sendable {
+    enum ProductKind: String, Hashable, Sendable {
         case monthly = "a monthly subscription"
         case withTrial = "a subscription with a free trial"
         case higher = "a product of a higher level"
@@ -36,10 +36,10 @@ package struct Scenario: Sendable {
         self.steps = steps
     }
 
-    package static func named(_ name: String) throws(StoreProblem) -> Self {
+    package static func named(_ name: String) throws(SimulatorProblem) -> Self {
         guard let scenario = all.first(where: { $0.name == name }) else {
             let names = all.map(\.name).joined(separator: ", ")
-            throw StoreProblem(
+            throw SimulatorProblem(
                 "unknown_scenario", status: 404, "There is no scenario \(name).",
                 remedy: "Choose one of \(names).")
         }

@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// One call of the App Store Server API: its path, its rate limit and its handler.
 struct APIEndpoint: Sendable {
-    typealias Answering = @Sendable (isolated AppStoreSimulator, APICall) async throws -> APIAnswer
+    typealias Handler = @Sendable (isolated AppStoreSimulator, APICall) async throws -> APIResponse
 
     /// The environments in which it exists.
     enum Place: Hashable, Sendable {
@@ -27,11 +27,11 @@ struct APIEndpoint: Sendable {
     var perSecond: Int?
     var place = Place.both
     var bodyBytesMax = Self.bodyBytesMax
-    let answer: Answering
+    let handler: Handler
 
     init(
         _ method: HTTPRequest.Method, _ path: String, perSecond: Int?, place: Place = .both,
-        bodyBytesMax: Int = bodyBytesMax, answer: @escaping Answering
+        bodyBytesMax: Int = bodyBytesMax, answer: @escaping Handler
     ) {
         self.method = method
         self.path = path
@@ -39,7 +39,7 @@ struct APIEndpoint: Sendable {
         self.perSecond = perSecond
         self.place = place
         self.bodyBytesMax = bodyBytesMax
-        self.answer = answer
+        self.handler = answer
     }
 
     /// A name for rate limits, faults and the log, such as `GET v1/transactions/{id}`.

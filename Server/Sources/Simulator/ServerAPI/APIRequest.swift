@@ -19,7 +19,7 @@ struct APIRequest: Sendable {
 }
 
 /// A response of the API: a status, and JSON or nothing.
-struct APIAnswer: Hashable, Sendable {
+struct APIResponse: Hashable, Sendable {
     let status: Int
     var body: JSON?
     /// Apple sends it in milliseconds since 1970, not in seconds from now.

@@ -39,7 +39,7 @@ enum AdvancedCommerceEndpoints {
         _ answer:
             @escaping @Sendable (
                 isolated AppStoreSimulator, APICall, AdvancedCommerceBody
-            ) async throws -> APIAnswer
+            ) async throws -> APIResponse
     ) -> APIEndpoint {
         // Apple publishes no rate limit for these.
         var endpoint = APIEndpoint(.post, "v1/" + path, perSecond: nil) { simulator, call in
@@ -128,15 +128,15 @@ extension AppStoreSimulator {
         return body
     }
 
-    fileprivate func change(_ call: APICall, _ act: SubscriptionAct) async throws -> APIAnswer {
+    fileprivate func change(_ call: APICall, _ act: SubscriptionAct) async throws -> APIResponse {
         let id = try world.transaction(call.parameter("id"), in: call.environment).originalID
         guard world.subscriptions[id] != nil else { throw APIError.invalidTransactionID }
         do {
-            _ = try await perform { world, now throws(StoreProblem) in
+            _ = try await perform { world, now throws(SimulatorProblem) in
                 ((), try world.apply(act, to: id, at: now))
             }
-        } catch let problem as StoreProblem where problem.status < 500 {
-            note(.refusedChange, [("reason", .string(problem.description))])
+        } catch let problem as SimulatorProblem where problem.status < 500 {
+            appendToLog(.refusedChange, [("reason", .string(problem.description))])
             throw APIError.badRequest
         }
         return try documents(of: id)
@@ -144,7 +144,7 @@ extension AppStoreSimulator {
 
     fileprivate func requestRefund(
         _ call: APICall, _ body: AdvancedCommerceBody
-    ) async throws -> APIAnswer {
+    ) async throws -> APIResponse {
         let transaction = try world.transaction(call.parameter("id"), in: call.environment)
         let act: TransactionAct
         if body.isToBeDeclined {
@@ -153,11 +153,11 @@ extension AppStoreSimulator {
             act = .refund(RefundOrder(try body.share(of: transaction.price)))
         }
         do {
-            _ = try await perform { world, now throws(StoreProblem) in
+            _ = try await perform { world, now throws(SimulatorProblem) in
                 ((), try world.apply(act, toTransaction: transaction.id, at: now))
             }
-        } catch let problem as StoreProblem where problem.status < 500 {
-            note(.refusedChange, [("reason", .string(problem.description))])
+        } catch let problem as SimulatorProblem where problem.status < 500 {
+            appendToLog(.refusedChange, [("reason", .string(problem.description))])
             throw APIError.badRequest
         }
         let after = try world.transaction(transaction.id, in: call.environment)
@@ -165,7 +165,7 @@ extension AppStoreSimulator {
         return .ok([.init("signedTransactionInfo", try sign(payload))])
     }
 
-    private func documents(of id: String) throws -> APIAnswer {
+    private func documents(of id: String) throws -> APIResponse {
         let subscription = try world.subscription(id)
         let renewal = world.renewalPayload(of: subscription, at: clock.now)
         let transaction = world.payload(of: subscription.latest, at: clock.now)

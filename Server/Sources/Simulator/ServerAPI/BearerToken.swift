@@ -82,7 +82,7 @@ struct BearerToken: Sendable {
 
 /// Tokens whose signature was verified, by the header's value. A token is used for many calls, and
 /// each server has its own.
-struct KnownTokens: Sendable {
+struct TokenCache: Sendable {
     /// Maximum number of cached tokens. If it is exceeded, all are dropped.
     static let countMax = 16
 

@@ -7,19 +7,19 @@ enum ConsumptionEndpoints {
         APIEndpoint(
             .put, "v2/transactions/consumption/{id}", perSecond: 50
         ) { simulator, call in
-            try await simulator.takeConsumption(call)
+            try await simulator.receiveConsumption(call)
         },
         APIEndpoint(
             .put, "v1/transactions/consumption/{id}", perSecond: 50
         ) { simulator, call in
-            try await simulator.takeFirstConsumption(call)
+            try await simulator.receiveConsumptionV1(call)
         },
     ]
 }
 
 /// The validated body of a consumption call.
 struct ConsumptionBody: Hashable, Sendable {
-    let answer: ConsumptionAnswer
+    let response: ConsumptionReply
 
     /// Validates a body as defined on the page "ConsumptionRequest".
     init(_ body: JSON, for type: ProductType) throws(APIError) {
@@ -32,7 +32,7 @@ struct ConsumptionBody: Hashable, Sendable {
             isDelivered: Self.isDelivered(body["deliveryStatus"]))
         let preference = try Self.preference(
             body["refundPreference"], for: type, percentage: percentage)
-        answer = ConsumptionAnswer(preference: preference, consumedPercentage: percentage)
+        response = ConsumptionReply(preference: preference, consumedPercentage: percentage)
     }
 
     private static func isDelivered(_ value: JSON?) throws(APIError) -> Bool {
@@ -58,10 +58,10 @@ struct ConsumptionBody: Hashable, Sendable {
 
     private static func preference(
         _ value: JSON?, for type: ProductType, percentage: Int64?
-    ) throws(APIError) -> ConsumptionAnswer.Preference? {
+    ) throws(APIError) -> ConsumptionReply.Preference? {
         guard let value, value != .null else { return nil }
         guard let word = value.string,
-            let preference = ConsumptionAnswer.Preference(rawValue: word)
+            let preference = ConsumptionReply.Preference(rawValue: word)
         else { throw .invalidRefundPreference }
         // The refunded share is derived from the time for a subscription, and from the consumption
         // for everything else.
@@ -87,9 +87,9 @@ struct ConsumptionBody: Hashable, Sendable {
             throw .invalidAppAccountToken
         }
         switch body["refundPreference"]?.integer {
-        case 1?: answer = ConsumptionAnswer(preference: .grantFull)
-        case 2?: answer = ConsumptionAnswer(preference: .decline)
-        default: answer = ConsumptionAnswer()
+        case 1?: response = ConsumptionReply(preference: .grantFull)
+        case 2?: response = ConsumptionReply(preference: .decline)
+        default: response = ConsumptionReply()
         }
     }
 
@@ -107,31 +107,31 @@ struct ConsumptionBody: Hashable, Sendable {
 }
 
 extension AppStoreSimulator {
-    fileprivate func takeConsumption(_ call: APICall) async throws -> APIAnswer {
+    fileprivate func receiveConsumption(_ call: APICall) async throws -> APIResponse {
         let transaction = try world.transaction(call.parameter("id"), in: call.environment)
         try requirePurchased(transaction)
         let body = try ConsumptionBody(call.body(), for: transaction.product.type)
-        return try take(body, call.body(), of: transaction)
+        return try recordConsumptionBody(body, call.body(), of: transaction)
     }
 
     /// Version 1 is for consumables and subscriptions only.
-    fileprivate func takeFirstConsumption(_ call: APICall) async throws -> APIAnswer {
+    fileprivate func receiveConsumptionV1(_ call: APICall) async throws -> APIResponse {
         let transaction = try world.transaction(call.parameter("id"), in: call.environment)
         guard [.consumable, .autoRenewable].contains(transaction.product.type) else {
             throw APIError.invalidTransactionTypeNotSupported
         }
         try requirePurchased(transaction)
-        return try take(
+        return try recordConsumptionBody(
             ConsumptionBody(first: call.body()), call.body(), of: transaction)
     }
 
     /// Of several responses the last one counts.
-    private func take(
+    private func recordConsumptionBody(
         _ body: ConsumptionBody, _ json: JSON, of transaction: StoreTransaction
-    ) throws -> APIAnswer {
-        try note { world, now throws(StoreProblem) in
-            try world.consumption(body.answer, of: transaction.id, body: json, at: now)
+    ) throws -> APIResponse {
+        try record { world, now throws(SimulatorProblem) in
+            try world.recordConsumption(body.response, of: transaction.id, body: json, at: now)
         }
-        return APIAnswer(202)
+        return APIResponse(202)
     }
 }

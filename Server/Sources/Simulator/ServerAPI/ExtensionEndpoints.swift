@@ -37,11 +37,11 @@ extension ExtensionOrder {
 }
 
 extension AppStoreSimulator {
-    fileprivate func extendOne(_ call: APICall) async throws -> APIAnswer {
+    fileprivate func extendOne(_ call: APICall) async throws -> APIResponse {
         let order = try ExtensionOrder(call.body())
         let original = try world.original(call.parameter("id"), in: call.environment)
         guard world.subscriptions[original.id] != nil else { throw APIError.extensionIneligible }
-        let (answer, _) = try await performForAPI { world, now throws(StoreProblem) in
+        let (answer, _) = try await performForAPI { world, now throws(SimulatorProblem) in
             try world.extend(original.id, by: order, at: now)
         }
         let line = answer.webOrderLineItemID.map {
@@ -55,7 +55,7 @@ extension AppStoreSimulator {
     }
 
     /// Idempotent: a repeated request gets the same response and does nothing.
-    fileprivate func extendAll(_ call: APICall) async throws -> APIAnswer {
+    fileprivate func extendAll(_ call: APICall) async throws -> APIResponse {
         let body = try call.body()
         let order = try ExtensionOrder(body)
         guard UUID(uuidString: order.requestID) != nil else {
@@ -68,7 +68,7 @@ extension AppStoreSimulator {
         let wish = MassExtension(
             order, productID: product, storefronts: try Self.storefronts(body),
             environment: call.environment)
-        _ = try await performForAPI { world, now throws(StoreProblem) in
+        _ = try await performForAPI { world, now throws(SimulatorProblem) in
             try world.massExtend(wish, at: now)
             return ((), [])
         }
@@ -88,7 +88,7 @@ extension AppStoreSimulator {
         return storefronts
     }
 
-    fileprivate func extensionStatus(_ call: APICall) throws -> APIAnswer {
+    fileprivate func extensionStatus(_ call: APICall) throws -> APIResponse {
         let id = call.parameter("request")
         guard UUID(uuidString: id) != nil else { throw APIError.invalidRequestIdentifier }
         let key = MassExtension.Key(requestID: id, environment: call.environment)
@@ -107,9 +107,11 @@ extension AppStoreSimulator {
 
     /// Performs a change of the world and turns its refusals into Apple's errors.
     private func performForAPI<Value: Sendable>(
-        _ change: (inout World, AppStoreDate) throws(StoreProblem) -> (Value, [Notice])
-    ) async throws -> (Value, [Notice]) {
-        do { return try await perform(change) } catch let problem as StoreProblem {
+        _ change: (inout World, AppStoreDate) throws(SimulatorProblem) -> (
+            Value, [NotificationDraft]
+        )
+    ) async throws -> (Value, [NotificationDraft]) {
+        do { return try await perform(change) } catch let problem as SimulatorProblem {
             switch problem.code {
             case "extension_limit": throw APIError.extensionsUsedUp
             case "extension_of_family": throw APIError.familyExtensionIneligible

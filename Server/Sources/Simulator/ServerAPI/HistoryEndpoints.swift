@@ -3,7 +3,7 @@ import AppStoreFormats
 /// Lists of a customer's transactions: all, the refunded ones, and those of an order.
 enum HistoryEndpoints {
     /// Maximum number of refunds in a version 1 response, which has no pages.
-    static let oldRefundsMax = 50
+    static let refundsV1Max = 50
 
     static let all = [
         APIEndpoint(.get, "v2/history/{id}", perSecond: 50) { simulator, call in
@@ -16,7 +16,7 @@ enum HistoryEndpoints {
             try simulator.refunds(call)
         },
         APIEndpoint(.get, "v1/refund/lookup/{id}", perSecond: 10) { simulator, call in
-            try simulator.firstRefunds(call)
+            try simulator.refundsV1(call)
         },
         APIEndpoint(
             .get, "v1/lookup/{id}", perSecond: 10, place: .productionOnly
@@ -29,10 +29,10 @@ enum HistoryEndpoints {
 extension AppStoreSimulator {
     fileprivate func history(
         _ call: APICall, withFinishedConsumables: Bool
-    ) throws -> APIAnswer {
+    ) throws -> APIResponse {
         let query = try HistoryQuery(call)
         let account = try world.account(ofAny: call.parameter("id"), in: call.environment)
-        let placed = place(transactionsOf: account).filter { transaction in
+        let placed = positioned(transactionsOf: account).filter { transaction in
             let payload = transaction.payload
             return query.includes(payload)
                 && (withFinishedConsumables || !isFinishedConsumable(payload))
@@ -50,7 +50,7 @@ extension AppStoreSimulator {
             && payload.transactionId.map(world.finished.contains) ?? false
     }
 
-    fileprivate func refunds(_ call: APICall) throws -> APIAnswer {
+    fileprivate func refunds(_ call: APICall) throws -> APIResponse {
         let revision = try call.revision()
         let account = try world.account(ofAny: call.parameter("id"), in: call.environment)
         let page = TransactionPage(
@@ -58,29 +58,29 @@ extension AppStoreSimulator {
         return try .ok([signedTransactions(page.transactions)] + paging(page))
     }
 
-    fileprivate func firstRefunds(_ call: APICall) throws -> APIAnswer {
+    fileprivate func refundsV1(_ call: APICall) throws -> APIResponse {
         let original = try world.original(call.parameter("id"), in: call.environment)
         let page = TransactionPage(
             refunds(of: original.account), after: nil, isDescending: false,
-            length: HistoryEndpoints.oldRefundsMax)
+            length: HistoryEndpoints.refundsV1Max)
         return try .ok([signedTransactions(page.transactions)])
     }
 
     /// Refunds, in order of refund. Periods replaced by an upgrade, and purchases that a family no
     /// longer shares, were not refunded to the customer.
-    private func refunds(of account: Account.Key) -> [PlacedTransaction] {
-        place(transactionsOf: account).compactMap { transaction in
+    private func refunds(of account: Account.Key) -> [PositionedTransaction] {
+        positioned(transactionsOf: account).compactMap { transaction in
             let payload = transaction.payload
             guard let refunded = payload.revocationDate, payload.isUpgraded != true,
                 payload.revocationType != .familyRevoke
             else { return nil }
             let place = Revision(
-                moment: refunded.milliseconds, number: transaction.place.moment)
-            return PlacedTransaction(place: place, payload: payload)
+                moment: refunded.milliseconds, number: transaction.position.moment)
+            return PositionedTransaction(position: place, payload: payload)
         }
     }
 
-    fileprivate func order(_ call: APICall) throws -> APIAnswer {
+    fileprivate func order(_ call: APICall) throws -> APIResponse {
         guard let id = OrderID.transactionID(call.parameter("id")) else {
             throw APIError.badRequest
         }
@@ -91,8 +91,8 @@ extension AppStoreSimulator {
         return try .ok([.init("status", 0), signedTransactions([payload])])
     }
 
-    private func place(transactionsOf account: Account.Key) -> [PlacedTransaction] {
-        api.modifications.place(world.payloads(of: account, at: clock.now), of: account)
+    private func positioned(transactionsOf account: Account.Key) -> [PositionedTransaction] {
+        api.changes.positioned(world.payloads(of: account, at: clock.now), of: account)
     }
 
     private func paging(_ page: TransactionPage) -> [JSON.Member] {

@@ -106,7 +106,7 @@ enum MessagingEndpoints {
             guard let test = simulator.messaging(call).performanceTests[id] else {
                 throw APIError.performanceTestNotFound
             }
-            return APIAnswer(200, test.json)
+            return APIResponse(200, test.json)
         },
     ]
 }
@@ -118,12 +118,12 @@ extension AppStoreSimulator {
 
     fileprivate func changeMessaging(
         _ call: APICall, _ change: (inout RetentionMessaging) throws(APIError) -> Void
-    ) throws(APIError) -> APIAnswer {
+    ) throws(APIError) -> APIResponse {
         try change(&api.messaging[call.environment, default: RetentionMessaging()])
-        return APIAnswer(200)
+        return APIResponse(200)
     }
 
-    fileprivate func imageList(_ call: APICall) -> APIAnswer {
+    fileprivate func imageList(_ call: APICall) -> APIResponse {
         let images = messaging(call).images
         let list = images.keys.sorted().compactMap { id in
             images[id].map { image -> JSON in
@@ -136,7 +136,7 @@ extension AppStoreSimulator {
         return .ok([.init("imageIdentifiers", .array(list))])
     }
 
-    fileprivate func messageList(_ call: APICall) -> APIAnswer {
+    fileprivate func messageList(_ call: APICall) -> APIResponse {
         let messages = messaging(call).messages
         let list = messages.keys.sorted().compactMap { id in
             messages[id].map { message -> JSON in
@@ -163,7 +163,7 @@ extension AppStoreSimulator {
         return RetentionMessaging.Place(productID: product, locale: locale)
     }
 
-    fileprivate func setDefaultMessage(_ call: APICall) throws -> APIAnswer {
+    fileprivate func setDefaultMessage(_ call: APICall) throws -> APIResponse {
         let place = try place(call)
         let text = try call.body()["messageIdentifier"]?.string
         guard let id = text.flatMap({ UUID(uuidString: $0) }) else { throw APIError.badRequest }
@@ -174,7 +174,7 @@ extension AppStoreSimulator {
     }
 
     /// Sets the realtime URL. In production this requires a passed test in the sandbox.
-    fileprivate func setRealtimeURL(_ call: APICall) throws -> APIAnswer {
+    fileprivate func setRealtimeURL(_ call: APICall) throws -> APIResponse {
         let url = try call.body()["realtimeURL"]?.string ?? ""
         guard let parts = URL(string: url), parts.host != nil,
             parts.scheme?.hasPrefix("http") == true,
@@ -191,13 +191,13 @@ extension AppStoreSimulator {
         }
     }
 
-    fileprivate func startPerformanceTest(_ call: APICall) async throws -> APIAnswer {
+    fileprivate func startPerformanceTest(_ call: APICall) async throws -> APIResponse {
         guard let id = try call.body()["originalTransactionId"]?.string,
             let subscription = world.subscriptions[id],
             subscription.account.environment == .sandbox
         else { throw APIError.invalidPerformanceTest }
         guard let url = messaging(call).realtimeURL else { throw APIError.realtimeURLNotFound }
-        guard messaging(call).performanceTests.count < PerformanceTest.keptMax else {
+        guard messaging(call).performanceTests.count < PerformanceTest.storedMax else {
             throw APIError.invalidPerformanceTest
         }
         let requestID = world.newUUID()

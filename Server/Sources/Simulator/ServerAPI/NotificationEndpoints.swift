@@ -18,9 +18,9 @@ enum NotificationEndpoints {
 /// A notification that a client requested.
 struct TestNotification: Hashable, Sendable {
     /// Six months.
-    static let keptMilliseconds: Int64 = 180 * 86_400_000
+    static let retentionMilliseconds: Int64 = 180 * 86_400_000
     /// Maximum number stored in one world; the oldest is removed first.
-    static let keptMax = 1000
+    static let storedMax = 1000
 
     let uuid: String
     let at: AppStoreDate
@@ -36,7 +36,7 @@ struct TestNotification: Hashable, Sendable {
 }
 
 extension AppStoreSimulator {
-    fileprivate func notificationHistory(_ call: APICall) throws -> APIAnswer {
+    fileprivate func notificationHistory(_ call: APICall) throws -> APIResponse {
         let query = try NotificationHistoryQuery(
             call.body(), in: call.environment, at: clock.now)
         var account: Account.Key?
@@ -53,10 +53,10 @@ extension AppStoreSimulator {
     private func unread(
         by call: APICall, _ query: NotificationHistoryQuery
     ) throws(APIError) -> ArraySlice<SentNotification> {
-        let all = notifications.filter { $0.notice.environment == call.environment }
+        let all = notifications.filter { $0.draft.environment == call.environment }
         guard let token = call.value("paginationToken") else { return all[...] }
         let uuid = try query.uuid(in: token)
-        guard let last = all.firstIndex(where: { $0.notice.uuid == uuid }) else {
+        guard let last = all.firstIndex(where: { $0.draft.uuid == uuid }) else {
             throw .invalidPaginationToken
         }
         return all[(last + 1)...]
@@ -72,34 +72,34 @@ extension AppStoreSimulator {
         let hasMore = found.count > page.count
         var members: [JSON.Member] = []
         if hasMore, let last = page.last {
-            members.append(.init("paginationToken", .string(query.token(after: last.notice.uuid))))
+            members.append(.init("paginationToken", .string(query.token(after: last.draft.uuid))))
         }
         return members + [
             .init("hasMore", .bool(hasMore)), .init("notificationHistory", .array(history)),
         ]
     }
 
-    fileprivate func requestTest(_ call: APICall) async throws -> APIAnswer {
+    fileprivate func requestTest(_ call: APICall) async throws -> APIResponse {
         guard settings.notificationURL != nil else { throw APIError.notificationURLNotFound }
         let (test, _) = try await perform { world, now in
-            let notice = world.testNotice(in: call.environment, at: now)
+            let notice = world.testNotification(in: call.environment, at: now)
             return (TestNotification(uuid: notice.uuid, at: now), [notice])
         }
-        api.keep(test)
+        api.record(test)
         return .ok([.init("testNotificationToken", .string(test.token))])
     }
 
-    fileprivate func testStatus(_ call: APICall) throws -> APIAnswer {
+    fileprivate func testStatus(_ call: APICall) throws -> APIResponse {
         let token = call.parameter("token")
         guard TestNotification.isToken(token) else { throw APIError.invalidTestNotificationToken }
         guard let test = api.testNotifications[token],
-            clock.milliseconds - test.at.milliseconds <= TestNotification.keptMilliseconds,
-            let sent = notifications.last(where: { $0.notice.uuid == test.uuid }),
-            sent.notice.environment == call.environment
+            clock.milliseconds - test.at.milliseconds <= TestNotification.retentionMilliseconds,
+            let sent = notifications.last(where: { $0.draft.uuid == test.uuid }),
+            sent.draft.environment == call.environment
         else { throw APIError.testNotificationNotFound }
         var members: [JSON.Member] = [.init("signedPayload", .string(sent.signedPayload))]
         if let first = sent.attempts.first {
-            let result = JSON.string(first.answer.sendAttemptResult)
+            let result = JSON.string(first.result.sendAttemptResult)
             members.append(.init("firstSendAttemptResult", result))
         }
         return .ok(members + [.init("sendAttempts", sent.sendAttempts)])
@@ -107,8 +107,8 @@ extension AppStoreSimulator {
 }
 
 extension ServerAPI {
-    fileprivate mutating func keep(_ test: TestNotification) {
-        if testNotifications.count >= TestNotification.keptMax,
+    fileprivate mutating func record(_ test: TestNotification) {
+        if testNotifications.count >= TestNotification.storedMax,
             let oldest = testNotifications.values.min(by: { ($0.at, $0.uuid) < ($1.at, $1.uuid) })
         {
             testNotifications[oldest.token] = nil
@@ -123,13 +123,13 @@ extension SentNotification {
             attempts.map { attempt in
                 [
                     "attemptDate": attempt.at.json,
-                    "sendAttemptResult": .string(attempt.answer.sendAttemptResult),
+                    "sendAttemptResult": .string(attempt.result.sendAttemptResult),
                 ]
             })
     }
 }
 
-extension PostAnswer {
+extension PostResult {
     /// Apple's name for the result of an attempt (`sendAttemptResult`). If there was no response,
     /// it is derived from the error message.
     var sendAttemptResult: String {

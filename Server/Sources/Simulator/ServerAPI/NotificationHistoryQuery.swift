@@ -49,12 +49,12 @@ struct NotificationHistoryQuery: Hashable, Sendable {
 
     /// Whether a notification matches. `account` is the owner of the query's transaction id.
     func includes(_ sent: SentNotification, account: Account.Key?) -> Bool {
-        let notice = sent.notice
+        let notice = sent.draft
         return (start...end).contains(notice.at.milliseconds)
             && (type == nil || type == notice.type)
             && (subtype == nil || subtype == notice.subtype)
             && (account == nil || account?.name == notice.account)
-            && (!onlyFailures || !sent.attempts.contains { $0.answer.isSuccess })
+            && (!onlyFailures || !sent.attempts.contains { $0.result.isSuccess })
     }
 
     // MARK: - Pages

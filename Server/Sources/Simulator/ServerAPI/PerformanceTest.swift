@@ -11,10 +11,10 @@ struct PerformanceTest: Sendable {
     static let responseMilliseconds: Int64 = 700
     static let successPercent: Int64 = 95
     /// Maximum number of stored runs. When it is reached, no new run can start.
-    static let keptMax = 1000
+    static let storedMax = 1000
 
     struct Attempt: Sendable {
-        let answer: PostAnswer
+        let result: PostResult
         let milliseconds: Int64
     }
 
@@ -32,7 +32,7 @@ struct PerformanceTest: Sendable {
     /// The percentage of requests with a successful response in time.
     private var successRate: Int64 {
         let good = attempts.count {
-            $0.answer.isSuccess && $0.milliseconds <= Self.responseMilliseconds
+            $0.result.isSuccess && $0.milliseconds <= Self.responseMilliseconds
         }
         return attempts.isEmpty ? 0 : Int64(good * 100 / attempts.count)
     }
@@ -60,7 +60,7 @@ struct PerformanceTest: Sendable {
     }
 
     private var failures: JSON {
-        let failed = attempts.filter { !$0.answer.isSuccess }.map(\.answer.sendAttemptResult)
+        let failed = attempts.filter { !$0.result.isSuccess }.map(\.result.sendAttemptResult)
         let counts = Dictionary(failed.map { ($0, Int64(1)) }, uniquingKeysWith: +)
         return .object(counts.keys.sorted().map { .init($0, .integer(counts[$0] ?? 0)) })
     }
@@ -68,7 +68,7 @@ struct PerformanceTest: Sendable {
     /// Posts all requests, with limited concurrency, and measures each by the machine's clock.
     static func run(
         _ bodies: [[UInt8]], against url: String,
-        post: @escaping @Sendable (_ url: String, _ body: [UInt8]) async -> PostAnswer
+        post: @escaping @Sendable (_ url: String, _ body: [UInt8]) async -> PostResult
     ) async -> Self {
         await withTaskGroup(of: Attempt.self) { tasks in
             var attempts: [Attempt] = []
@@ -81,7 +81,7 @@ struct PerformanceTest: Sendable {
                     let answer = await post(url, body)
                     let length = ContinuousClock.now - start
                     return Attempt(
-                        answer: answer, milliseconds: Int64(length / .milliseconds(1)))
+                        result: answer, milliseconds: Int64(length / .milliseconds(1)))
                 }
             }
             for await attempt in tasks { attempts.append(attempt) }

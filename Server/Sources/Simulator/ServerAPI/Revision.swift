@@ -32,17 +32,17 @@ struct Revision: Hashable, Comparable, Sendable {
 }
 
 /// A transaction in its current state, with its position in a list.
-struct PlacedTransaction: Sendable {
-    let place: Revision
+struct PositionedTransaction: Sendable {
+    let position: Revision
     /// The moments of its positions before its last change, oldest first.
     var earlier: [Int64] = []
     let payload: TransactionPayload
 
     /// The transaction at its position as of a moment. Nil if it is newer.
     fileprivate func placed(asOf moment: Int64) -> Self? {
-        guard place.moment > moment else { return self }
+        guard position.moment > moment else { return self }
         guard let then = earlier.last(where: { $0 <= moment }) else { return nil }
-        return Self(place: Revision(moment: then, number: place.number), payload: payload)
+        return Self(position: Revision(moment: then, number: position.number), payload: payload)
     }
 }
 
@@ -53,12 +53,12 @@ struct TransactionPage: Sendable {
     let hasMore: Bool
 
     /// Makes a page in ascending or descending order of positions.
-    init(_ all: [PlacedTransaction], after last: Revision?, isDescending: Bool, length: Int) {
+    init(_ all: [PositionedTransaction], after last: Revision?, isDescending: Bool, length: Int) {
         if isDescending {
             self.init(descending: all, after: last, length: length)
         } else {
-            let rest = all.sorted { $0.place < $1.place }
-                .drop { transaction in last.map { transaction.place <= $0 } ?? false }
+            let rest = all.sorted { $0.position < $1.position }
+                .drop { transaction in last.map { transaction.position <= $0 } ?? false }
             self.init(rest, after: last, length: length)
         }
     }
@@ -66,21 +66,21 @@ struct TransactionPage: Sendable {
     /// A changed transaction moves to a later position. In descending order that position was
     /// already read, so every page reads the list as it was when the first page was requested. The
     /// transactions themselves are returned in their current state.
-    private init(descending all: [PlacedTransaction], after last: Revision?, length: Int) {
-        let start = last?.start ?? all.map(\.place.moment).max() ?? 0
+    private init(descending all: [PositionedTransaction], after last: Revision?, length: Int) {
+        let start = last?.start ?? all.map(\.position.moment).max() ?? 0
         let rest = all.compactMap { $0.placed(asOf: start) }
-            .sorted { $0.place > $1.place }
-            .drop { transaction in last.map { transaction.place >= $0 } ?? false }
+            .sorted { $0.position > $1.position }
+            .drop { transaction in last.map { transaction.position >= $0 } ?? false }
         self.init(rest, after: last, length: length, start: start)
     }
 
     private init(
-        _ rest: ArraySlice<PlacedTransaction>, after last: Revision?, length: Int,
+        _ rest: ArraySlice<PositionedTransaction>, after last: Revision?, length: Int,
         start: Int64? = nil
     ) {
         let page = rest.prefix(length)
         transactions = page.map(\.payload)
-        var revision = page.last?.place ?? last ?? Revision(moment: 0, number: 0)
+        var revision = page.last?.position ?? last ?? Revision(moment: 0, number: 0)
         revision.start = start
         self.revision = revision
         hasMore = rest.count > page.count
@@ -93,7 +93,7 @@ struct TransactionPage: Sendable {
 /// changes have the same time, so that a client which reads in between would miss the later ones.
 /// Therefore positions are assigned when a list is read: a transaction that is new or changed gets
 /// the time of its change, but later than all positions assigned to its account before.
-struct Modifications: Sendable {
+struct ChangeTracker: Sendable {
     private struct Seen {
         let payload: TransactionPayload
         /// Oldest first, never empty.
@@ -104,9 +104,9 @@ struct Modifications: Sendable {
     private var latest: [Account.Key: Int64] = [:]
 
     /// The transactions of an account with their positions.
-    mutating func place(
+    mutating func positioned(
         _ payloads: [TransactionPayload], of account: Account.Key
-    ) -> [PlacedTransaction] {
+    ) -> [PositionedTransaction] {
         let changed = payloads.filter { payload in
             seen[payload.transactionId ?? ""]?.payload != payload.unsigned
         }
@@ -122,8 +122,8 @@ struct Modifications: Sendable {
             let moments = seen[id]?.moments ?? [payload.lastModified]
             let place = Revision(
                 moment: moments.last ?? payload.lastModified, number: Int64(id) ?? 0)
-            return PlacedTransaction(
-                place: place, earlier: moments.dropLast(), payload: payload)
+            return PositionedTransaction(
+                position: place, earlier: moments.dropLast(), payload: payload)
         }
     }
 }

@@ -2,9 +2,9 @@ import AppStoreFormats
 
 /// The state of the App Store Server API besides the world's state.
 struct ServerAPI: Sendable {
-    var tokens = KnownTokens()
+    var tokens = TokenCache()
     var rates = RateLimits()
-    var modifications = Modifications()
+    var changes = ChangeTracker()
     /// Test notifications, by their tokens.
     var testNotifications: [String: TestNotification] = [:]
     var messaging: [SimulatedEnvironment: RetentionMessaging] = [:]
@@ -18,51 +18,54 @@ struct ServerAPI: Sendable {
 extension AppStoreSimulator {
     /// The response to a request as Apple would give it. Why a token is refused, which Apple does
     /// not say, is logged.
-    func answer(_ request: APIRequest) async -> APIAnswer {
-        let answer = await unrecordedAnswer(request)
-        note(request, answer)
+    func process(_ request: APIRequest) async -> APIResponse {
+        let answer = await unloggedResponse(request)
+        logCall(request, answer)
         return answer
     }
 
-    private func unrecordedAnswer(_ request: APIRequest) async -> APIAnswer {
+    private func unloggedResponse(_ request: APIRequest) async -> APIResponse {
         // Apple's responses to unknown paths are empty, too.
-        guard let (endpoint, parameters) = APIEndpoint.match(request) else { return APIAnswer(404) }
-        if let answer = await faultyAnswer(to: request, endpoint) { return answer }
+        guard let (endpoint, parameters) = APIEndpoint.match(request) else {
+            return APIResponse(404)
+        }
+        if let answer = await faultyResponse(to: request, endpoint) { return answer }
         do {
             try authorize(request)
             try limit(request, endpoint)
             let call = APICall(
                 environment: request.environment, parameters: parameters, query: request.query,
                 bytes: request.body)
-            let answer = try await endpoint.answer(self, call)
+            let answer = try await endpoint.handler(self, call)
             remember(answer, to: request)
             return answer
         } catch {
-            return answer(to: error, endpoint)
+            return response(to: error, endpoint)
         }
     }
 
-    private func answer(to error: any Error, _ endpoint: APIEndpoint) -> APIAnswer {
+    private func response(to error: any Error, _ endpoint: APIEndpoint) -> APIResponse {
         switch error {
-        case let error as APIError: return APIAnswer(error)
+        case let error as APIError: return APIResponse(error)
         case let refusal as BearerToken.Refusal:
-            note(.refusedToken, [("reason", .string(refusal.reason))])
-            return APIAnswer(401)
+            appendToLog(.refusedToken, [("reason", .string(refusal.reason))])
+            return APIResponse(401)
         case let limit as LimitReached:
-            var answer = APIAnswer(.rateLimitExceeded)
+            var answer = APIResponse(.rateLimitExceeded)
             answer.retryAfter = limit.retryAfter
             return answer
         default:
-            note(.trouble, [("endpoint", .string(endpoint.name)), ("error", .string("\(error)"))])
-            return APIAnswer(.generalInternal)
+            appendToLog(
+                .trouble, [("endpoint", .string(endpoint.name)), ("error", .string("\(error)"))])
+            return APIResponse(.generalInternal)
         }
     }
 
     /// Logs the request and its error code. The response is not logged, because its signatures
     /// differ each time.
-    private func note(_ request: APIRequest, _ answer: APIAnswer) {
+    private func logCall(_ request: APIRequest, _ answer: APIResponse) {
         let query = request.query.map { JSON.string("\($0.name)=\($0.value)") }
-        note(
+        appendToLog(
             .call,
             [
                 (

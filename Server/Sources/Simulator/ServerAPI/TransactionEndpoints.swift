@@ -27,28 +27,28 @@ enum TransactionEndpoints {
 }
 
 extension AppStoreSimulator {
-    fileprivate func transactionInfo(_ call: APICall) throws -> APIAnswer {
+    fileprivate func transactionInfo(_ call: APICall) throws -> APIResponse {
         let transaction = try world.transaction(call.parameter("id"), in: call.environment)
         let payload = world.payload(of: transaction, at: clock.now)
         return .ok([.init("signedTransactionInfo", try sign(payload))])
     }
 
-    fileprivate func appTransactionInfo(_ call: APICall) throws -> APIAnswer {
+    fileprivate func appTransactionInfo(_ call: APICall) throws -> APIResponse {
         let account = try world.account(ofAny: call.parameter("id"), in: call.environment)
         let payload = try world.appTransaction(of: account, at: clock.now)
         return .ok([.init("signedAppTransactionInfo", try sign(payload))])
     }
 
     /// Idempotent.
-    fileprivate func finish(_ call: APICall) throws -> APIAnswer {
+    fileprivate func finish(_ call: APICall) throws -> APIResponse {
         let transaction = try world.transaction(call.parameter("id"), in: call.environment)
         world.finished.insert(transaction.id)
-        return APIAnswer(200)
+        return APIResponse(200)
     }
 
     /// Does not wait for a turn: a backend may call it while a notification of the purchase is
     /// being posted to it.
-    fileprivate func setAppAccountToken(_ call: APICall) throws -> APIAnswer {
+    fileprivate func setAppAccountToken(_ call: APICall) throws -> APIResponse {
         let transaction: StoreTransaction
         do throws(APIError) {
             transaction = try world.transaction(call.parameter("id"), in: call.environment)
@@ -65,8 +65,8 @@ extension AppStoreSimulator {
             throw APIError.invalidAppAccountTokenUUID
         }
         let lowercased = token.uuidString.lowercased()
-        try note { world, _ in world.setAppAccountToken(lowercased, of: transaction) }
-        return APIAnswer(200)
+        try record { world, _ in world.setAppAccountToken(lowercased, of: transaction) }
+        return APIResponse(200)
     }
 
     /// Throws if the transaction was purchased by another family member.
@@ -77,7 +77,7 @@ extension AppStoreSimulator {
         }
     }
 
-    fileprivate func subscriptionStatuses(_ call: APICall) throws -> APIAnswer {
+    fileprivate func subscriptionStatuses(_ call: APICall) throws -> APIResponse {
         let account = try world.account(ofAny: call.parameter("id"), in: call.environment)
         let wanted = try Self.statuses(call.values("status"))
         var groups: [String: [JSON]] = [:]

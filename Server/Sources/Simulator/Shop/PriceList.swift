@@ -29,7 +29,7 @@ package struct PriceList: Hashable, Sendable {
     /// - Throws: if the list is full.
     package mutating func set(
         _ price: Int64, of productID: String, in country: String?, from moment: AppStoreDate
-    ) throws(StoreProblem) {
+    ) throws(SimulatorProblem) {
         guard count < Self.stepsMax else { throw .full }
         count += 1
         let place = Place(productID: productID, country: country)

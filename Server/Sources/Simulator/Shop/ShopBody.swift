@@ -18,8 +18,8 @@ struct ShopBody: Sendable {
     /// Applies what the body names, the shop first.
     static func read(
         _ body: RequestBody, into settings: inout SimulatorSettings
-    ) throws(StoreProblem) {
-        if let json = body.value("shop") { settings.open(try shop(json)) }
+    ) throws(SimulatorProblem) {
+        if let json = body.value("shop") { settings.replaceShop(try shop(json)) }
         if let json = body.value("families") { settings.rules.families = try families(json) }
         try readPrices(body, into: &settings)
         var rules = settings.rules
@@ -31,7 +31,7 @@ struct ShopBody: Sendable {
         settings.rules = rules
         guard let rate = try body.integer("time_rate") else { return }
         guard let pace = rate == 0 ? Pace.monthly(.fiveMinutes) : Pace(timeRate: rate) else {
-            throw RequestBody.wrong("time_rate", "0, 1 to 6, 10 to 15 or 1000 to 1005")
+            throw RequestBody.invalidField("time_rate", "0, 1 to 6, 10 to 15 or 1000 to 1005")
         }
         settings.sandboxPace = pace
     }
@@ -42,7 +42,7 @@ struct ShopBody: Sendable {
         return ShopLint(json).findings.map(\.description)
     }
 
-    private static func shop(_ json: JSON) throws(StoreProblem) -> StoreKitFile {
+    private static func shop(_ json: JSON) throws(SimulatorProblem) -> StoreKitFile {
         do throws(StoreKitFileFailure) {
             switch json {
             case "example": return try ExampleShop.file()
@@ -50,15 +50,15 @@ struct ShopBody: Sendable {
             default: return try StoreKitFile(json: json)
             }
         } catch {
-            throw StoreProblem.badRequest(
+            throw SimulatorProblem.badRequest(
                 "The shop cannot be used: \(error).",
                 remedy: "Send a .storekit file's content, or \"example\", or \"full\".")
         }
     }
 
-    private static func families(_ json: JSON) throws(StoreProblem) -> [String: [String]] {
+    private static func families(_ json: JSON) throws(SimulatorProblem) -> [String: [String]] {
         guard let members = json.members, members.count <= ShopRules.familiesMax else {
-            throw RequestBody.wrong(
+            throw RequestBody.invalidField(
                 "families", "an object of at most \(ShopRules.familiesMax) families")
         }
         var families: [String: [String]] = [:]
@@ -67,7 +67,7 @@ struct ShopBody: Sendable {
             let names = (member.value.array ?? []).compactMap(\.string)
             let isGood = (1...Family.membersMax).contains(names.count)
             guard isGood, names.count == member.value.array?.count else {
-                throw RequestBody.wrong(
+                throw RequestBody.invalidField(
                     "families.\(member.key)", "a list of 1 to \(Family.membersMax) accounts")
             }
             for name in names where !seen.insert(name).inserted {
@@ -86,7 +86,7 @@ struct ShopBody: Sendable {
 extension ShopBody {
     private static func readPrices(
         _ body: RequestBody, into settings: inout SimulatorSettings
-    ) throws(StoreProblem) {
+    ) throws(SimulatorProblem) {
         let now = body.value("prices")
         let history = body.value("price_history")
         guard now != nil || history != nil else { return }
@@ -106,7 +106,7 @@ extension ShopBody {
                 let step = try RequestBody(
                     json, known: ["from", "price", "storefront"], place: place)
                 guard let from = try step.time("from"), let price = step.value("price") else {
-                    throw RequestBody.wrong(place, "a list of {from, price}")
+                    throw RequestBody.invalidField(place, "a list of {from, price}")
                 }
                 try settings.rules.prices.set(
                     milliunits(price, place), of: product.key,
@@ -117,28 +117,28 @@ extension ShopBody {
 
     private static func members(
         _ json: JSON?, _ field: String
-    ) throws(StoreProblem) -> [JSON.Member] {
+    ) throws(SimulatorProblem) -> [JSON.Member] {
         guard let json else { return [] }
-        guard let members = json.members else { throw RequestBody.wrong(field, "an object") }
+        guard let members = json.members else { throw RequestBody.invalidField(field, "an object") }
         return members
     }
 
-    private static func check(_ id: String, in shop: StoreKitFile) throws(StoreProblem) {
+    private static func check(_ id: String, in shop: StoreKitFile) throws(SimulatorProblem) {
         guard shop.products.contains(where: { $0.id == id }) else {
             throw .unknownProduct(id, known: shop.products.map(\.id))
         }
     }
 
-    private static func country(_ name: String) throws(StoreProblem) -> String {
+    private static func country(_ name: String) throws(SimulatorProblem) -> String {
         guard Storefront.named(name) != nil else { throw .unknownStorefront(name) }
         return name
     }
 
     private static func milliunits(
         _ json: JSON, _ field: String
-    ) throws(StoreProblem) -> Int64 {
+    ) throws(SimulatorProblem) -> Int64 {
         guard let text = json.string, let price = StoreKitFile.milliunits(text) else {
-            throw RequestBody.wrong(field, "a price as a text, such as \"8.99\"")
+            throw RequestBody.invalidField(field, "a price as a text, such as \"8.99\"")
         }
         return price
     }

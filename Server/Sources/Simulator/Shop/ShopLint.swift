@@ -19,7 +19,7 @@ package struct ShopLint: Sendable {
 
     package init(_ json: JSON) {
         let (file, failures) = StoreKitFile.read(json)
-        for failure in failures { add(failure.what, at: failure.place, isFatal: true) }
+        for failure in failures { add(failure.message, at: failure.location, isFatal: true) }
         checkWhole(json, file)
         for group in file.groups { checkLevels(of: group) }
         checkGroupNames(json)

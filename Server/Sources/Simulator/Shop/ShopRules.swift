@@ -26,7 +26,7 @@ package struct ShopRules: Hashable, Sendable {
     }
 
     /// Applies the settings of a shop's file that are present.
-    package mutating func take(_ settings: StoreKitSettings) {
+    package mutating func apply(_ settings: StoreKitSettings) {
         asksToBuy = settings.asksToBuy ?? asksToBuy
         interruptsPurchases = settings.interruptsPurchases ?? interruptsPurchases
         failsPurchases = settings.failsPurchases ?? failsPurchases

@@ -15,7 +15,7 @@ struct V1Translation {
     /// Whether renewal was switched on or off since the last notification.
     let hasRenewalSwitched: Bool
 
-    var types: [V1NotificationType] { told.filter(isSent) }
+    var types: [V1NotificationType] { candidates.filter(isSent) }
 
     private func isSent(_ type: V1NotificationType) -> Bool {
         guard era.types.contains(type), transaction.billingPlanType != .monthly else {
@@ -29,7 +29,7 @@ struct V1Translation {
         }
     }
 
-    private var told: [V1NotificationType] {
+    private var candidates: [V1NotificationType] {
         switch type {
         case .subscribed: return subtype == .initialBuy ? [.initialBuy] : resubscribed
         case .didRenew: return subtype == .billingRecovery ? [.didRecover, .renewal] : [.didRenew]

@@ -8,15 +8,16 @@ extension APIFault {
     /// The verifyReceipt response that corresponds to an API fault. Nil if the fault does not
     /// apply, uses an earlier response, or only delays. The documentation of verifyReceipt has no
     /// rate limit: a client that exceeds it gets "temporarily unavailable".
-    fileprivate func receiptAnswer(at environment: SimulatedEnvironment) -> VerifyReceiptAnswer? {
+    fileprivate func receiptResponse(at environment: SimulatedEnvironment) -> VerifyReceiptResponse?
+    {
         switch self {
         case .unauthorized:
-            return VerifyReceiptAnswer(.wrongSecret, environment: environment.storeEnvironment)
-        case .rateLimit: return VerifyReceiptAnswer(.unavailable)
-        case .error: return VerifyReceiptAnswer(.internalError)
+            return VerifyReceiptResponse(.wrongSecret, environment: environment.storeEnvironment)
+        case .rateLimit: return VerifyReceiptResponse(.unavailable)
+        case .error: return VerifyReceiptResponse(.internalError)
         case .retryableError:
             let first = VerifyReceiptStatus(rawValue: VerifyReceiptStatus.internalRange.lowerBound)
-            return OrderedStatus(status: first, isRetryable: true).answer(at: environment)
+            return OrderedStatus(status: first, isRetryable: true).response(at: environment)
         case .slow, .stale, .notFound, .expiredToken: return nil
         }
     }
@@ -24,14 +25,14 @@ extension APIFault {
 
 extension AppStoreSimulator {
     /// The response that faults cause. Nil if the true one is to be sent.
-    func faultyAnswer(
+    func faultyResponse(
         toReceipt body: [UInt8], at environment: SimulatedEnvironment
     ) async -> JSON? {
         if let outage = faults.apiOutage, outage.includes(clock.now) {
-            noteReceiptFault("outage")
-            return VerifyReceiptAnswer(.unavailable).json
+            logReceiptFault("outage")
+            return VerifyReceiptResponse(.unavailable).json
         }
-        let before = earlierAnswer(to: Self.question(body, environment))
+        let before = earlierResponse(to: Self.requestKey(body, environment))
         let hasSecret = (try? VerifyReceiptRequest(parsing: body))?.password != nil
         let striking = setFaults { faults in
             faults.api.draw { fault in
@@ -45,11 +46,11 @@ extension AppStoreSimulator {
                 }
             }
         }
-        for fault in striking { noteReceiptFault(fault.rawValue) }
-        if striking.contains(.slow) { await waitAsFaultsWant() }
+        for fault in striking { logReceiptFault(fault.rawValue) }
+        if striking.contains(.slow) { await delayResponse() }
         for fault in striking {
             if fault == .stale, let before = before?.body { return before }
-            if let answer = fault.receiptAnswer(at: environment) { return answer.json }
+            if let answer = fault.receiptResponse(at: environment) { return answer.json }
         }
         return nil
     }
@@ -59,10 +60,10 @@ extension AppStoreSimulator {
         _ answer: JSON, toReceipt body: [UInt8], at environment: SimulatedEnvironment
     ) {
         guard answer["status"]?.integer == VerifyReceiptStatus.valid.rawValue else { return }
-        remember(APIAnswer(200, answer), to: Self.question(body, environment))
+        remember(APIResponse(200, answer), to: Self.requestKey(body, environment))
     }
 
-    private static func question(
+    private static func requestKey(
         _ body: [UInt8], _ environment: SimulatedEnvironment
     ) -> String {
         // A digest, because receipts are long and there are many responses.
@@ -70,7 +71,7 @@ extension AppStoreSimulator {
         return "\(environment.rawValue) verifyReceipt \(digest)"
     }
 
-    private func noteReceiptFault(_ name: String) {
-        note(.fault, [("api", .string(name)), ("endpoint", "POST verifyReceipt")])
+    private func logReceiptFault(_ name: String) {
+        appendToLog(.fault, [("api", .string(name)), ("endpoint", "POST verifyReceipt")])
     }
 }

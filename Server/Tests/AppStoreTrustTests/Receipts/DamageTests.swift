@@ -42,12 +42,12 @@ import Testing
         var readable = 0
         for _ in 0..<Self.rounds {
             let damaged = generator.damaged(file, marks: Self.marks)
-            _ = XcodeReceipt.isOne(damaged)
+            _ = XcodeReceipt.isXcodeReceipt(damaged)
             guard let envelope = try? ReceiptEnvelope(parsing: damaged) else { continue }
             readable += 1
             #expect(envelope.certificates.count <= ReceiptEnvelope.certificatesMax)
             for der in envelope.certificates {
-                _ = PlainCertificate.isNamed(der, envelope.issuer, envelope.serialNumber)
+                _ = RSACertificate.matches(der, envelope.issuer, envelope.serialNumber)
             }
         }
         #expect((1..<Self.rounds).contains(readable))

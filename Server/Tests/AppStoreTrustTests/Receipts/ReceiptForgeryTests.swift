@@ -13,7 +13,7 @@ import Testing
 
     private func outcome(
         _ file: [UInt8], guid: [UInt8]? = nil
-    ) async throws -> Outcome<AppReceipt> {
+    ) async throws -> VerificationOutcome<AppReceipt> {
         try await verifier().receipt(file, for: Cast.app, guid: guid, at: Cast.now)
     }
 

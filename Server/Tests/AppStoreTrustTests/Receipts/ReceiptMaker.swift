@@ -125,7 +125,7 @@ struct ReceiptMaker: Sendable {
     func file(_ parts: Parts) throws -> [UInt8] {
         let octets = Self.element(0x04, parts.content)
         let inner = Self.element(0x30, Self.pkcs7(1) + Self.element(0xA0, octets))
-        let name = try PlainCertificate(parsing: parts.issuer.der)
+        let name = try RSACertificate(parsing: parts.issuer.der)
         let issuer = Self.element(0x30, Array(name.issuer) + Array(name.serialNumber))
         let signer = Self.element(
             0x30,

@@ -44,17 +44,17 @@ import Testing
         for path in paths {
             let json = try LegacyVectors.json(path)
             if isOfTransaction(json) {
-                let answer = try require(VerifyReceiptTransactionAnswer(json: json), path)
+                let answer = try require(VerifyReceiptTransactionResponse(json: json), path)
                 #expect(sorted(answer.json) == sorted(json), "\(path)")
                 #expect(answer.unknown.isEmpty && answer.receipt?.unknown.isEmpty == true)
             } else {
-                let answer = try require(VerifyReceiptAnswer(json: json), path)
+                let answer = try require(VerifyReceiptResponse(json: json), path)
                 try check(answer, json, path)
             }
         }
     }
 
-    private func check(_ answer: VerifyReceiptAnswer, _ json: JSON, _ path: String) throws {
+    private func check(_ answer: VerifyReceiptResponse, _ json: JSON, _ path: String) throws {
         // Middle boxes write the flag in three ways; we write one.
         let isLoose = path.contains("E21104") || path.contains("E21105")
         if !isLoose { #expect(sorted(answer.json) == sorted(json), "\(path)") }
@@ -97,11 +97,11 @@ import Testing
     @Test(.enabled(if: LegacyVectors.arePresent))
     func `edited answers are read, too, and their milliseconds count`() throws {
         for path in Self.answers {
-            #expect(VerifyReceiptAnswer(json: try LegacyVectors.json(path)) != nil, "\(path)")
+            #expect(VerifyReceiptResponse(json: try LegacyVectors.json(path)) != nil, "\(path)")
         }
         let cancelled = try require(Self.answers.first { $0.contains("/02-") }, "no sample 02")
         let json = try LegacyVectors.json(cancelled)
-        let row = VerifyReceiptAnswer(json: json)?.latestRows?.first
+        let row = VerifyReceiptResponse(json: json)?.latestRows?.first
         let written = json["latest_receipt_info"]?.array?.first?["cancellation_date_ms"]?.string
         #expect(row?.cancelled?.milliseconds == written.flatMap { Int64($0) })
         #expect(row?.cancelled != nil)

@@ -41,7 +41,7 @@ import Testing
             row.set(&settings)
         }
         try await stage.play(row.steps)
-        let sent = await stage.simulator.v1Notifications.filter { $0.notice.row == row.row }
+        let sent = await stage.simulator.v1Notifications.filter { $0.draft.row == row.row }
         #expect(sent.compactMap(\.v1?.type.rawValue) == Self.column[row.row] ?? [])
     }
 }

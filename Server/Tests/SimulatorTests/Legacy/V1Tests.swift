@@ -217,9 +217,9 @@ import Testing
         try await stage.buy("pro.monthly")
         try await stage.advance("P9Y")
         let last = try require(await stage.simulator.notifications.last, "nothing was sent")
-        var desk = V1Desk()
-        let letters = try desk.letters(
-            for: last.notice, in: await stage.simulator.world,
+        var desk = V1Composer()
+        let letters = try desk.messages(
+            for: last.draft, in: await stage.simulator.world,
             by: stage.simulator.authority.receipts)
         let unified = try require(letters.first?.notification.unifiedReceipt, "no receipt")
         let dates = (unified.latestRows ?? []).compactMap(\.purchased)
@@ -231,7 +231,7 @@ import Testing
         async throws
     {
         let stage = try stage()
-        stage.letterBox.answer(otherwise: PostAnswer(status: 500))
+        stage.letterBox.answer(otherwise: PostResult(status: 500))
         try await stage.buy("pro.yearly")
         try await stage.advance("P6D")
         let sent = try require(await stage.simulator.v1Notifications.first, "nothing was sent")
@@ -250,8 +250,8 @@ import Testing
         try await stage.simulator.setFaults { try $0.notifications.order([.burst]) }
         try await stage.buy("pro.monthly")
         let receipts = try posted(stage).compactMap(\.unifiedReceipt?.latestReceipt)
-        #expect(receipts.count == Deliveries.burst && Set(receipts).count == receipts.count)
-        #expect(try types(stage) == Array(repeating: "INITIAL_BUY", count: Deliveries.burst))
+        #expect(receipts.count == DeliveryQueue.burst && Set(receipts).count == receipts.count)
+        #expect(try types(stage) == Array(repeating: "INITIAL_BUY", count: DeliveryQueue.burst))
     }
 
     @Test func `both versions can be posted side by side`() async throws {

@@ -20,9 +20,9 @@ import Testing
 
     private func answer(
         _ stage: Stage, _ receipt: String, exclude: Bool? = nil
-    ) async throws -> VerifyReceiptAnswer {
+    ) async throws -> VerifyReceiptResponse {
         let json = try await ask(stage, receipt, exclude: exclude)
-        return try require(VerifyReceiptAnswer(json: json), "no answer")
+        return try require(VerifyReceiptResponse(json: json), "no answer")
     }
 
     @Test func `the receipt stays as submitted, the latest rows are the account's`() async throws {

@@ -15,8 +15,8 @@ import X509
 
     /// Brings a verifier's questions to the desk, without a network.
     private struct Messenger: OCSPRequester {
-        let desk: RevocationDesk
-        let revoked: Set<RevocationDesk.Subject>
+        let desk: RevocationResponder
+        let revoked: Set<RevocationResponder.Subject>
 
         func query(request: [UInt8], uri: String) async -> OCSPRequesterQueryResult {
             do {
@@ -27,11 +27,11 @@ import X509
 
     /// Whether swift-certificates accepts the chain, asking about each certificate of it.
     private func isAccepted(
-        _ authority: SigningAuthority, revoked: Set<RevocationDesk.Subject> = [],
-        answering desk: RevocationDesk? = nil
+        _ authority: SigningAuthority, revoked: Set<RevocationResponder.Subject> = [],
+        answering desk: RevocationResponder? = nil
     ) async throws -> Bool {
         let chain = try authority.certificates.map { try Certificate(derEncoded: $0) }
-        let desk = try require(desk ?? authority.desk, "no desk")
+        let desk = try require(desk ?? authority.revocationResponder, "no desk")
         let messenger = Messenger(desk: desk, revoked: revoked)
         var verifier = Verifier(rootCertificates: CertificateStore([chain[2]])) {
             RFC5280Policy()
@@ -54,7 +54,7 @@ import X509
 
     @Test func `another authority's desk is not believed`() async throws {
         let other = try SigningAuthority(ocspURL: Self.url)
-        #expect(try await !isAccepted(Self.authority.get(), answering: other.desk))
+        #expect(try await !isAccepted(Self.authority.get(), answering: other.revocationResponder))
     }
 
     @Test func `a stored desk answers as before`() async throws {
@@ -80,7 +80,7 @@ import X509
 
     @Test(arguments: [[], [0x30, 0x00], [0xFF], Array(repeating: 0x30, count: 20_000)])
     func `what is no request is answered so`(bytes: [UInt8]) throws {
-        let desk = try require(Self.authority.get().desk, "no desk")
+        let desk = try require(Self.authority.get().revocationResponder, "no desk")
         let answer = try desk.response(to: bytes, at: Date(), revoked: [])
         #expect(answer == [0x30, 0x03, 0x0A, 0x01, 0x01])
     }
@@ -97,7 +97,7 @@ import X509
         let settings = SimulatorSettings(shop: try ExampleShop.file())
         let asked = AppStoreSimulator(
             settings, authority: try Self.authority.get(),
-            post: { _, _ in PostAnswer(status: 200) })
+            post: { _, _ in PostResult(status: 200) })
         let answer = try await Application(router: asked.router()).test(.router) { client in
             try await client.execute(
                 uri: "/_sim/ocsp", method: .post, body: ByteBuffer(bytes: [0x30, 0x00]))
@@ -115,7 +115,7 @@ import X509
         }
         try read(#"["leaf","intermediate"]"#)
         #expect(settings.revokedCertificates == [.leaf, .intermediate])
-        #expect(throws: StoreProblem.self) { try read(#"["root"]"#) }
+        #expect(throws: SimulatorProblem.self) { try read(#"["root"]"#) }
         try read("[]")
         #expect(settings.revokedCertificates.isEmpty)
     }

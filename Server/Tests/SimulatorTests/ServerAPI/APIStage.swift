@@ -73,8 +73,8 @@ struct Ask: Sendable, CustomTestStringConvertible {
 }
 
 extension Stage {
-    func answer(_ ask: Ask) async throws -> APIAnswer {
-        try await simulator.answer(ask.request())
+    func answer(_ ask: Ask) async throws -> APIResponse {
+        try await simulator.process(ask.request())
     }
 
     /// The body of an answer that must be 200.

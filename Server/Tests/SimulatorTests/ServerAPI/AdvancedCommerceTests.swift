@@ -43,7 +43,7 @@ import Testing
         #expect(item.revocationDate == transaction.revocationDate)
         #expect(item.refunds?.map(\.refundType) == ["FULL"])
         #expect(item.refunds?.map(\.refundAmount) == [transaction.price])
-        let types = await stage.simulator.notifications.map(\.notice.type.rawValue)
+        let types = await stage.simulator.notifications.map(\.draft.type.rawValue)
         #expect(
             types == [
                 "SUBSCRIBED", "MIGRATION", "METADATA_UPDATE", "PRICE_CHANGE",
@@ -87,7 +87,7 @@ import Testing
         let part: JSON = ["refundType": "FULL", "refundReason": "SIMULATE_REFUND_DECLINE"]
         _ = try await stage.json(
             ask("transaction/requestRefund/\(id)", 0, [.init("items", [part])]))
-        #expect(await stage.simulator.notifications.last?.notice.type == .refundDeclined)
+        #expect(await stage.simulator.notifications.last?.draft.type == .refundDeclined)
     }
 
     @Test func `each wrong request has its number`() async throws {

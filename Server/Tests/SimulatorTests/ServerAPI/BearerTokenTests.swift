@@ -5,12 +5,12 @@ import Testing
 @testable import Simulator
 
 @Suite struct BearerTokenTests {
-    private func answer(_ authorization: String?) async throws -> (APIAnswer, log: String) {
+    private func answer(_ authorization: String?) async throws -> (APIResponse, log: String) {
         let stage = try Stage()
         let bought = try await stage.buy("pro.monthly")
         var request = try Ask("GET v1/transactions/\(bought.transactionID)").request()
         request.authorization = authorization
-        let answer = await stage.simulator.answer(request)
+        let answer = await stage.simulator.process(request)
         let entry = await stage.simulator.log.last { $0["what"] == "refused_token" }
         return (answer, entry?["reason"]?.string ?? "")
     }
@@ -55,14 +55,14 @@ import Testing
         let (reason, change) = Self.refused[index]
         change(&token)
         let (answer, log) = try await answer("Bearer " + token.signed())
-        #expect(answer == APIAnswer(401))
+        #expect(answer == APIResponse(401))
         #expect(log.contains(reason), "\(log)")
     }
 
     @Test(arguments: [nil, "", "Bearer", "Bearer x", "Basic YW5uYTpwdw=="])
     func `what is no token is refused`(authorization: String?) async throws {
         let (answer, log) = try await answer(authorization)
-        #expect(answer == APIAnswer(401))
+        #expect(answer == APIResponse(401))
         #expect(log.contains("no bearer token"))
     }
 
@@ -80,13 +80,13 @@ import Testing
         try settings.readAPI(RequestBody(body, known: ["api_keys"], place: "The body"))
         let stage = try Stage { $0.apiKeys = settings.apiKeys }
         var request = try Ask("POST v1/notifications/test").request()
-        #expect(await stage.simulator.answer(request).status == 401)
+        #expect(await stage.simulator.process(request).status == 401)
         var token = Token()
         token.header["kid"] = "MINE"
         token.claims["iss"] = "me"
         token.pem = key.pemRepresentation
         request.authorization = "Bearer " + (try token.signed())
-        #expect(await stage.simulator.answer(request).status == 200)
+        #expect(await stage.simulator.process(request).status == 200)
     }
 
     @Test(arguments: [
@@ -97,7 +97,7 @@ import Testing
         var settings = SimulatorSettings(shop: try ExampleShop.file())
         let json: JSON = ["api_keys": try JSON(parsing: list.utf8)]
         let body = try RequestBody(json, known: ["api_keys"], place: "The body")
-        #expect(throws: StoreProblem.self) { try settings.readAPI(body) }
+        #expect(throws: SimulatorProblem.self) { try settings.readAPI(body) }
         #expect(settings.apiKeys == [.wellKnown])
     }
 }

@@ -133,7 +133,7 @@ import Testing
 
     @Test func `a performance test fails where answers fail`() async {
         let letterBox = LetterBox()
-        letterBox.answer(Array(repeating: PostAnswer(status: 500), count: 2))
+        letterBox.answer(Array(repeating: PostResult(status: 500), count: 2))
         let bodies = Array(repeating: [UInt8]("{}".utf8), count: 20)
         let failed = await PerformanceTest.run(bodies, against: "url") { _, body in
             letterBox.take(body)

@@ -53,7 +53,7 @@ import Testing
         async throws
     {
         let stage = try Stage(shop: TableShop.file())
-        stage.letterBox.answer(otherwise: PostAnswer(status: 503))
+        stage.letterBox.answer(otherwise: PostResult(status: 503))
         for _ in 0..<21 { try await stage.buy("gem") }
         let failures = body([.init("onlyFailures", true)])
         let first = try await stage.json(Ask(Self.line, body: failures))
@@ -61,7 +61,7 @@ import Testing
         let token = try require(first["paginationToken"]?.string, "no token")
         stage.letterBox.answer()
         try await stage.advance("PT1H")
-        stage.letterBox.answer(otherwise: PostAnswer(status: 503))
+        stage.letterBox.answer(otherwise: PostResult(status: 503))
         try await stage.buy("gem")
         let next = try await stage.json(
             Ask(Self.line, [("paginationToken", token)], body: failures))
@@ -76,7 +76,7 @@ import Testing
     {
         let stage = try Stage()
         stage.letterBox.answer(
-            [PostAnswer(status: 503), PostAnswer(error: "connectTimeout"), PostAnswer(status: 204)])
+            [PostResult(status: 503), PostResult(error: "connectTimeout"), PostResult(status: 204)])
         let bought = try await stage.buy("pro.monthly")
         #expect(try await history(stage, [.init("onlyFailures", true)]).count == 1)
         try await stage.advance("P1D")
@@ -115,7 +115,7 @@ import Testing
         ("too many redirects", "CIRCULAR_REDIRECT"), ("who knows", "OTHER"), ("", "NO_RESPONSE"),
     ])
     func `what went wrong without an answer has a word`(error: String, word: String) {
-        #expect(PostAnswer(error: error).sendAttemptResult == word)
+        #expect(PostResult(error: error).sendAttemptResult == word)
     }
 
     @Test func `a test notification can be asked for and looked up`() async throws {

@@ -12,7 +12,7 @@ import Testing
         let request = try Ask(line, in: environment).request()
         var count = 0
         for _ in 0..<60 {
-            if await stage.simulator.answer(request).status != 429 { count += 1 }
+            if await stage.simulator.process(request).status != 429 { count += 1 }
         }
         return count
     }

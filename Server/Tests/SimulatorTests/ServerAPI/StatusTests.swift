@@ -86,20 +86,20 @@ import Testing
         }
 
         /// Answers as it was answered itself, or 500 where nothing came.
-        func take(_ body: [UInt8]) async -> PostAnswer {
+        func take(_ body: [UInt8]) async -> PostResult {
             // In a task of its own: a call that waits for its turn is not to stop the test.
             Task { await self.setToken(of: body) }
             for _ in 0..<100 where state.withLock(\.status) == nil {
                 try? await Task.sleep(for: .milliseconds(50))
             }
-            return PostAnswer(status: state.withLock(\.status) ?? 500)
+            return PostResult(status: state.withLock(\.status) ?? 500)
         }
 
         private func setToken(of body: [UInt8]) async {
             guard let simulator = state.withLock(\.simulator),
                 let call = try? request(about: body)
             else { return }
-            let status = await simulator.answer(call).status
+            let status = await simulator.process(call).status
             state.withLock { $0.status = status }
         }
 
@@ -123,7 +123,7 @@ import Testing
         try await simulator.addDevice(account: "anna")
         try await simulator.purchase(PurchaseOrder("pro.monthly"), on: "anna-1")
         let attempts = await simulator.notifications.flatMap(\.attempts)
-        #expect(attempts.map(\.answer.status) == [200])
+        #expect(attempts.map(\.result.status) == [200])
     }
 
     @Test func `consumption is taken, and Apple decides as the app prefers`() async throws {
@@ -137,7 +137,7 @@ import Testing
         ]
         let answer = try await stage.answer(
             Ask("PUT v2/transactions/consumption/\(gem)", body: body))
-        #expect(answer == APIAnswer(202))
+        #expect(answer == APIResponse(202))
         try await stage.advance("P3D")
         let transaction = try require(
             await stage.simulator.world.oneTimePurchases[gem], "no transaction")
@@ -163,7 +163,7 @@ import Testing
         let path = "PUT \(version)/transactions/consumption/"
         let id = try require(shared.transactionId, "no id")
         #expect(try await stage.refusal(Ask(path + id, body: body)) == Refused(400, 4_000_185))
-        #expect(try await stage.answer(Ask(path + own, body: body)) == APIAnswer(202))
+        #expect(try await stage.answer(Ask(path + own, body: body)) == APIResponse(202))
     }
 
     /// Anna pays for a year and has the money back, comes back for a month and leaves again; then

@@ -22,7 +22,8 @@ struct Course: Sendable, CustomTestStringConvertible {
         case massExtension(MassExtension)
         /// Anna and ben are a family from now on.
         case household
-        case announces(@Sendable (inout World, AppStoreDate) throws(StoreProblem) -> Notice)
+        case announces(
+            @Sendable (inout World, AppStoreDate) throws(SimulatorProblem) -> NotificationDraft)
     }
 
     let name: String
@@ -48,7 +49,7 @@ struct CourseRun {
     var accounts = ["anna"]
     private var posted: Set<String> = []
     private var introduced: Set<String> = []
-    private var bought: PurchaseAnswer?
+    private var bought: PurchasedTransaction?
 
     /// Where the app posts, an account is the customer of the same name.
     init(_ shop: DirectShop, allowsHold: Bool = false) {
@@ -81,9 +82,9 @@ struct CourseRun {
         }
         if let aftermath { try await pass(aftermath, "aftermath") }
         let sent = await shop.store.notifications
-        #expect(sent.allSatisfy { $0.attempts.last?.answer.isSuccess == true })
+        #expect(sent.allSatisfy { $0.attempts.last?.result.isSuccess == true })
         for row in course.rows {
-            #expect(sent.contains { $0.notice.row == row }, "\(row) was not played")
+            #expect(sent.contains { $0.draft.row == row }, "\(row) was not played")
         }
     }
 
@@ -97,8 +98,8 @@ struct CourseRun {
         case .ordersPending(let order, let verb):
             try await store.order(order, on: "anna-1")
             try await check(place)
-            let pending = try #require(try await store.truth(of: "anna").pending.first)
-            bought = try await store.settle(pending: pending.id, verb)
+            let pending = try #require(try await store.groundTruth(of: "anna").pending.first)
+            bought = try await store.resolve(pending: pending.id, verb)
         case .does(let act):
             try await store.change(try #require(bought).originalTransactionID, act)
         case .transaction(let act):
@@ -108,7 +109,7 @@ struct CourseRun {
         case .household:
             try await store.addDevice(account: "ben", family: "f")
             if posts { accounts.append("ben") }
-        case .announces(let notice): _ = try await store.announce(notice)
+        case .announces(let notice): _ = try await store.emit(notice)
         }
     }
 
@@ -139,7 +140,7 @@ struct CourseRun {
     ) async throws -> AppStoreDate? {
         var ends: [AppStoreDate] = []
         for account in accounts {
-            for purchase in try await shop.store.truth(of: account).purchases {
+            for purchase in try await shop.store.groundTruth(of: account).purchases {
                 ends += [purchase.until, purchase.graceUntil, purchase.period?.upperBound]
                     .compactMap(\.self)
             }
@@ -188,7 +189,7 @@ struct CourseRun {
     private mutating func post(_ account: String) async throws {
         let device = account + "-1"
         try await introduce(account, device)
-        for booked in try await shop.store.truth(of: account).purchases
+        for booked in try await shop.store.groundTruth(of: account).purchases
         where !posted.contains(booked.originalTransactionID) {
             let signed = try await shop.store.transactions(on: device).first {
                 try TransactionPayload(parsing: CompactJWS($0)?.payload ?? [])
@@ -203,14 +204,14 @@ struct CourseRun {
 
     private func compare(_ account: String, _ place: String) async throws {
         let now = Instant(milliseconds: shop.store.clock.milliseconds)
-        let books = try await shop.store.truth(of: account).purchases
-        let truth = Set(books.map { Holding($0) })
-        var answer: Set<Holding> = []
+        let books = try await shop.store.groundTruth(of: account).purchases
+        let truth = Set(books.map { PurchaseView($0) })
+        var answer: Set<PurchaseView> = []
         var open: Set<String> = []
         for environment in Ledger.Environment.allCases {
             let state = try await shop.engine.customer(
                 customer(account), app: DirectShop.app, environment: environment)
-            answer.formUnion(state.purchases.compactMap { Holding($0, at: now) })
+            answer.formUnion(state.purchases.compactMap { PurchaseView($0, at: now) })
             open.formUnion(
                 state.entitlements.filter { $0.value.isOpen }.map { $0.key.rawValue })
         }
@@ -221,8 +222,8 @@ struct CourseRun {
 
     /// The answer, with the truth in the place of what is held open where that is allowed.
     private func settled(
-        _ answer: Set<Holding>, _ truth: Set<Holding>
-    ) -> (Set<Holding>, isHeld: Bool) {
+        _ answer: Set<PurchaseView>, _ truth: Set<PurchaseView>
+    ) -> (Set<PurchaseView>, isHeld: Bool) {
         guard allowsHold else { return (answer, false) }
         var isHeld = false
         let settled = answer.map { ours in
@@ -235,7 +236,7 @@ struct CourseRun {
     }
 
     /// Products that are open by the books, and open something by themselves.
-    private static func open(_ books: [BookedPurchase]) -> Set<String> {
+    private static func open(_ books: [TruePurchase]) -> Set<String> {
         let open = books.filter { $0.isOpen && ($0.period != nil || $0.productID == "atlas") }
         return Set(open.map(\.productID))
     }

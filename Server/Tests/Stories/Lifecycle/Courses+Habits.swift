@@ -18,39 +18,39 @@ extension Course {
         habit(
             .lateTrialCancellationRenews, .orders(PurchaseOrder("tiers.silver")),
             .waits("P6DT1H"), .does(.cancel)),
-        habit(.renewalToldUnderAnotherID, .buys("tiers.silver"), .waits("P2M")),
+        habit(.renewalHasAnotherID, .buys("tiers.silver"), .waits("P2M")),
         habit(
             .extensionMakesTransaction, .buys("tiers.silver"),
             .does(.extend(ExtensionOrder(days: 30)))),
         habit(.retryEndKeepsRenewalOn, .buys("tiers.silver"), .does(.failBilling), .waits("P4M")),
         habit(
-            .cancellationInRetryToldAlone, .buys("tiers.silver"), .does(.failBilling),
+            .cancellationInRetrySendsNoExpired, .buys("tiers.silver"), .does(.failBilling),
             .waits("P36D"), .does(.cancel)),
         habit(.refundKeepsRenewalOn, .buys("tiers.silver"), .waits("P3D"), .does(.refund())),
         habit(
             .declinedRefundRestoresRenewal, .buys("tiers.silver"),
             .does(.requestRefund(.other, .declined))),
         habit(.summaryBeforeExtensions, .buys("tiers.silver"), .massExtension(week), .waits("P1D")),
-        habit(.commitmentCancellationUntold, .orders(promise), .does(.cancel), .waits("P12M")),
+        habit(.commitmentCancellationIsSilent, .orders(promise), .does(.cancel), .waits("P12M")),
         habit(.oneTimeChargeInSandboxOnly, .buys("atlas"), .transaction(.refund())),
         habit(
-            .consumptionAskedAgain, .buys("seeds"),
+            .consumptionRequestRepeated, .buys("seeds"),
             .transaction(.requestRefund(.fulfillmentIssue)), .waits("P3D")),
         habit(.familyTransactionsHidePrice, .household, .buys("family.monthly")),
         habit(.declinedPurchaseArrives, .ordersPending(asked, .decline)),
         Course(
-            name: Habit.interruptedPurchaseFails.rawValue,
+            name: Quirk.interruptedPurchaseFails.rawValue,
             set: {
-                $0.habits = [.interruptedPurchaseFails]
+                $0.quirks = [.interruptedPurchaseFails]
                 $0.rules.interruptsPurchases = true
             }, steps: [.ordersPending(PurchaseOrder("tiers.silver"), .resolve)]),
         Course(
-            name: Habit.sandboxHasSixPeriods.rawValue, environment: .sandbox,
-            set: { $0.habits = [.sandboxHasSixPeriods] },
+            name: Quirk.sandboxHasSixPeriods.rawValue, environment: .sandbox,
+            set: { $0.quirks = [.sandboxHasSixPeriods] },
             steps: [.buys("tiers.silver"), .waits("PT1H")]),
         Course(
-            name: Habit.sandboxReceiptsShiftOriginalID.rawValue, environment: .sandbox,
-            set: { $0.habits = [.sandboxReceiptsShiftOriginalID] },
+            name: Quirk.sandboxReceiptsShiftOriginalID.rawValue, environment: .sandbox,
+            set: { $0.quirks = [.sandboxReceiptsShiftOriginalID] },
             steps: [.buys("tiers.silver"), .waits("PT10M")]),
     ]
 
@@ -60,8 +60,8 @@ extension Course {
         return order
     }()
 
-    private static func habit(_ habit: Habit, _ steps: Step...) -> Course {
-        Course(name: habit.rawValue, set: { $0.habits = [habit] }, steps: steps)
+    private static func habit(_ habit: Quirk, _ steps: Step...) -> Course {
+        Course(name: habit.rawValue, set: { $0.quirks = [habit] }, steps: steps)
     }
 
     /// What would end without a word: the clock has to decide.
@@ -72,7 +72,7 @@ extension Course {
         [.orders(promise), .does(.failBilling), .waits("P1M")],
     ].enumerated().map { number, steps in
         Course(
-            name: "ended untold \(number)", set: { $0.habits = [.expiredNeverSent] }, steps: steps)
+            name: "ended untold \(number)", set: { $0.quirks = [.expiredNeverSent] }, steps: steps)
     }
 
     // MARK: Turns that meet
@@ -98,7 +98,7 @@ extension Course {
             name: "cancelled after the renewal was charged, and before it began",
             set: {
                 $0.renewsEarlySeconds = 86_400
-                $0.habits = [.expiredNeverSent]
+                $0.quirks = [.expiredNeverSent]
             }, steps: [.buys("tiers.silver"), .waits("P30DT8H"), .does(.cancel)]),
         Course(
             name: "a renewal charged ahead is refunded before it began",

@@ -61,7 +61,7 @@ extension Course {
             }),
         row(
             .consentRescinded, .buys("tiers.silver"),
-            .announces { world, now throws(StoreProblem) in
+            .announces { world, now throws(SimulatorProblem) in
                 try world.rescindConsent(of: "anna", in: .production, at: now)
             }),
         row(
@@ -70,7 +70,7 @@ extension Course {
             .does(.advancedCommerce(.init(.priceChange, price: 11_990))), .waits("P1M")),
         row(
             .test, .buys("tiers.silver"),
-            .announces { world, now in world.testNotice(in: .production, at: now) }),
+            .announces { world, now in world.testNotification(in: .production, at: now) }),
     ]
 
     static let promise: PurchaseOrder = {

@@ -28,7 +28,7 @@ struct DirectShop: Sendable {
         defer { folder.remove() }
         var settings = SimulatorSettings(shop: try FullShop.file(), notificationURL: "direct")
         change(&settings)
-        let clock = LateClock(settings.now)
+        let clock = DeferredClock(settings.now)
         let server = try await assembly(on: address("prompt", in: folder), settings) { clock.now }
         let engine = server.engine
         let store = AppStoreSimulator(
@@ -66,12 +66,12 @@ struct DirectShop: Sendable {
         return body.bytes
     }
 
-    private static func post(_ body: [UInt8], to engine: Engine) async -> PostAnswer {
+    private static func post(_ body: [UInt8], to engine: Engine) async -> PostResult {
         do {
             _ = try await engine.record(notification: body)
-            return PostAnswer(status: 200)
+            return PostResult(status: 200)
         } catch {
-            return PostAnswer(status: 503, error: "\(error)")
+            return PostResult(status: 503, error: "\(error)")
         }
     }
 

@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func `each course ends with why, where it ends`() async throws {
-        let endings: [LifecycleRow: Change.Why] = [
+        let endings: [LifecycleRow: Change.ExpirationReason] = [
             .expiredAfterCancelling: .cancelled, .retryExhausted: .billing,
             .cancelledInRetry: .cancelled, .priceRiseUnanswered: .priceNotAgreed,
             .priceRiseDeclined: .cancelled, .productNotForSale: .productUnavailable,
@@ -108,7 +108,8 @@ import Testing
                 try await run.play(course, aftermath: nil)
                 let last = try await LogCheck(engine: shop.engine, app: DirectShop.app).events()
                     .last?.entry.change
-                #expect(last?.kind == .expired && last?.why == why, "row \(row.rawValue)")
+                #expect(
+                    last?.kind == .expired && last?.expirationReason == why, "row \(row.rawValue)")
             }
         }
         #expect(played == Set(endings.keys))

@@ -41,7 +41,7 @@ import Testing
 
     @Test func `all turns of the table are played`() {
         #expect(Set(Course.all.flatMap(\.rows)) == Set(LifecycleRow.allCases))
-        #expect(Set(Course.ofHabits.map(\.name)) == Set(Habit.allCases.map(\.rawValue)))
+        #expect(Set(Course.ofHabits.map(\.name)) == Set(Quirk.allCases.map(\.rawValue)))
     }
 
     @Test(arguments: Course.ofHabits + Course.meetings)

@@ -27,7 +27,7 @@ struct LogCheck {
     func check(
         _ purchases: [Timeline], isAll: Bool = true, at now: Instant, _ place: Comment
     ) async throws -> [LoggedEvent] {
-        while try await engine.tellTurns() > 0 {}
+        while try await engine.emitTimeBasedEvents() > 0 {}
         let events = try await events()
         Self.checkCustomers(events, place)
         let told = Dictionary(grouping: events.filter { $0.entry.purchase != nil }) {
@@ -50,13 +50,13 @@ struct LogCheck {
             #expect(one.after == next.before, place)
         }
         #expect(changes.first?.before == nil, place)
-        #expect(changes.last?.after == purchase.condition(at: now), place)
+        #expect(changes.last?.after == purchase.status(at: now), place)
         var money: [String: Int64] = [:]
         for moved in changes.compactMap(\.money) {
             money[moved.currency, default: 0] += moved.milliunits
         }
         #expect(
-            money.filter { $0.value != 0 } == purchase.money.filter { $0.value != 0 }, place)
+            money.filter { $0.value != 0 } == purchase.netAmounts.filter { $0.value != 0 }, place)
         let told = events.map { event in
             var change = event.entry.change
             (change.before, change.after) = (nil, nil)

@@ -80,8 +80,8 @@ private struct Crowd {
 
 extension AppStoreSimulator {
     /// Nothing of an account that has not come yet.
-    fileprivate func books(of name: String) throws -> [BookedPurchase] {
-        do { return try truth(of: name).purchases } catch {
+    fileprivate func books(of name: String) throws -> [TruePurchase] {
+        do { return try groundTruth(of: name).purchases } catch {
             guard error.code == "unknown_account" else { throw error }
             return []
         }

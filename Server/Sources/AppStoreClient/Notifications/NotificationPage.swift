@@ -1,0 +1,79 @@
+import AppStoreFormats
+
+/// Up to twenty notifications, as they were first sent.
+package struct NotificationPage: Hashable, Sendable {
+    package var signedPayloads: [String]
+    /// The token of the next page, valid for a while; nil on the last page.
+    package var token: String?
+    package var hasMore: Bool
+}
+
+extension AppStoreClient {
+    /// The earliest moment that may be queried: 180 days ago, or 30 days in the sandbox; an hour
+    /// less, because Apple's clock may be ahead of ours.
+    package func earliestNotification(in environment: StoreEnvironment) -> AppStoreDate {
+        let days: Int64 = environment == .production ? 180 : 30
+        return AppStoreDate(milliseconds: now().milliseconds - days * 86_400_000 + 3_600_000)
+    }
+
+    /// What Apple sent, or tried to send: "Get Notification History".
+    ///
+    /// - Parameters:
+    ///   - start: not before ``earliestNotification(in:)``.
+    ///   - onlyFailures: only those that did not reach us, or not yet.
+    ///   - transactionID: only those about this transaction's customer; nil for all.
+    ///   - token: the token of the page before. All other parameters must then be the same as
+    ///     before.
+    package func notificationHistory(
+        from start: AppStoreDate, to end: AppStoreDate, onlyFailures: Bool,
+        transactionID: String? = nil, token: String? = nil, in environment: StoreEnvironment
+    ) async throws(AppStoreFailure) -> NotificationPage {
+        var members = [
+            JSON.Member("startDate", start.json), .init("endDate", end.json),
+            .init("onlyFailures", .bool(onlyFailures)),
+        ]
+        if let transactionID {
+            members.append(.init("transactionId", .string(try Self.validated(transactionID))))
+        }
+        let answer = try await json(
+            .notificationHistory, "/inApps/v1/notifications/history",
+            query: token.map { [("paginationToken", $0)] } ?? [], body: .object(members),
+            in: environment)
+        return try NotificationPage(answer, after: token)
+    }
+
+    /// Checks whether the key is accepted, by querying the notifications of one second, which are
+    /// few or none.
+    ///
+    /// - Throws: any failure that prevented Apple from checking the key. A refusal of the query
+    ///   itself is not a failure here, because the key was checked before.
+    package func verifyKey(in environment: StoreEnvironment) async throws(AppStoreFailure) {
+        let start = AppStoreDate(milliseconds: now().milliseconds - 60_000)
+        let end = AppStoreDate(milliseconds: start.milliseconds + 1000)
+        do {
+            _ = try await notificationHistory(
+                from: start, to: end, onlyFailures: false, in: environment)
+        } catch {
+            guard case .refused = error else { throw error }
+        }
+    }
+}
+
+extension NotificationPage {
+    /// Every page says whether there are more. If one does not, a new token means more, because
+    /// Apple provides one only then.
+    ///
+    /// - Parameter former: the token of the page before.
+    fileprivate init(_ answer: JSON, after former: String?) throws(AppStoreFailure) {
+        var payloads: [String] = []
+        for sent in try answer.requiredArray("notificationHistory") {
+            payloads.append(try sent.required("signedPayload"))
+        }
+        let token = answer["paginationToken"]?.string
+        let hasMore = answer["hasMore"]?.bool ?? (token != nil && token != former)
+        guard token != nil || !hasMore else {
+            throw .unreadable("hasMore is true, but paginationToken is missing")
+        }
+        self.init(signedPayloads: payloads, token: hasMore ? token : nil, hasMore: hasMore)
+    }
+}

@@ -1,0 +1,102 @@
+import AppStoreFormats
+import Synchronization
+
+/// Limits the calls of an app: consulted before each call, and notified of each refusal.
+package struct RateLimiter: Sendable {
+    /// Consumes one call from a budget. Returns nil if the call is allowed, otherwise when to try
+    /// again.
+    package let turn:
+        @Sendable (Endpoint, StoreEnvironment, AppStoreDate) async throws
+            -> AppStoreDate?
+    /// Records that Apple refuses this call until a moment.
+    package let rest: @Sendable (Endpoint, StoreEnvironment, AppStoreDate) async throws -> Void
+
+    package init(
+        turn:
+            @escaping @Sendable (Endpoint, StoreEnvironment, AppStoreDate) async throws
+            -> AppStoreDate?,
+        rest: @escaping @Sendable (Endpoint, StoreEnvironment, AppStoreDate) async throws -> Void
+    ) {
+        self.turn = turn
+        self.rest = rest
+    }
+
+    /// Without limits, for a simulated app: its clock may stand still, and then no budget would
+    /// ever refill.
+    package static let unlimited = Self(turn: { _, _, _ in nil }, rest: { _, _, _ in })
+
+    /// For an app whose calls are all made by this process.
+    package static func inProcess() -> Self {
+        let paces = ProcessPaces()
+        return Self(turn: paces.consumeCall, rest: paces.pause)
+    }
+
+    /// For callers that can wait: each call waits until it is allowed, in the order of arrival.
+    package static func waiting(
+        sleep: @escaping @Sendable (Duration) async throws -> Void = {
+            try await Task.sleep(for: $0)
+        }
+    ) -> Self {
+        let paces = ProcessPaces()
+        return Self(
+            turn: { endpoint, environment, now in
+                var now = now
+                for _ in 0..<restsMax {
+                    let turn = paces.reserve(endpoint, environment, now)
+                    try await sleep(.milliseconds(turn.milliseconds - now.milliseconds))
+                    now = turn
+                    guard let rest = paces.pauseEnd(endpoint, environment), rest > now else {
+                        return nil
+                    }
+                }
+                return paces.pauseEnd(endpoint, environment)
+            }, rest: paces.pause)
+    }
+
+    /// How many pauses one call waits for; after them it is refused.
+    private static let restsMax = 20
+}
+
+/// The call budgets of one app in this process.
+private final class ProcessPaces: Sendable {
+    private struct BudgetKey: Hashable {
+        let endpoint: Endpoint
+        let environment: StoreEnvironment
+    }
+
+    private let paces = Mutex<[BudgetKey: Pace]>([:])
+    private let rests = Mutex<[BudgetKey: AppStoreDate]>([:])
+
+    @Sendable func consumeCall(
+        _ endpoint: Endpoint, _ environment: StoreEnvironment, _ now: AppStoreDate
+    ) -> AppStoreDate? {
+        let place = BudgetKey(endpoint: endpoint, environment: environment)
+        return paces.withLock {
+            $0[place, default: Pace()].consumeCall(endpoint.budget(in: environment), at: now)
+        }
+    }
+
+    func reserve(
+        _ endpoint: Endpoint, _ environment: StoreEnvironment, _ now: AppStoreDate
+    ) -> AppStoreDate {
+        let place = BudgetKey(endpoint: endpoint, environment: environment)
+        return paces.withLock {
+            $0[place, default: Pace()].reserve(endpoint.budget(in: environment), at: now)
+        }
+    }
+
+    @Sendable func pause(
+        _ endpoint: Endpoint, _ environment: StoreEnvironment, _ until: AppStoreDate
+    ) {
+        let place = BudgetKey(endpoint: endpoint, environment: environment)
+        paces.withLock {
+            $0[place, default: Pace()].pause(endpoint.budget(in: environment), until: until)
+        }
+        rests.withLock { $0[place] = max($0[place] ?? until, until) }
+    }
+
+    /// The end of the last pause that Apple requested; may be in the past.
+    func pauseEnd(_ endpoint: Endpoint, _ environment: StoreEnvironment) -> AppStoreDate? {
+        rests.withLock { $0[BudgetKey(endpoint: endpoint, environment: environment)] }
+    }
+}

@@ -1,0 +1,77 @@
+import AppStoreFormats
+import Synchronization
+
+/// The token of the `Authorization` header, according to the page "Generating JSON Web Tokens for
+/// API requests". One token is used for many calls, and replaced before it expires.
+///
+/// It is also replaced if the clock was set back, because a token from the future is not valid.
+final class BearerTokens: Sendable {
+    /// From `iat` to `exp`. Apple allows an hour.
+    static let lifetimeSeconds: Int64 = 1800
+    /// `iat` is this far in the past, because Apple's clock may be behind ours.
+    static let backdatedSeconds: Int64 = 60
+    /// A token with less remaining lifetime is not used: it must still be valid on arrival.
+    static let remainingSecondsMin: Int64 = 300
+    /// A refused token is used again until it is this old: a new one would be refused as well.
+    static let reissueSecondsMin: Int64 = 60
+    static let audience = "appstoreconnect-v1"
+
+    private struct Token: Sendable {
+        let authorization: String
+        /// The times at which it may be used, in seconds since 1970.
+        let usable: Range<Int64>
+
+        var issuedAt: Int64 { usable.lowerBound + backdatedSeconds }
+    }
+
+    private let credentials: AppStoreCredentials
+    private let latest = Mutex<Token?>(nil)
+
+    init(_ credentials: AppStoreCredentials) { self.credentials = credentials }
+
+    /// The header's value.
+    func authorization(at now: AppStoreDate) throws(AppStoreFailure) -> String {
+        let seconds = now.milliseconds / 1000
+        let result: Result<String, AppStoreFailure> = latest.withLock { latest in
+            if let latest, latest.usable.contains(seconds) { return .success(latest.authorization) }
+            return Result { () throws(AppStoreFailure) in
+                let token = try token(at: seconds)
+                latest = token
+                return token.authorization
+            }
+        }
+        return try result.get()
+    }
+
+    /// Whether this is still the token that calls are made with.
+    func isCurrent(_ authorization: String?, at now: AppStoreDate) -> Bool {
+        latest.withLock { latest in
+            latest?.authorization == authorization
+                && latest?.usable.contains(now.milliseconds / 1000) == true
+        }
+    }
+
+    /// Discards a refused token, so that the next call gets a new one, unless it was created just
+    /// now.
+    func discard(_ authorization: String?, at now: AppStoreDate) {
+        latest.withLock { latest in
+            guard let token = latest, token.authorization == authorization,
+                now.milliseconds / 1000 - token.issuedAt >= Self.reissueSecondsMin
+            else { return }
+            latest = nil
+        }
+    }
+
+    private func token(at now: Int64) throws(AppStoreFailure) -> Token {
+        let issued = now - Self.backdatedSeconds
+        let expires = issued + Self.lifetimeSeconds
+        let claims: JSON = [
+            "iss": .string(credentials.issuerID), "iat": .integer(issued),
+            "exp": .integer(expires), "aud": .string(Self.audience),
+            "bid": .string(credentials.bundleID),
+        ]
+        let token = try credentials.jws(claims)
+        return Token(
+            authorization: "Bearer " + token, usable: issued..<(expires - Self.remainingSecondsMin))
+    }
+}

@@ -1,0 +1,47 @@
+import AppStoreFormats
+import Synchronization
+
+/// Measures how far our clock is from the App Store's, by the `Date` header of its last response,
+/// whatever the response was.
+///
+/// That date is truncated to seconds, some servers update it only once a second, and it was written
+/// at any moment between request and response. Only a difference that none of these explains
+/// counts, so the true difference is at least as large.
+package final class ClockOffset: Sendable {
+    /// How much later than its `Date` a response may be written, in milliseconds.
+    private static let dateAgeMax: Int64 = 2_000
+
+    private let latest = Mutex<Duration?>(nil)
+
+    package init() {}
+
+    /// By how much our clock is ahead, at least; negative if it is behind. Nil if no response has
+    /// had a `Date` yet.
+    package var ahead: Duration? { latest.withLock { $0 } }
+
+    /// Wraps a sender and observes its responses.
+    ///
+    /// - Parameter now: the clock to compare.
+    package func observing(
+        now: @escaping @Sendable () -> AppStoreDate,
+        _ send: @escaping @Sendable (AppStoreRequest) async throws -> AppStoreResponse
+    ) -> @Sendable (AppStoreRequest) async throws -> AppStoreResponse {
+        { request in
+            let asked = now()
+            let response = try await send(request)
+            if let date = response.date { self.record(date, between: asked, and: now()) }
+            return response
+        }
+    }
+
+    private func record(
+        _ date: AppStoreDate, between asked: AppStoreDate, and answered: AppStoreDate
+    ) {
+        // If the clock is set in the meantime, it may go back.
+        let first = min(asked, answered).milliseconds
+        let last = max(asked, answered).milliseconds
+        let (earliest, latest) = (date.milliseconds, date.milliseconds + Self.dateAgeMax)
+        let ahead = first > latest ? first - latest : min(0, last - earliest)
+        self.latest.withLock { $0 = .milliseconds(ahead) }
+    }
+}

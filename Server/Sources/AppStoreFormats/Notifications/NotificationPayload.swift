@@ -1,0 +1,160 @@
+/// The payload of a version 2 notification (Apple: `ResponseBodyV2DecodedPayload`). Exactly one of
+/// `data`, `summary`, `externalPurchaseToken`, and `appData` is present.
+package struct NotificationPayload: WireObject {
+    package var notificationType: NotificationType?
+    package var subtype: NotificationSubtype?
+    /// The same in every retry of one notification.
+    package var notificationUUID: String?
+    package var version: String?
+    package var signedDate: AppStoreDate?
+    package var data: NotificationData?
+    package var summary: NotificationSummary?
+    package var externalPurchaseToken: ExternalPurchaseToken?
+    package var appData: NotificationAppData?
+    package var unknown: [JSON.Member] = []
+
+    package init() {}
+
+    package mutating func walk(_ fields: inout some FieldVisitor) {
+        fields.field("notificationType", &notificationType)
+        fields.field("subtype", &subtype)
+        fields.field("notificationUUID", &notificationUUID)
+        fields.field("version", &version)
+        fields.field("signedDate", &signedDate)
+        fields.field("data", &data)
+        fields.field("summary", &summary)
+        fields.field("externalPurchaseToken", &externalPurchaseToken)
+        fields.field("appData", &appData)
+    }
+}
+
+/// The part of most notifications: one purchase as it was when the notification was signed.
+package struct NotificationData: WireObject {
+    /// Absent in the sandbox.
+    package var appAppleId: Int64?
+    package var bundleId: String?
+    package var bundleVersion: String?
+    package var environment: StoreEnvironment?
+    package var signedTransactionInfo: String?
+    /// Only for auto-renewable subscriptions.
+    package var signedRenewalInfo: String?
+    package var status: SubscriptionStatus?
+    package var consumptionRequestReason: ConsumptionRequestReason?
+    package var unknown: [JSON.Member] = []
+
+    package init() {}
+
+    package mutating func walk(_ fields: inout some FieldVisitor) {
+        fields.field("appAppleId", &appAppleId)
+        fields.field("bundleId", &bundleId)
+        fields.field("bundleVersion", &bundleVersion)
+        fields.field("environment", &environment)
+        fields.field("signedTransactionInfo", &signedTransactionInfo)
+        fields.field("signedRenewalInfo", &signedRenewalInfo)
+        fields.field("status", &status)
+        fields.field("consumptionRequestReason", &consumptionRequestReason)
+    }
+}
+
+/// The result of a mass extension of renewal dates.
+package struct NotificationSummary: WireObject {
+    package var environment: StoreEnvironment?
+    package var appAppleId: Int64?
+    package var bundleId: String?
+    package var productId: String?
+    package var requestIdentifier: String?
+    package var storefrontCountryCodes: [String]?
+    package var succeededCount: Int64?
+    package var failedCount: Int64?
+    package var unknown: [JSON.Member] = []
+
+    package init() {}
+
+    package mutating func walk(_ fields: inout some FieldVisitor) {
+        fields.field("environment", &environment)
+        fields.field("appAppleId", &appAppleId)
+        fields.field("bundleId", &bundleId)
+        fields.field("productId", &productId)
+        fields.field("requestIdentifier", &requestIdentifier)
+        fields.field("storefrontCountryCodes", &storefrontCountryCodes)
+        fields.field("succeededCount", &succeededCount)
+        fields.field("failedCount", &failedCount)
+    }
+}
+
+/// A token of a purchase outside the App Store.
+package struct ExternalPurchaseToken: WireObject {
+    /// Begins with `SANDBOX` in the sandbox, which is the only indication of the environment here.
+    package var externalPurchaseId: String?
+    package var tokenCreationDate: AppStoreDate?
+    package var tokenExpirationDate: AppStoreDate?
+    package var tokenType: String?
+    package var appAppleId: Int64?
+    package var bundleId: String?
+    package var unknown: [JSON.Member] = []
+
+    package init() {}
+
+    package mutating func walk(_ fields: inout some FieldVisitor) {
+        fields.field("externalPurchaseId", &externalPurchaseId)
+        fields.field("tokenCreationDate", &tokenCreationDate)
+        fields.field("tokenExpirationDate", &tokenExpirationDate)
+        fields.field("tokenType", &tokenType)
+        fields.field("appAppleId", &appAppleId)
+        fields.field("bundleId", &bundleId)
+    }
+}
+
+/// The part of a notification that is about the app as a whole (RESCIND_CONSENT).
+package struct NotificationAppData: WireObject {
+    package var appAppleId: Int64?
+    package var bundleId: String?
+    package var environment: StoreEnvironment?
+    package var signedAppTransactionInfo: String?
+    package var unknown: [JSON.Member] = []
+
+    package init() {}
+
+    package mutating func walk(_ fields: inout some FieldVisitor) {
+        fields.field("appAppleId", &appAppleId)
+        fields.field("bundleId", &bundleId)
+        fields.field("environment", &environment)
+        fields.field("signedAppTransactionInfo", &signedAppTransactionInfo)
+    }
+}
+
+/// The body that Apple posts.
+package struct NotificationBody: WireObject {
+    package var signedPayload: String?
+    package var unknown: [JSON.Member] = []
+
+    package init() {}
+
+    package mutating func walk(_ fields: inout some FieldVisitor) {
+        fields.field("signedPayload", &signedPayload)
+    }
+}
+
+extension NotificationBody {
+    /// The signed payload of a body that contains nothing else, in Apple's exact form:
+    /// `{"signedPayload":"…"}`, with only base64url characters and dots between the quotes. Returns
+    /// nil for any other body, even an equivalent one: such a body must be parsed.
+    package static func plainPayload(of body: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        guard body.count > head.count + tail.count,
+            body.prefix(head.count).elementsEqual(head), body.suffix(tail.count).elementsEqual(tail)
+        else { return nil }
+        let payload = UnsafeRawBufferPointer(
+            rebasing: body[head.count..<body.count - tail.count])
+        // Without branches, so that the compiler can vectorize it. No byte between the quotes may
+        // need an escape or end the text.
+        var odd: UInt8 = 0
+        for byte in payload {
+            odd |= (byte == UInt8(ascii: "\"") ? 1 : 0) | (byte == UInt8(ascii: "\\") ? 1 : 0)
+            odd |= (byte < 0x20 ? 1 : 0) | (byte & 0x80)
+        }
+        return odd == 0 ? payload : nil
+    }
+
+    private static let head = Array(#"{"signedPayload":""#.utf8)
+    private static let tail = Array(#""}"#.utf8)
+}

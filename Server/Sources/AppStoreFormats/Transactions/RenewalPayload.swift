@@ -1,0 +1,84 @@
+/// The payload of signed renewal info (Apple: `JWSRenewalInfoDecodedPayload`). It names no bundle:
+/// only the transaction beside it, or the notification around it, shows which app it is for.
+package struct RenewalPayload: WireObject {
+    package var originalTransactionId: String?
+    package var productId: String?
+    /// The product of the next period.
+    package var autoRenewProductId: String?
+    package var autoRenewStatus: AutoRenewStatus?
+    package var isInBillingRetryPeriod: Bool?
+    package var gracePeriodExpiresDate: AppStoreDate?
+    package var expirationIntent: ExpirationIntent?
+    package var priceIncreaseStatus: PriceIncreaseStatus?
+    /// Like the other offer fields, about the next period.
+    package var offerType: OfferType?
+    package var offerIdentifier: String?
+    package var offerDiscountType: OfferDiscountType?
+    package var offerPeriod: String?
+    /// In thousandths of the currency's unit.
+    package var renewalPrice: Int64?
+    package var currency: String?
+    /// May be in the past.
+    package var renewalDate: AppStoreDate?
+    /// Ignores gaps of less than 60 days.
+    package var recentSubscriptionStartDate: AppStoreDate?
+    package var signedDate: AppStoreDate?
+    package var environment: StoreEnvironment?
+    /// Best first.
+    package var eligibleWinBackOfferIds: [String]?
+    package var appAccountToken: String?
+    package var appTransactionId: String?
+    package var renewalBillingPlanType: BillingPlanType?
+    package var commitmentInfo: RenewalCommitment?
+    package var advancedCommerceInfo: AdvancedCommerceRenewal?
+    package var unknown: [JSON.Member] = []
+
+    package init() {}
+
+    package mutating func walk(_ fields: inout some FieldVisitor) {
+        fields.field("originalTransactionId", &originalTransactionId)
+        fields.field("productId", &productId)
+        fields.field("autoRenewProductId", &autoRenewProductId)
+        fields.field("autoRenewStatus", &autoRenewStatus)
+        fields.field("isInBillingRetryPeriod", &isInBillingRetryPeriod)
+        fields.field("gracePeriodExpiresDate", &gracePeriodExpiresDate)
+        fields.field("expirationIntent", &expirationIntent)
+        fields.field("priceIncreaseStatus", &priceIncreaseStatus)
+        fields.field("offerType", &offerType)
+        fields.field("offerIdentifier", &offerIdentifier)
+        fields.field("offerDiscountType", &offerDiscountType)
+        fields.field("offerPeriod", &offerPeriod)
+        fields.field("renewalPrice", &renewalPrice)
+        fields.field("currency", &currency)
+        fields.field("renewalDate", &renewalDate)
+        fields.field("recentSubscriptionStartDate", &recentSubscriptionStartDate)
+        fields.field("signedDate", &signedDate)
+        fields.field("environment", &environment)
+        fields.field("eligibleWinBackOfferIds", &eligibleWinBackOfferIds)
+        fields.field("appAccountToken", &appAccountToken)
+        fields.field("appTransactionId", &appTransactionId)
+        fields.field("renewalBillingPlanType", &renewalBillingPlanType)
+        fields.field("commitmentInfo", &commitmentInfo)
+        fields.field("advancedCommerceInfo", &advancedCommerceInfo)
+    }
+}
+
+/// What follows after a commitment of twelve months.
+package struct RenewalCommitment: WireObject {
+    package var commitmentAutoRenewProductId: String?
+    package var commitmentAutoRenewStatus: AutoRenewStatus?
+    package var commitmentRenewalBillingPlanType: BillingPlanType?
+    package var commitmentRenewalDate: AppStoreDate?
+    package var commitmentRenewalPrice: Int64?
+    package var unknown: [JSON.Member] = []
+
+    package init() {}
+
+    package mutating func walk(_ fields: inout some FieldVisitor) {
+        fields.field("commitmentAutoRenewProductId", &commitmentAutoRenewProductId)
+        fields.field("commitmentAutoRenewStatus", &commitmentAutoRenewStatus)
+        fields.field("commitmentRenewalBillingPlanType", &commitmentRenewalBillingPlanType)
+        fields.field("commitmentRenewalDate", &commitmentRenewalDate)
+        fields.field("commitmentRenewalPrice", &commitmentRenewalPrice)
+    }
+}

@@ -1,0 +1,46 @@
+import AppStoreFormats
+import Synchronization
+
+/// Caches certificate chains that have signed a document, by the bytes they were received in: a
+/// JWS's header, or a receipt's certificates.
+///
+/// Apple signs with one chain for months, so nearly every document contains bytes that are in the
+/// cache. Building the chain of a JWS costs two P-384 verifications, about fifteen times the
+/// verification of the document itself; the chain of a receipt costs parsing three certificates and
+/// two RSA verifications.
+///
+/// Entries do not expire: we ask no server about revocation, so the only thing that can change
+/// about a chain is its validity in time, and that is compared with the signing time at every use.
+/// A chain is added only after its leaf's key has verified a document, so an attacker, who can copy
+/// Apple's certificates but not sign, cannot displace others. A receipt's chain is added only if
+/// the receipt contained no other certificates, because no signature covers them.
+final class ChainCache<Chain: Sendable>: Sendable {
+    // Oldest first. An array instead of a dictionary: hashing the bytes costs more than comparing
+    // them with the few entries, which differ early.
+    private typealias Entries = [(bytes: ArraySlice<UInt8>, chain: Chain)]
+
+    private let entries = Mutex<Entries>([])
+
+    var count: Int { entries.withLock { $0.count } }
+
+    subscript(bytes: ArraySlice<UInt8>) -> Chain? {
+        entries.withLock { Self.chain(of: bytes, in: $0) }
+    }
+
+    /// Removes the oldest chain if the cache is full.
+    func insert(_ chain: Chain, for bytes: ArraySlice<UInt8>) {
+        entries.withLock { entries in
+            guard Self.chain(of: bytes, in: entries) == nil else { return }
+            if entries.count == cachedChainsMax { entries.removeFirst() }
+            // Copied, because a slice would keep the whole document alive.
+            entries.append((Array(bytes)[...], chain))
+        }
+    }
+
+    private static func chain(of bytes: ArraySlice<UInt8>, in entries: Entries) -> Chain? {
+        entries.first { $0.bytes.isSame(as: bytes) }?.chain
+    }
+}
+
+/// The maximum number of cached chains of each kind.
+let cachedChainsMax = 64

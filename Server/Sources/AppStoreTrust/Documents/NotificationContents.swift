@@ -1,0 +1,67 @@
+import AppStoreFormats
+
+/// A notification with the documents inside it, all verified.
+package struct NotificationContents: Hashable, Sendable {
+    package let notification: Verified<NotificationPayload>
+    package let transaction: Verified<TransactionPayload>?
+    /// Nil if there is none, or if it describes another chain of renewals than the transaction
+    /// beside it. Renewal info names no bundle, so that chain alone shows which app it is for; and
+    /// a contradiction by Apple must not cost us the rest of the notification.
+    package let renewal: Verified<RenewalPayload>?
+    package let appTransaction: Verified<AppTransactionPayload>?
+}
+
+extension NotificationContents {
+    /// The documents inside have signatures of their own, which are not verified again: they are
+    /// text within the notification's payload, so its signature covers every byte of them. The
+    /// bundle and environment that they name are compared all the same.
+    init(
+        of notification: Verified<NotificationPayload>, for app: AppIdentity
+    ) throws(Refusal) {
+        let data = notification.payload.data
+        let transaction: Verified<TransactionPayload>? = try notification.verifiedInner(
+            data?.signedTransactionInfo, for: app, as: .transactionWithin)
+        let renewal: Verified<RenewalPayload>? = try notification.verifiedInner(
+            data?.signedRenewalInfo, for: app, as: .renewalWithin)
+        self.init(
+            notification: notification,
+            transaction: transaction,
+            renewal: renewal.flatMap { $0.matchesChain(transaction) ? $0 : nil },
+            appTransaction: try notification.verifiedInner(
+                notification.payload.appData?.signedAppTransactionInfo, for: app,
+                as: .appTransactionWithin))
+    }
+}
+
+extension Verified<RenewalPayload> {
+    fileprivate func matchesChain(_ transaction: Verified<TransactionPayload>?) -> Bool {
+        guard let mine = payload.originalTransactionId,
+            let other = transaction?.payload.originalTransactionId
+        else { return true }
+        return mine == other
+    }
+}
+
+extension Verified<NotificationPayload> {
+    fileprivate func verifiedInner<Inner: SignedPayload>(
+        _ text: String?, for app: AppIdentity, as subject: Refusal.Subject
+    ) throws(Refusal) -> Verified<Inner>? {
+        guard let text else { return nil }
+        var app = app
+        app.environments = [environment]
+        do throws(Refusal) {
+            guard let bytes = try CompactJWS(reading: Array(text.utf8)).payload else {
+                throw Refusal(.payloadUnreadable, expected: "base64url", found: "not base64url")
+            }
+            let payload = try Inner(reading: bytes)
+            let environment = try payload.requireBinding(to: app)
+            return Verified<Inner>(
+                payload: payload, environment: environment,
+                signedAt: payload.signatureDate ?? signedAt, digest: digest)
+        } catch {
+            var refusal = error
+            refusal.subject = subject
+            throw refusal
+        }
+    }
+}

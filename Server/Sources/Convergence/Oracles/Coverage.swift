@@ -1,0 +1,98 @@
+import Simulator
+
+/// What a proof must have reached at least once; otherwise it says nothing about it.
+package enum Coverage {
+    /// From this many seeds on, everything must be reached.
+    package static let fullCoverageSeeds = 20_000
+
+    /// Every row of the lifecycle table, every fault, and every point at which a server can crash.
+    package static let expected: [String] =
+        LifecycleRow.allCases.map { "row \($0.rawValue)" } + faults + ours + eras
+
+    /// Each client era, and in each the milestones of a subscription.
+    private static let eras: [String] =
+        ClientEra.allCases.map { "speech \($0.rawValue)" }
+        + ClientEra.allCases.flatMap { speech in
+            Trial.Milestone.allCases.map { "\(speech.rawValue): \($0.rawValue)" }
+        } + [
+            "version 1 notification recorded", "verifyReceipt responded", "receipt posted",
+            "transaction receipt posted", "receipt posted after the update",
+            "forged version 1 notification rejected", "damaged receipt rejected",
+            "difference excused in a legacy world",
+        ]
+
+    private static let faults: [String] =
+        NotificationFault.allCases.map { "notification \($0.rawValue)" }
+        + APIFault.allCases.map { "API \($0.rawValue)" }
+        + DeviceFault.allCases.map { "device \($0.rawValue)" }
+        + FaultFamily.allCases.map { "family \($0.rawValue)" }
+
+    private static let ours: [String] =
+        ServerProcess.Step.allCases.map(\.rawValue) + [
+            "server stopped", "server started again", "clock skewed", "race",
+            "no server when a notification arrived", "notification repeated",
+            "notification response 400",
+            "lost notification backfilled", "notification swallowed",
+            "swallowed notification found", "whole history read", "response came too late",
+            "history was incomplete", "post lost", "post rejected", "held open",
+            "open after its end, not reported", "shut although paid, not reported",
+            "everything was received", "documents in another order",
+            "documents compared with their rows", "purchase by a special customer",
+            "theft rejected", "customer erased",
+        ]
+
+    /// The expected entries that were never reached.
+    package static func missing(from tally: Tally) -> [String] {
+        expected.filter { tally[$0] == 0 }
+    }
+}
+
+// MARK: - Proofs with overrides
+
+extension Coverage {
+    /// What a proof with overrides must still reach. Everything that depends on an overridden value
+    /// is excluded: for example, customers without acts, or with few days, do not reach every
+    /// lifecycle row.
+    package static func required(of narrowing: Proof.PlanOverrides) -> [String] {
+        guard narrowing != Proof.PlanOverrides() else { return expected }
+        let spoken = narrowing.clientEra.map { [$0] } ?? ClientEra.allCases
+        let reachable =
+            spoken.map { "speech \($0.rawValue)" } + rows(of: narrowing) + faultNames(of: narrowing)
+        return expected.filter(Set(reachable).contains)
+    }
+
+    /// The required entries that were never reached.
+    package static func missing(
+        from tally: Tally, of narrowing: Proof.PlanOverrides
+    ) -> [String] {
+        required(of: narrowing).filter { tally[$0] == 0 }
+    }
+
+    /// A scripted customer covers its row without other customers and without acts. All other rows
+    /// occur to customers at random.
+    private static func rows(of narrowing: Proof.PlanOverrides) -> [String] {
+        guard narrowing.families == nil, hasModernStorms(narrowing) else { return [] }
+        var rows = ScriptedCase.rows
+        if let turn = narrowing.turn { rows = rows.filter { $0.rawValue == turn } }
+        if narrowing.accounts == nil && narrowing.acts == nil {
+            rows += LifecycleRow.allCases.filter { !ScriptedCase.rows.contains($0) }
+        }
+        return rows.map { "row \($0.rawValue)" }
+    }
+
+    /// Faults occur however many customers there are; some need a scripted customer. If faults were
+    /// chosen by hand, it is only certain that they were switched on.
+    private static func faultNames(of narrowing: Proof.PlanOverrides) -> [String] {
+        let families = narrowing.families ?? Set(FaultFamily.allCases)
+        guard narrowing.families == nil, narrowing.turn == nil, hasModernStorms(narrowing) else {
+            return families.map { "family \($0.rawValue)" }
+        }
+        let isAsDrawn = narrowing.accounts == nil && narrowing.acts == nil
+        return isAsDrawn ? faults + ours : faults
+    }
+
+    /// Whether all or most worlds use the modern APIs, and last as long as derived from the seed.
+    private static func hasModernStorms(_ narrowing: Proof.PlanOverrides) -> Bool {
+        narrowing.days == nil && (narrowing.clientEra == nil || narrowing.clientEra == .modern)
+    }
+}

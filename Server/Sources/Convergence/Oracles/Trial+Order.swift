@@ -1,0 +1,66 @@
+import Engine
+import Ledger
+import Simulator
+import Storage
+import StorageSQLite
+
+// Checks that neither the order nor the number of deliveries of documents matters.
+
+extension Trial {
+    private static let documentsMax = 20_000
+
+    /// Reads all documents again: mostly to compare with the current rows, otherwise in another
+    /// order.
+    func expectReplay() async throws {
+        var lots = plan.random("documents")
+        if lots.happens(0.3) { return try await expectAnyOrderOfDocuments(&lots) }
+        let found = try await auditor.rebuild(verifyOnly: true)
+        guard found.isClean else { throw violation("replay", "\(found)") }
+        report.tally.add("documents compared with their rows")
+    }
+
+    /// All recorded documents, recorded by another server on an empty database, in another order
+    /// and some of them twice, must make the same purchases and the same answers.
+    private func expectAnyOrderOfDocuments(_ lots: inout TrialRandom) async throws {
+        let kept = try await Database(database).read { tx in
+            try tx.appsWithDocuments().flatMap { app in
+                try tx.documents(of: app, after: .start, limit: Self.documentsMax)
+            }
+        }
+        let empty = try fixture.databases.checkOut()
+        let other = auditor(of: empty)
+        try await other.prepare()
+        let again = kept.shuffled(using: &lots).prefix(kept.count / 2)
+        try await other.record((kept + again).shuffled(using: &lots))
+        // The other server knows nothing of an erased customer.
+        for name in accounts where await !erased.contains(customer(of: name)) {
+            let books = await groundTruth(of: name)
+            guard !books.isEmpty else { continue }
+            let ours = try await response(to: name, books)
+            try await link(ours, in: empty)
+            let theirs = try await other.customer(
+                ours.id, app: TrialFixture.app, environment: ours.environment)
+            guard theirs == ours else {
+                throw violation("order", "\(name): documents in another order give other answers")
+            }
+        }
+        try await fixture.databases.checkIn(empty)
+        report.tally.add("documents in another order")
+    }
+
+    /// Copies the links, because documents do not determine the owner of a purchase.
+    private func link(_ state: CustomerState, in empty: SQLiteDriver) async throws {
+        let source = Database(database)
+        for purchase in state.purchases.map(\.timeline.purchase) {
+            let link = try await source.read { tx in try tx.link(of: purchase, in: TrialFixture.app)
+            }
+            guard let link else { continue }
+            try await Database(empty).transaction { tx in
+                let owner = try tx.customer(link.customer, in: TrialFixture.app, at: link.since)
+                    .customer
+                try tx.link(
+                    purchase, to: owner, by: link.evidence, in: TrialFixture.app, at: link.since)
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import AppStoreFormats
+import Simulator
+import Synchronization
+
+/// Which of Apple's APIs a trial's world uses: what devices post, what the App Store sends, and how
+/// it can be queried.
+package enum ClientEra: String, Hashable, Sendable, CaseIterable {
+    /// Signed transactions, version 2 notifications, the App Store Server API.
+    case modern
+    /// App receipts, version 1 notifications, and verifyReceipt with the shared secret; no API key.
+    case legacy
+    /// The app is updated during the trial: before that as `legacy`, after it as `modern`, except
+    /// for customers who have not updated.
+    case mixed
+
+    /// Describes the era in one sentence.
+    package var summary: String {
+        switch self {
+        case .modern: "Signed transactions, version 2 notifications, the App Store Server API."
+        case .legacy: "Receipts, version 1 notifications, verifyReceipt; there is no API key."
+        case .mixed: "Begins as legacy; an update of the app changes to the modern APIs."
+        }
+    }
+}
+
+/// Whether the app has been updated. Before the update it posts receipts, and no API key is
+/// configured. This models what an operator would change in the configuration, and what a new
+/// version of an app brings.
+final class AppUpdate: Sendable {
+    private let isUpdated: Mutex<Bool>
+
+    init(_ speech: ClientEra) { isUpdated = Mutex(speech == .modern) }
+
+    /// Whether the modern APIs are used.
+    var isModern: Bool { isUpdated.withLock { $0 } }
+
+    func update() { isUpdated.withLock { $0 = true } }
+}
+
+extension Plan {
+    /// One world in this many uses only the older APIs, and as many change to the modern ones.
+    private static let legacyOneIn = 10
+
+    /// Has its own random values, so that no others of a seed change.
+    static func clientEra(of seed: UInt64) -> ClientEra {
+        var lots = TrialRandom(seed: seed, part: "speech")
+        return switch lots.number(in: 1...legacyOneIn) {
+        case 1: .legacy
+        case 2: .mixed
+        default: .modern
+        }
+    }
+
+    /// In the middle of the period with faults.
+    var updatesAt: Int64 {
+        var lots = random("update")
+        let length = Double(stormEnd.milliseconds - Self.start.milliseconds)
+        return (Self.start.milliseconds + Int64((0.2 + 0.6 * lots.fraction()) * length)).wholeSecond
+    }
+
+    /// Configures the App Store of a legacy world. Receipts are precise to the second, and so is
+    /// everything that happens there, as with Apple.
+    func configureEra(in settings: inout SimulatorSettings) {
+        guard clientEra != .modern else { return }
+        var lots = random("eras")
+        settings.notificationURL = nil
+        settings.v1NotificationURL = Self.address
+        settings.v1Era = lots.choice(.year2021, .year2021, .year2020, .year2018)
+        settings.receiptDigest = lots.choice(.sha256, .sha1)
+        settings.actsOnWholeSeconds = true
+        // A purchase would have two original ids then, and nothing would connect them.
+        settings.quirks.remove(.sandboxReceiptsShiftOriginalID)
+    }
+
+    static let address = "direct"
+
+    /// The time at which something is bought or changed: in legacy worlds rounded up to a whole
+    /// second.
+    func moment(_ milliseconds: Int64) -> Int64 {
+        clientEra == .modern ? milliseconds : milliseconds.wholeSecond
+    }
+}
+
+extension Int64 {
+    /// The next whole second, or the same moment if it is one; in milliseconds since 1970.
+    fileprivate var wholeSecond: Int64 { AppStoreDate(milliseconds: self).endOfSecond.milliseconds }
+}

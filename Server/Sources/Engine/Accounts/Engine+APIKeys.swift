@@ -1,0 +1,71 @@
+import Crypto
+import Ledger
+import Storage
+
+package typealias KeyKind = Storage.KeyKind
+package typealias KeyHolder = Storage.KeyHolder
+package typealias StoredKey = Storage.StoredKey
+
+extension Engine {
+    /// The number of random bytes in a key.
+    private static let keyBytes = 24
+
+    /// Creates a key. It is returned only once: the database stores only its SHA-256.
+    package func createKey(
+        app: AppID, kind: KeyKind, name: String
+    ) async throws(EngineFailure) -> String {
+        let random = SymmetricKey(size: SymmetricKeySize(bitCount: Self.keyBytes * 8))
+        let text = random.withUnsafeBytes { Hexadecimal.text($0) }
+        let key = "\(kind.prefix)_\(app)_\(text)"
+        try await addKey(key: key, app: app, kind: kind, name: name)
+        return key
+    }
+
+    /// Adds a key with a given value. For development only, where a fixed key is convenient.
+    /// Idempotent.
+    package func addKey(
+        key: String, app: AppID, kind: KeyKind, name: String
+    ) async throws(EngineFailure) {
+        _ = try self.app(app)
+        let now = now()
+        let hash = Array(SHA256.hash(data: Array(key.utf8)))
+        try await transaction { tx in
+            try tx.addKey(hash: hash, app: app, kind: kind, name: name, at: now)
+        }
+    }
+
+    /// The holder of a key. Returns nil if the key does not exist. The lookup is by hash, so its
+    /// duration reveals nothing about the key.
+    package func keyHolder(_ key: String) async throws(EngineFailure) -> KeyHolder? {
+        let hash = Array(SHA256.hash(data: Array(key.utf8)))
+        let found = try await read { tx in
+            try tx.key(hash: hash)
+        }
+        return found.flatMap { apps[$0.app] == nil ? nil : $0 }
+    }
+
+    /// The stored keys of an app, oldest first.
+    package func keys(of app: AppID) async throws(EngineFailure) -> [StoredKey] {
+        _ = try self.app(app)
+        return try await read { tx in try tx.keys(of: app) }
+    }
+
+    /// Revokes a key. A server that has accepted it caches it for a short time. Idempotent.
+    package func revoke(_ key: StoredKey) async throws(EngineFailure) {
+        try await transaction { tx in try tx.removeKey(hash: key.hash, of: key.app) }
+    }
+
+    /// Whether an app has any key. Without one, no request can be authorised.
+    package func hasKeys(_ app: AppID) async throws(EngineFailure) -> Bool {
+        try await read { tx in try tx.keyCount(of: app) > 0 }
+    }
+}
+
+extension KeyKind {
+    fileprivate var prefix: String {
+        switch self {
+        case .app: "pk"
+        case .secret: "sk"
+        }
+    }
+}

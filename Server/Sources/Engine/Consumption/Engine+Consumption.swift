@@ -1,0 +1,251 @@
+import AppStoreClient
+import AppStoreFormats
+import Ledger
+import Storage
+
+package typealias Consent = Storage.Consent
+package typealias StoredConsumptionInquiry = Storage.StoredConsumptionInquiry
+
+/// What an app's server reports about a customer whose purchases may be refunded.
+package struct ConsumptionReport: Hashable, Sendable {
+    package var isConsentGiven: Bool
+    /// If nil, the app's configured rules apply.
+    package var hadSample: Bool?
+    package var uses: [PurchaseUsage]
+
+    /// The maximum number of purchases in one report.
+    package static let usesMax = 100
+
+    package init(isConsentGiven: Bool, hadSample: Bool? = nil, uses: [PurchaseUsage] = []) {
+        self.isConsentGiven = isConsentGiven
+        self.hadSample = hadSample
+        self.uses = uses
+    }
+}
+
+/// What is known for the App Store's consumption inquiries about a customer's purchases.
+package struct ConsumptionState: Hashable, Sendable {
+    /// Nil if consent was neither given nor refused.
+    package var consent: Consent?
+    package var uses: [PurchaseUsage]
+    /// In the order in which the App Store made them.
+    package var inquiries: [StoredConsumptionInquiry]
+}
+
+extension Engine {
+    /// Records what an app's server reports about a customer, and reschedules open inquiries. A new
+    /// consent replaces the previous one; so does each use of a purchase. Idempotent.
+    package func record(
+        _ report: ConsumptionReport, of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> ConsumptionState {
+        let (app, _) = try app(appID)
+        try id.requireValid()
+        guard report.uses.count <= ConsumptionReport.usesMax else {
+            throw .limitExceeded(what: "purchases in a report", limit: ConsumptionReport.usesMax)
+        }
+        let now = now()
+        return try await transaction { tx in
+            let customer = try tx.customer(id, in: appID, at: now).customer
+            try tx.save(
+                Consent(isGiven: report.isConsentGiven, hadSample: report.hadSample, at: now),
+                of: customer, in: appID)
+            try tx.save(report.uses, of: customer, in: appID, environment: environment)
+            let purchases = try tx.purchases(of: id, in: app, environment: environment)
+            try tx.rescheduleConsumptionInquiries(about: purchases, in: appID, at: now)
+            return try tx.consumption(of: id, in: app, environment: environment)
+        }
+    }
+
+    /// What was reported about a customer, and the App Store's inquiries with our responses.
+    package func consumption(
+        of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> ConsumptionState {
+        let (app, _) = try app(appID)
+        try id.requireValid()
+        return try await read { tx in
+            try tx.consumption(of: id, in: app, environment: environment)
+        }
+    }
+
+    // MARK: - Responses
+
+    /// Inquiries of one app that are processed one after the other under one lease.
+    private static let inquiriesMax = 8
+    /// The pauses between attempts.
+    private static let responseBackoff = ExponentialBackoff(first: .seconds(60), longest: .hours(1))
+    /// The last attempt is made this long before the deadline.
+    private static let responseMargin = Duration.seconds(60)
+
+    /// Responds to the App Store's consumption inquiries that are due. Returns how many were
+    /// processed; 0 if nothing is due.
+    ///
+    /// Idempotent and safe for several servers at once: each inquiry is leased to one server.
+    /// Nothing is sent without consent. A failed response is retried until the twelve hours are
+    /// over, and then abandoned.
+    package func respondToConsumptionInquiries() async throws(EngineFailure) -> Int {
+        let now = now()
+        let worker = reconciliation.worker
+        var count = 0
+        for (id, app) in apps.sorted(by: { $0.key < $1.key }) {
+            guard try await read({ tx in try tx.hasDueConsumptionInquiries(of: id, dueBy: now) })
+            else {
+                continue
+            }
+            let leased = try await transaction { tx in
+                try tx.leaseConsumptionInquiries(
+                    of: id, dueBy: now, limit: Self.inquiriesMax, for: worker)
+            }
+            for question in leased {
+                let end = try await respond(question, of: app)
+                let ended = self.now()
+                try await transaction { tx in
+                    try tx.completeConsumptionInquiry(
+                        question, end, in: id, by: worker.holder, at: ended)
+                }
+            }
+            count += leased.count
+        }
+        return count
+    }
+
+    private func respond(
+        _ stored: StoredConsumptionInquiry, of app: AppSettings
+    ) async throws(EngineFailure) -> ConsumptionOutcome {
+        let now = now()
+        let question = stored.inquiry
+        guard app.consumption.policy != .never else {
+            return .withheld("The configuration says that no consumption data is sent.")
+        }
+        let answer = try await read { tx in try tx.response(to: question, in: app, at: now) }
+        guard let answer else {
+            let why = try await read { tx in try tx.reasonForNoConsent(to: question, in: app) }
+            return now < question.deadline
+                ? .later(question.deadline, why, isAttempt: false) : .withheld(why)
+        }
+        guard now < question.deadline else {
+            return .givenUp(stored.lastError ?? "The twelve hours for the response are over.")
+        }
+        guard let client = reconciliation.appStore(app.id) else {
+            return retry(stored, "No App Store key is configured for this app.", at: now)
+        }
+        do throws(AppStoreFailure) {
+            try await client.sendConsumption(
+                Consumption(answer), of: question.transaction.rawValue,
+                in: question.purchase.storeEnvironment)
+            return .answered(answer)
+        } catch {
+            switch error {
+            case .refused: return .givenUp("\(error)")
+            case .rateLimited(let until):
+                return retry(stored, "\(error)", at: max(now, Instant(until)))
+            case .unavailable where Task.isCancelled:
+                // If this server is stopping, the failure is not the App Store's.
+                let trouble = stored.lastError ?? "The server was stopped."
+                return .later(now, trouble, isAttempt: false)
+            case .unknownID, .unauthorized, .unavailable, .unreadable:
+                return retry(stored, "\(error)", at: now)
+            }
+        }
+    }
+
+    private func retry(
+        _ stored: StoredConsumptionInquiry, _ why: String, at now: Instant
+    ) -> ConsumptionOutcome {
+        let last = stored.inquiry.deadline - Self.responseMargin
+        guard now < last else { return .givenUp(why) }
+        let pause = Self.responseBackoff.delay(after: stored.attempts + 1)
+        return .later(min(now + pause, last), why, isAttempt: true)
+    }
+}
+
+extension DatabaseSession {
+    /// Returns nil if the customer has not consented, or the buyer is unknown.
+    fileprivate func response(
+        to question: ConsumptionInquiry, in app: AppSettings, at now: Instant
+    ) throws -> ConsumptionResponse? {
+        let environment = question.purchase.environment
+        guard let own = try timeline(of: question.purchase, in: app.id),
+            let owner = try buyer(of: question, in: app),
+            let known = try customer(known: owner, in: app.id),
+            let consent = try consent(of: known.customer, in: app.id), consent.isGiven,
+            let asked = own.payment(
+                askedAboutBy: question.transaction,
+                among: try facts(about: question.purchase, in: app.id).map(\.fact))
+        else { return nil }
+        let payment = asked.payment
+        let timelines = try timelines(
+            of: known, known.ids, in: app, environment: environment)
+        let payments = timelines.flatMap { $0.periods.map(\.payment) }
+        let spent = try app.wallets.allCurrencies.sorted().compactMap { currency in
+            try wallet(currency, of: known.customer, payments, in: app, environment: environment)
+                .usedShare(of: payment.transaction)
+        }.max()
+        let told = try uses(of: known.customer, in: app.id, environment: environment)
+        return app.consumption.response(
+            about: payment,
+            used: spent ?? app.terms.usedShare(of: payment.transaction, among: timelines, at: now),
+            told: asked.usage(among: told),
+            hadSample: consent.hadSample)
+    }
+
+    fileprivate func reasonForNoConsent(
+        to question: ConsumptionInquiry, in app: AppSettings
+    ) throws -> String {
+        guard let holder = try buyer(of: question, in: app) else {
+            return "The purchase belongs to no customer, so nobody can have consented."
+        }
+        return try isPseudonym(holder, in: app.id)
+            ? "The customer was erased, and their consent with them."
+            : "The customer has not consented."
+    }
+
+    /// The customer who is known to have bought the purchase of an inquiry.
+    fileprivate func buyer(
+        of question: ConsumptionInquiry, in app: AppSettings
+    ) throws -> CustomerID? {
+        let own = try timeline(of: question.purchase, in: app.id)
+        let owner = try link(of: question.purchase, in: app.id)?.customer
+        return try beneficiary(owner, token: own?.accountToken, in: app.id)
+    }
+
+    func consumption(
+        of id: CustomerID, in app: AppSettings, environment: Environment
+    ) throws -> ConsumptionState {
+        let customer = try customer(known: id, in: app.id)?.customer
+        let purchases = try purchases(of: id, in: app, environment: environment)
+        return ConsumptionState(
+            consent: try customer.flatMap { try consent(of: $0, in: app.id) },
+            uses: try customer.map {
+                try uses(of: $0, in: app.id, environment: environment)
+            } ?? [],
+            inquiries: try consumptionInquiries(about: purchases, in: app.id))
+    }
+
+    fileprivate func purchases(
+        of id: CustomerID, in app: AppSettings, environment: Environment
+    ) throws -> [PurchaseID] {
+        try timelines(answeringFor: id, in: app, environment: environment).map(\.purchase)
+    }
+}
+
+extension Consumption {
+    /// Converts a response to the App Store's format.
+    fileprivate init(_ answer: ConsumptionResponse) {
+        let delivery: Delivery =
+            switch answer.delivery {
+            case .delivered: .delivered(consumedMilliunits: answer.used)
+            case .qualityIssue: .undelivered(.qualityIssue)
+            case .wrongProduct: .undelivered(.wrongProduct)
+            case .serverOutage: .undelivered(.serverOutage)
+            case .other: .undelivered(.other)
+            }
+        let preference: Preference? =
+            switch answer.preference {
+            case .decline?: .decline
+            case .grantFull?: .grantFull
+            case .grantProrated?: .grantProrated
+            case nil: nil
+            }
+        self.init(delivery: delivery, hadSample: answer.hadSample, preference: preference)
+    }
+}

@@ -1,0 +1,230 @@
+import AppStoreClient
+import AppStoreFormats
+import Crypto
+import Ledger
+import Storage
+
+/// A customer who was found by a search, and how the query matched.
+package struct FoundCustomer: Hashable, Sendable {
+    /// Nil if the purchase that was found has no owner.
+    package var customer: StoredCustomer?
+    package var purchase: PurchaseID?
+    package var by: Match
+
+    package enum Match: String, Hashable, Sendable {
+        case id
+        case transaction = "transaction_id"
+        case order = "order_id"
+    }
+}
+
+/// The result of erasing a customer.
+package struct ErasureResult: Hashable, Sendable {
+    /// The number of purchases that now have no owner.
+    package var purchases: Int
+}
+
+extension Engine {
+    /// The maximum length of a search query, in bytes.
+    package static let queryBytesMax = 255
+
+    /// Finds customers by one of their ids, even if it only occurs as an account token of
+    /// purchases; by the original transaction id of a purchase; or, if the App Store can be
+    /// queried, by any transaction id or order id.
+    package func customers(
+        like query: String, app appID: AppID
+    ) async throws(EngineFailure) -> [FoundCustomer] {
+        _ = try app(appID)
+        guard query.utf8.count <= Self.queryBytesMax else {
+            throw .queryTooLong(limit: Self.queryBytesMax)
+        }
+        let found = try await read { tx in
+            let known = try tx.customer(sought: CustomerID(rawValue: query), in: appID)
+            return try (known.map { [FoundCustomer(customer: $0, purchase: nil, by: .id)] } ?? [])
+                + tx.owners(of: [query], in: appID, by: .transaction)
+        }
+        guard found.isEmpty else { return found }
+        let (originals, means) = await originals(behind: query, in: appID)
+        return try await read { tx in try tx.owners(of: originals, in: appID, by: means) }
+    }
+
+    /// Queries the App Store about an id that we do not know: of any transaction of a subscription,
+    /// or of the order in the customer's e-mail.
+    private func originals(
+        behind query: String, in app: AppID
+    ) async -> ([String], FoundCustomer.Match) {
+        if !query.isEmpty, query.allSatisfy({ $0.isASCII && $0.isNumber }) {
+            return (await original(of: query, in: app).map { [$0] } ?? [], .transaction)
+        }
+        guard let order = Self.orderNumber(query) else { return ([], .order) }
+        return (await originals(ofOrder: order, in: app), .order)
+    }
+
+    /// The order id in upper case, as the App Store writes it. Returns nil if the text is not an
+    /// order id: no other search query is sent to the App Store.
+    package static func orderNumber(_ text: String) -> String? {
+        guard text.wholeMatch(of: #/[Mm][0-9A-Za-z]{7,14}/#) != nil, text.contains(/[0-9]/) else {
+            return nil
+        }
+        return text.uppercased()
+    }
+
+    /// The original transaction id of the chain that a transaction belongs to, according to the App
+    /// Store. Returns nil if the App Store cannot be queried, does not respond, or does not know
+    /// the transaction.
+    private func original(of transaction: String, in app: AppID) async -> String? {
+        await originals(in: app) { store in
+            let environment = try await store.findEnvironment(transaction)
+            return [try await store.transaction(transaction, in: environment)]
+        }.first
+    }
+
+    /// The original transaction ids of all transactions of an order, according to the App Store.
+    /// Returns an empty array if it cannot be queried or does not respond.
+    private func originals(ofOrder order: String, in app: AppID) async -> [String] {
+        await originals(in: app) { store in try await store.transactions(ofOrder: order) }
+    }
+
+    private func originals(
+        in app: AppID, _ ask: (AppStoreClient) async throws -> [String]
+    ) async -> [String] {
+        guard let store = reconciliation.appStore(app), let verifier = verifiers[app],
+            let settings = apps[app]
+        else { return [] }
+        do {
+            var originals: [String] = []
+            for signed in try await ask(store) {
+                let outcome = await verifier.transaction(
+                    Array(signed.utf8), for: settings.identity, at: AppStoreDate(now()))
+                let original = try trusted(outcome).payload.originalTransactionId
+                if let original, !originals.contains(original) { originals.append(original) }
+            }
+            return originals
+        } catch {
+            logger.notice(
+                "querying the App Store for a transaction failed",
+                metadata: ["app": .string(app.rawValue), "error": "\(error)"])
+            return []
+        }
+    }
+
+    /// Erases a customer: their ids and their personal data. Their purchases lose their owner,
+    /// except for consumables, which stay consumed under a meaningless pseudonym. What Apple signed
+    /// is preserved, including amounts of money. Idempotent.
+    package func erase(
+        _ id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> ErasureResult {
+        _ = try app(appID)
+        try id.requireValid()
+        let now = now()
+        // Generated before the transaction, which may run several times.
+        let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
+        return try await transaction { tx in
+            guard let person = try tx.customerToErase(id, in: appID) else {
+                return ErasureResult(purchases: 0)
+            }
+            let names = person.ids.enumerated().map { index, id in
+                (id, CustomerID.erased(salt, index))
+            }
+            let unlinked = try tx.erase(
+                person, names: Dictionary(uniqueKeysWithValues: names),
+                hashes: person.ids.map(\.hash), in: appID, at: now)
+            return ErasureResult(purchases: unlinked)
+        }
+    }
+
+    /// The number of erasures rewritten in one transaction.
+    private static let rewriteBatch = 500
+
+    /// Rewrites erasures that an earlier version stored as plain hashes, without a key. Idempotent.
+    func rewritePlainErasures() async throws(EngineFailure) {
+        let now = now()
+        for app in apps.keys.sorted() {
+            guard try await read({ tx in try tx.hasPlainErasures(in: app) }) else { continue }
+            while try await transaction({ tx in
+                try tx.rewritePlainErasures(in: app, at: now, limit: Self.rewriteBatch)
+            }) > 0 {}
+        }
+    }
+}
+
+extension ErasureKeying {
+    static let hmac = ErasureKeying(
+        code: { hash, key in
+            Array(HMAC<SHA256>.authenticationCode(for: hash, using: SymmetricKey(data: key)))
+        },
+        freshKey: { SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) } })
+}
+
+extension DatabaseSession {
+    /// The customer to be erased. This includes an id of which nothing is stored, but which
+    /// purchases carry as their account token, now or later.
+    fileprivate func customerToErase(_ id: CustomerID, in app: AppID) throws -> StoredCustomer? {
+        if let known = try customer(known: id, in: app) { return known }
+        if try !customersSeparatedFrom([id], in: app).isEmpty {
+            return StoredCustomer(customer: id, ids: [id])
+        }
+        guard let token = id.accountToken, try identified(by: token, or: [id], in: app) == id else {
+            return nil
+        }
+        return StoredCustomer(customer: id, ids: [id])
+    }
+
+    /// The customer that a searched id identifies. This includes an id of which nothing is stored,
+    /// if purchases carry it as their account token; and a customer whose id is the same token with
+    /// different case.
+    fileprivate func customer(sought id: CustomerID, in app: AppID) throws -> StoredCustomer? {
+        if let known = try customer(known: id, in: app) { return known }
+        guard let token = id.accountToken, let holder = try identified(by: token, or: [id], in: app)
+        else { return nil }
+        guard holder == id else { return try customer(known: holder, in: app) }
+        for environment in Environment.allCases
+        where try !unlinkedTimelines(token: token, in: app, environment: environment).isEmpty {
+            return StoredCustomer(customer: id, ids: [id])
+        }
+        return nil
+    }
+
+    /// The owners of purchases, by their original transaction ids.
+    fileprivate func owners(
+        of originals: [String], in app: AppID, by means: FoundCustomer.Match
+    ) throws -> [FoundCustomer] {
+        var found: [FoundCustomer] = []
+        for original in originals {
+            for environment in Environment.allCases {
+                let purchase = PurchaseID(TransactionID(rawValue: original), in: environment)
+                guard let known = try timeline(of: purchase, in: app) else { continue }
+                found.append(
+                    FoundCustomer(
+                        customer: try customer(having: known, in: app), purchase: purchase,
+                        by: means))
+            }
+        }
+        return found
+    }
+
+    /// The owner of a purchase, even if nothing is stored of them but the account token in it.
+    private func customer(having timeline: Timeline, in app: AppID) throws -> StoredCustomer? {
+        var holder = try link(of: timeline.purchase, in: app)?.customer
+        if holder == nil, let token = timeline.accountToken {
+            holder = try identified(by: token, or: [], in: app)
+        }
+        return try holder.map {
+            try customer(known: $0, in: app) ?? StoredCustomer(customer: $0, ids: [$0])
+        }
+    }
+}
+
+extension CustomerID {
+    /// The hash of an id, in lower case, as account tokens are compared.
+    var hash: [UInt8] { Array(SHA256.hash(data: Array(rawValue.lowercased().utf8))) }
+
+    /// The number of characters after the prefix.
+    private static let erasedCharacters = 24
+
+    fileprivate static func erased(_ salt: [UInt8], _ index: Int) -> CustomerID {
+        let digest = Array(SHA256.hash(data: salt + Array("\(index)".utf8)))
+        return CustomerID(
+            rawValue: "erased_\(Hexadecimal.text(digest).prefix(erasedCharacters))")
+    }
+}

@@ -1,0 +1,244 @@
+import Ledger
+import Storage
+
+/// What a customer may use at a moment, and why.
+package struct CustomerState: Hashable, Sendable {
+    /// The id that was requested.
+    package var id: CustomerID
+    /// All other ids of the same customer, oldest first.
+    package var aliases: [CustomerID]
+    package var environment: Environment
+    package var asOf: Instant
+    /// Only entitlements that the customer has or had.
+    package var entitlements: [EntitlementID: EntitlementStatus]
+    package var purchases: [PurchaseState]
+    /// The terms of all non-renewing purchases together.
+    package var terms: [Term]
+    /// The terms as they are shown to the customer.
+    package var displayedTerms: [Term]
+    /// Payments for non-renewing products whose length is not configured.
+    package var termsWithoutLength: [Payment]
+    /// Grants made by support, including those that have ended.
+    package var grants: [Grant]
+    /// The balance of each currency that has ever had an entry.
+    package var balances: [CurrencyID: Int64]
+    /// The clock by which the days of terms are counted.
+    package var clock = WallClock.utc
+}
+
+/// One purchase of a customer, and the access it gives.
+package struct PurchaseState: Hashable, Sendable {
+    package var timeline: Timeline
+    /// Nil if it gives no access by time or ownership, as a consumable.
+    package var access: Access?
+}
+
+extension Engine {
+    /// The maximum number of ids of one customer.
+    package static let idsMax = 100
+
+    /// What a customer may use now. An unknown id is a customer without purchases; nothing is
+    /// written.
+    package func customer(
+        _ id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> CustomerState {
+        let (app, _) = try app(appID)
+        try id.requireValid()
+        let now = now()
+        let state = try await read { tx in
+            try tx.state(of: id, in: app, environment: environment, at: now)
+        }
+        counters.customersRead.add()
+        // Unconfirmed purchases are checked soon.
+        requestUrgentChecks(for: state, in: appID)
+        return state
+    }
+
+    /// Makes another id an alias of the customer. If both ids are customers, they are merged.
+    /// Idempotent.
+    ///
+    /// - Parameter proofs: the identity proofs of an app's request, which needs one of each
+    ///   customer that requires one; nil for a server's request.
+    package func alias(
+        _ other: CustomerID, to id: CustomerID, app appID: AppID, environment: Environment,
+        proofs: [String]? = nil
+    ) async throws(EngineFailure) -> CustomerState {
+        let (app, _) = try app(appID)
+        try id.requireValid()
+        try other.requireValid()
+        let now = now()
+        return try await decide { tx in
+            // Checked inside the transaction: what an anonymous id needs changes with its owner.
+            if let proofs,
+                let failure = try tx.defect(in: proofs, ofBoth: [id, other], in: app, at: now)
+            {
+                return .failure(failure)
+            }
+            try tx.merge(other, with: id, in: appID, at: now)
+            return .success(try tx.state(of: id, in: app, environment: environment, at: now))
+        }
+    }
+
+    /// Removes an alias from a customer; it then identifies nobody. Everything the customer has
+    /// stays with them. The customer's primary id cannot be removed.
+    package func removeAlias(
+        _ alias: CustomerID, from id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> CustomerState {
+        let (app, _) = try app(appID)
+        let now = now()
+        return try await decide { tx in
+            guard alias != id, let known = try tx.customer(known: id, in: appID),
+                known.ids.contains(alias)
+            else { return .failure(.unknownAlias(alias)) }
+            guard alias != known.customer else { return .failure(.primaryID(alias)) }
+            try tx.removeID(alias, from: known.customer, in: appID, at: now)
+            return .success(try tx.state(of: id, in: app, environment: environment, at: now))
+        }
+    }
+}
+
+extension CustomerID {
+    /// The maximum length of an id, in bytes.
+    package static let bytesMax = 255
+
+    /// What programs write if they have no id: they would merge all their users into one customer.
+    private static let placeholderWords: Set<String> = [
+        "null", "(null)", "nil", "none", "undefined", "nan", "n/a", "0", "-1", "false", "true",
+        "guest", "anonymous", "anon", "unknown", "user", "customer", "default", "test",
+        "unidentified", "not set", "no_user", "[object object]",
+    ]
+    private static let placeholderBytesMax = placeholderWords.map(\.utf8.count).max() ?? 0
+    private static let nilUUID = "00000000-0000-0000-0000-000000000000"
+
+    func requireValid() throws(EngineFailure) {
+        guard isWellFormed, rawValue.utf8.count <= Self.bytesMax, !isPlaceholder else {
+            throw .invalidCustomerID(rawValue)
+        }
+    }
+
+    private var isPlaceholder: Bool {
+        guard rawValue.utf8.count <= Self.placeholderBytesMax else {
+            return rawValue == Self.nilUUID
+        }
+        return Self.placeholderWords.contains(rawValue.lowercased())
+    }
+
+    /// Printable text, without leading, trailing or doubled spaces.
+    private var isWellFormed: Bool {
+        // Nearly all ids are plain ASCII, and then the Unicode properties need not be examined.
+        if rawValue.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { return !rawValue.isEmpty }
+        let words = rawValue.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let isPrintable = rawValue.unicodeScalars.allSatisfy {
+            $0.properties.generalCategory != .control
+        }
+        return !words.isEmpty && words == rawValue && isPrintable
+    }
+}
+
+extension DatabaseSession {
+    func state(
+        of id: CustomerID, in app: AppSettings, environment: Environment, at now: Instant
+    ) throws -> CustomerState {
+        let known = try customer(known: id, in: app.id)
+        let ids = known?.ids ?? [id]
+        let own = try ownTimelines(of: known, ids, in: app.id, environment: environment)
+        let timelines =
+            try own + sharedTimelines(with: known, in: app, environment: environment)
+        let grants = try grants(of: known, in: app.id, environment: environment)
+        let terms = app.terms.terms(of: timelines)
+        let balances = try balances(
+            of: known?.customer, own.flatMap { $0.periods.map(\.payment) }, in: app,
+            environment: environment)
+        return CustomerState(
+            id: id, aliases: ids.filter { $0 != id }, environment: environment, asOf: now,
+            entitlements: app.rights(timelines, terms, grants, at: now),
+            purchases: timelines.map {
+                PurchaseState(timeline: $0, access: $0.access(at: now, rules: app.rules))
+            },
+            terms: terms, displayedTerms: app.terms.displayed(terms),
+            termsWithoutLength: app.terms.paymentsWithoutLength(of: timelines), grants: grants,
+            balances: balances, clock: app.terms.clock)
+    }
+
+    /// All purchases of a customer, including those shared with them.
+    func timelines(
+        of known: StoredCustomer?, _ ids: [CustomerID], in app: AppSettings,
+        environment: Environment
+    ) throws -> [Timeline] {
+        try ownTimelines(of: known, ids, in: app.id, environment: environment)
+            + sharedTimelines(with: known, in: app, environment: environment)
+    }
+
+    /// All purchases of the customer that an id identifies. If the id is unknown, the purchases
+    /// that carry it as an account token.
+    func timelines(
+        answeringFor id: CustomerID, in app: AppSettings, environment: Environment
+    ) throws -> [Timeline] {
+        let known = try customer(known: id, in: app.id)
+        return try timelines(of: known, known?.ids ?? [id], in: app, environment: environment)
+    }
+
+    /// The purchases that belong to a customer alone and credit wallets.
+    func ownTimelines(
+        of known: StoredCustomer?, _ ids: [CustomerID], in app: AppID, environment: Environment
+    ) throws -> [Timeline] {
+        var timelines: [Timeline] = []
+        if let customer = known?.customer {
+            timelines = try self.timelines(of: customer, in: app, environment: environment)
+        }
+        return timelines + (try timelinesByToken(ids, in: app, environment: environment))
+    }
+
+    /// Shared purchases count while the restore policy is to share.
+    private func sharedTimelines(
+        with known: StoredCustomer?, in app: AppSettings, environment: Environment
+    ) throws -> [Timeline] {
+        guard let customer = known?.customer, app.restorePolicy(in: environment) == .share else {
+            return []
+        }
+        return try sharedTimelines(with: customer, in: app.id, environment: environment)
+    }
+
+    private func grants(
+        of known: StoredCustomer?, in app: AppID, environment: Environment
+    ) throws -> [Grant] {
+        guard let known, known.hasGrants else { return [] }
+        return try grants(of: known.customer, in: app, environment: environment)
+    }
+
+    fileprivate func merge(
+        _ other: CustomerID, with id: CustomerID, in app: AppID, at now: Instant
+    ) throws {
+        let customer = try customer(id, in: app, at: now)
+        if let second = try self.customer(known: other, in: app) {
+            guard second.customer != customer.customer else { return }
+            try requireIDLimit(for: second.ids.count, beside: customer)
+            try merge(second.customer, into: customer.customer, in: app, at: now)
+        } else {
+            try requireIDLimit(for: 1, beside: customer)
+            try addID(other, to: customer.customer, in: app, at: now)
+        }
+    }
+
+    private func requireIDLimit(for count: Int, beside customer: StoredCustomer) throws {
+        guard customer.ids.count + count <= Engine.idsMax else {
+            throw EngineFailure.tooManyIDs(limit: Engine.idsMax)
+        }
+    }
+}
+
+extension AppSettings {
+    /// The status of each entitlement that the customer has or had.
+    func rights(
+        _ timelines: [Timeline], _ terms: [Term], _ grants: [Grant], at now: Instant
+    ) -> [EntitlementID: EntitlementStatus] {
+        var rights: [EntitlementID: EntitlementStatus] = [:]
+        for (entitlement, products) in entitlements {
+            let access = Entitlement.access(
+                through: products, of: timelines, terms, at: now, rules: rules)
+            let granted = grants.filter { $0.entitlement == entitlement }
+            rights[entitlement] = EntitlementStatus.strongest(access, granted, at: now)
+        }
+        return rights
+    }
+}

@@ -1,0 +1,220 @@
+import AppStoreFormats
+import Crypto
+import Foundation
+import Ledger
+import Storage
+
+/// How a request from an app proves which customer it speaks for: with something that only the
+/// app's own backend can create.
+package enum IdentityProof: Hashable, Sendable {
+    /// `SECONDS.CODE`: the expiry in seconds since 1970-01-01 UTC, and the HMAC-SHA256, in
+    /// hexadecimal, of the customer's id, a line break and these seconds, with a secret.
+    ///
+    /// If `endless` is true, the HMAC-SHA256 of the id alone is accepted as well. It never expires.
+    case hmac(AppSecret, endless: Bool = false)
+    /// A JWT signed with HS256 (RFC 7519) whose `sub` is the customer's id.
+    case token(AppSecret, Claims = Claims())
+    /// A JWT signed with ES256 whose `sub` is the customer's id. The public key is in X9.63 form.
+    case signedToken(publicKey: [UInt8], Claims = Claims())
+
+    /// What a JWT must contain besides `sub` and `exp`.
+    package struct Claims: Hashable, Sendable {
+        /// The required `aud`; nil if it is not checked.
+        package var audience: String?
+        /// The required `iss`; nil if it is not checked.
+        package var issuer: String?
+
+        package init(audience: String? = nil, issuer: String? = nil) {
+            self.audience = audience
+            self.issuer = issuer
+        }
+    }
+
+    /// The maximum length of a proof, in bytes.
+    package static let bytesMax = 4096
+    /// How far the clock of a JWT's issuer may be ahead of ours.
+    package static let clockSkewMax = Duration.seconds(60)
+
+    package enum Defect: String, Hashable, Sendable {
+        case missing
+        case wrong
+        case expired
+        case notYet = "not yet valid"
+        /// The proof is valid except that it does not expire.
+        case endless = "without an end"
+        /// Two ids are to be merged, and the proof is for only one of them.
+        case ofOneOnly = "of one of the two ids only"
+    }
+
+    /// Reads a P-256 public key and returns it in X9.63 form.
+    ///
+    /// - Parameter pem: the key as OpenSSL writes it.
+    /// - Throws: if the text contains no such key.
+    package static func publicKey(pem: String) throws -> [UInt8] {
+        Array(try P256.Signing.PublicKey(pemRepresentation: pem).x963Representation)
+    }
+
+    /// Returns nil if the proof is valid for the customer.
+    package func defect(in proof: String?, of id: CustomerID, at now: Instant) -> Defect? {
+        defect(in: proof.map { [$0] } ?? [], ofAnyOf: [id], at: now)
+    }
+
+    /// Returns nil if one of the proofs is valid for one of these ids.
+    func defect(in proofs: [String], ofAnyOf ids: [CustomerID], at now: Instant) -> Defect? {
+        var lack = Defect.missing
+        for proof in proofs where !proof.isEmpty {
+            guard let found = self.defect(inOne: proof, ofAnyOf: ids, at: now) else { return nil }
+            if lack == .missing || lack == .wrong { lack = found }
+        }
+        return lack
+    }
+
+    private func defect(
+        inOne proof: String, ofAnyOf ids: [CustomerID], at now: Instant
+    ) -> Defect? {
+        guard proof.utf8.count <= Self.bytesMax else { return .wrong }
+        switch self {
+        case .hmac(let secret, let endless):
+            return Self.defect(inCode: proof, by: secret.key, endless, ofAnyOf: ids, at: now)
+        case .token(let secret, let wanted):
+            return wanted.defect(in: proof, "HS256", ofAnyOf: ids, at: now) { signed, signature in
+                HMAC<SHA256>.isValidAuthenticationCode(
+                    signature, authenticating: signed, using: secret.key)
+            }
+        case .signedToken(let publicKey, let wanted):
+            return wanted.defect(in: proof, "ES256", ofAnyOf: ids, at: now) { signed, signature in
+                guard let key = try? P256.Signing.PublicKey(x963Representation: publicKey),
+                    let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
+                else { return false }
+                return key.isValidSignature(signature, for: signed)
+            }
+        }
+    }
+
+    /// No customer id contains a line break, so a code with an expiry is never equal to one
+    /// without.
+    private static func defect(
+        inCode proof: String, by key: SymmetricKey, _ takesEndless: Bool,
+        ofAnyOf ids: [CustomerID], at now: Instant
+    ) -> Defect? {
+        let parts = proof.split(separator: ".", omittingEmptySubsequences: false)
+        guard let last = parts.last, let code = Hexadecimal.bytes(last), parts.count <= 2 else {
+            return .wrong
+        }
+        let end = parts.count == 2 ? parts[0] : nil
+        let isGood = ids.contains { id in
+            let text = end.map { "\(id)\n\($0)" } ?? id.rawValue
+            return HMAC<SHA256>.isValidAuthenticationCode(
+                code, authenticating: Array(text.utf8), using: key)
+        }
+        guard isGood else { return .wrong }
+        guard let end else { return takesEndless ? nil : .endless }
+        guard let seconds = Int64(end) else { return .wrong }
+        return now.milliseconds / 1000 < seconds ? nil : .expired
+    }
+}
+
+extension IdentityProof.Claims {
+    /// The algorithm is given by the configuration, not by the token: a token that names another
+    /// one is rejected.
+    fileprivate func defect(
+        in token: String, _ algorithm: String, ofAnyOf ids: [CustomerID], at now: Instant,
+        isSigned: (_ signed: [UInt8], _ signature: [UInt8]) -> Bool
+    ) -> IdentityProof.Defect? {
+        guard let jws = CompactJWS(token), let signature = jws.signature,
+            let header = jws.header.flatMap({ try? JSON(parsing: $0) }),
+            header["alg"]?.string == algorithm, isSigned(Array(jws.signedBytes), signature),
+            let claims = jws.payload.flatMap({ try? JSON(parsing: $0) }),
+            let subject = claims["sub"]?.string, ids.contains(CustomerID(rawValue: subject)),
+            isMet(by: claims), let expiry = claims["exp"]?.numericDate
+        else { return .wrong }
+        if let named = claims["nbf"] {
+            guard let start = named.numericDate else { return .wrong }
+            let latest = now + IdentityProof.clockSkewMax
+            guard start <= Double(latest.milliseconds) / 1000 else { return .notYet }
+        }
+        return Double(now.milliseconds) / 1000 < expiry ? nil : .expired
+    }
+
+    private func isMet(by claims: JSON) -> Bool {
+        if let issuer, claims["iss"]?.string != issuer { return false }
+        guard let audience else { return true }
+        let named = claims["aud"]?.array ?? [claims["aud"]].compactMap(\.self)
+        return named.contains { $0.string == audience }
+    }
+}
+
+extension JSON {
+    /// Seconds since 1970-01-01 UTC, possibly with a fraction (RFC 7519: NumericDate).
+    fileprivate var numericDate: Double? {
+        switch self {
+        case .integer(let seconds): Double(seconds)
+        case .decimal(let literal): Double(literal)
+        case .null, .bool, .string, .array, .object: nil
+        }
+    }
+}
+
+extension AppSecret {
+    fileprivate var key: SymmetricKey { SymmetricKey(data: Array(text.utf8)) }
+}
+
+extension CustomerID {
+    static let anonymousPrefix = "anon_"
+    /// The minimum number of characters after the prefix, so that ids cannot be guessed.
+    static let anonymousCharactersMin = 32
+
+    /// Whether an app created the id for a user who has not signed in. Whoever knows such an id
+    /// speaks for it.
+    package var isAnonymous: Bool {
+        rawValue.hasPrefix(Self.anonymousPrefix)
+            && rawValue.utf8.count >= Self.anonymousPrefix.utf8.count + Self.anonymousCharactersMin
+    }
+}
+
+extension Engine {
+    /// The maximum number of proofs in one request: to merge two customers, each may need its own.
+    package static let proofsMax = 2
+
+    /// Whether requests from an app must prove which customer they speak for.
+    package func requiresProof(_ app: AppID) -> Bool { apps[app]?.proof != nil }
+
+    /// Accepts an app's request if it proves that it speaks for a customer, or if the app requires
+    /// no proof. Throws `identityNotProven` otherwise. Whoever knows an anonymous id speaks for it,
+    /// until it is merged with an id that needs a proof: then a proof of that id is needed.
+    package func requireProof(
+        _ proofs: [String], of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) {
+        guard let wanted = apps[appID]?.proof else { return }
+        let now = now()
+        let provers =
+            id.isAnonymous
+            ? try await read { tx in try tx.provers(of: id, in: appID) } : [id]
+        guard !provers.isEmpty else { return }
+        if let lack = wanted.defect(in: proofs, ofAnyOf: provers, at: now) {
+            throw .identityNotProven(lack)
+        }
+    }
+}
+
+extension DatabaseSession {
+    /// The ids whose proof speaks for an id. Returns an empty array if the id needs no proof.
+    fileprivate func provers(
+        of id: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> [CustomerID] {
+        guard id.isAnonymous else { return [id] }
+        return try customer(known: id, in: app)?.ids.filter { !$0.isAnonymous } ?? []
+    }
+
+    /// Why the proofs of a request do not allow two ids to be merged. Returns nil if they do, or if
+    /// the app requires none.
+    func defect(
+        in proofs: [String], ofBoth ids: [CustomerID], in app: AppSettings, at now: Instant
+    ) throws -> EngineFailure? {
+        guard let wanted = app.proof else { return nil }
+        let wanting = try ids.map { try provers(of: $0, in: app.id) }.filter { !$0.isEmpty }
+        let lacks = wanting.compactMap { wanted.defect(in: proofs, ofAnyOf: $0, at: now) }
+        guard let lack = lacks.first else { return nil }
+        return .identityNotProven(lacks.count < wanting.count && lack == .wrong ? .ofOneOnly : lack)
+    }
+}

@@ -1,0 +1,233 @@
+import AppStoreFormats
+import Ledger
+import Storage
+
+extension Engine {
+    /// A longer Content-Type is omitted.
+    private static let contentTypeCharactersMax = 255
+    /// The maximum number of forwards in one response.
+    package static let forwardsMax = 500
+    /// Completed forwards are deleted after this time: by then the App Store no longer sends their
+    /// notifications again.
+    private static let completedRetention = Duration.days(8)
+    private static let allKept = Duration.days(30)
+    private static let deletionBatch = 500
+    /// The maximum number of deletion batches in one refresh.
+    private static let deletionBatchesMax = 20
+
+    static func receivedNotification(_ body: [UInt8], _ contentType: String?)
+        -> ReceivedNotification
+    {
+        let isShort = (contentType?.count ?? 0) <= contentTypeCharactersMax
+        return ReceivedNotification(contentType: isShort ? contentType : nil, body: body)
+    }
+
+    /// The addresses a notification is to be forwarded to. Returns nil if there are none.
+    func forwardOrder(
+        for arrived: ReceivedNotification, _ document: StoredDocument
+    ) -> ForwardOrder? {
+        guard let rules = apps[document.app]?.forwards, !rules.targets.isEmpty else { return nil }
+        let names = rules.targets.filter { $0.environments.contains(document.environment) }
+            .map(\.name)
+        guard !names.isEmpty else { return nil }
+        let full = names.filter { forwardingStateCache.isFull($0, of: document.app) }
+        for name in full { logOmitted(name, document) }
+        let now = document.receivedAt
+        return ForwardOrder(
+            arrived, to: names.filter { !full.contains($0) }, leftOut: full, createdAt: now,
+            dueAt: rules.policy == .all ? now + ForwardingSettings.headStart : now)
+    }
+
+    private func logOmitted(_ target: String, _ document: StoredDocument) {
+        counters.forwardsOmitted.add()
+        logger.error(
+            "a notification is not forwarded: too many are waiting for this address",
+            metadata: [
+                "app": "\(document.app)", "target": "\(target)",
+                "document": "\(DocumentID(bytes: document.id))",
+            ])
+    }
+
+    // MARK: - The queue
+
+    /// Attempts the forwards that are due for one address of an app. Returns how many were
+    /// attempted, whatever the result. Idempotent and safe for several servers at once: each
+    /// forward is leased to one server.
+    package func forwardDue(to target: ForwardTarget, of app: AppID) async throws -> Int {
+        let now = now()
+        let holder = forwarding.leaseHolder
+        let leases = try await transaction { tx in
+            try tx.leaseForwards(
+                to: target.name, of: app, dueBy: now, limit: ForwardingSettings.concurrentAttempts,
+                for: holder, lease: ForwardingSettings.lease)
+        }
+        try await attempt(leases.map { (lease: $0, target: target) }, of: app, nil)
+        return leases.count
+    }
+
+    /// Attempts several forwards at once. If this server stops, unfinished ones stay due.
+    ///
+    /// - Parameter arrived: the notification to send; nil: the stored one.
+    private func attempt(
+        _ leases: [(lease: ForwardLease, target: ForwardTarget)], of app: AppID,
+        _ arrived: ReceivedNotification?
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for (lease, target) in leases {
+                tasks.addTask {
+                    let answer: ForwardResult
+                    if let body = arrived ?? lease.notification {
+                        answer = await forwarding.post(target.url, body)
+                    } else {
+                        answer = .noResponse("the notification is no longer stored")
+                    }
+                    try await complete(lease, of: app, answer, isStopping: Task.isCancelled)
+                }
+            }
+            try await tasks.waitForAll()
+        }
+    }
+
+    private func complete(
+        _ lease: ForwardLease, of app: AppID, _ answer: ForwardResult, isStopping: Bool
+    ) async throws {
+        let now = now()
+        // A notification that is no longer stored cannot be retried.
+        let pause = lease.notification.flatMap { _ in
+            ForwardingSettings.pause(after: lease.attempts + 1)
+        }
+        try await transaction { tx in
+            // If this server is stopping, a failed attempt does not mean that the address rejected
+            // it.
+            if isStopping, !answer.isAccepted { return try tx.release(lease, of: app) }
+            try tx.completeForward(lease, of: app, answer, at: now, next: pause.map { now + $0 })
+        }
+        if isStopping, !answer.isAccepted { return }
+        (answer.isAccepted ? counters.forwardsAccepted : counters.forwardsFailed).add()
+        guard !answer.isAccepted else { return }
+        logger.log(
+            level: pause == nil ? .error : .notice,
+            pause == nil
+                ? "forwarding a notification failed for the last time; it will not be retried"
+                : "forwarding a notification failed; it will be retried",
+            metadata: [
+                "app": "\(app)", "target": "\(lease.target)", "answer": "\(answer)",
+                "document": "\(DocumentID(bytes: lease.document))",
+            ])
+    }
+
+    // MARK: - What the App Store waits for
+
+    /// Forwards a notification at once to all addresses that have not accepted it yet.
+    ///
+    /// - Throws: ``EngineFailure`` `notForwarded` with the addresses that did not accept it.
+    func requireAll(
+        _ document: StoredDocument, _ arrived: ReceivedNotification
+    ) async throws(EngineFailure) {
+        do {
+            let targets = apps[document.app]?.forwards.targets ?? []
+            let holder = forwarding.leaseHolder
+            let id = try await read { tx in try tx.storedID(of: document) }
+            let leases = try await transaction { tx in
+                try tx.leaseForwards(
+                    of: id, in: document.app, for: holder, lease: ForwardingSettings.lease)
+            }
+            let known = leases.compactMap { lease in
+                targets.first { $0.name == lease.target }.map { (lease: lease, target: $0) }
+            }
+            try await attempt(known, of: document.app, arrived)
+            let after = try await read { tx in
+                try tx.forwards(of: id, in: document.app)
+            }
+            let names = Set(targets.map(\.name))
+            let open = after.filter { $0.acceptedAt == nil && names.contains($0.target) }
+            if !open.isEmpty { throw EngineFailure.notForwarded(open.map(\.target)) }
+        } catch { throw EngineFailure(error) }
+    }
+
+    /// Returns whether another address accepts a notification that we cannot record.
+    func isAcceptedElsewhere(
+        _ document: StoredDocument, _ arrived: ReceivedNotification
+    ) async -> Bool {
+        guard let rules = apps[document.app]?.forwards, rules.policy == .any else { return false }
+        let urls = rules.targets.filter { $0.environments.contains(document.environment) }
+            .map(\.url)
+        return await withTaskGroup(of: Bool.self) { tasks in
+            for url in urls {
+                tasks.addTask { await forwarding.post(url, arrived).isAccepted }
+            }
+            return await tasks.contains(true)
+        }
+    }
+
+    // MARK: - How it goes
+
+    /// Refreshes ``forwardingStates``: how many notifications wait for each address. Also deletes
+    /// old forwards.
+    package func refreshForwardingStates() async throws {
+        let now = now()
+        let queues = forwardQueues
+        let seen = try await read { tx in
+            try queues.map { app, target in
+                let backlog = try tx.backlog(to: target.name, of: app)
+                return ForwardingState(
+                    app: app, target: target.name, waiting: backlog.count,
+                    oldestAge: backlog.oldest.map { now - $0 } ?? .zero)
+            }
+        }
+        forwardingStateCache.update(seen)
+        for app in apps.keys.sorted() {
+            try await deleteForwards(of: app, at: now)
+        }
+    }
+
+    /// Deletes old forwards in batches, each in its own transaction, so that others do not wait
+    /// long.
+    private func deleteForwards(of app: AppID, at now: Instant) async throws {
+        for _ in 0..<Self.deletionBatchesMax {
+            let count = try await transaction { tx in
+                try tx.deleteForwards(
+                    of: app, overBefore: now - Self.completedRetention,
+                    allBefore: now - Self.allKept,
+                    limit: Self.deletionBatch)
+            }
+            if count < Self.deletionBatch { return }
+        }
+    }
+
+    /// As of the last ``refreshForwardingStates()``.
+    package var forwardingStates: [ForwardingState] { forwardingStateCache.all }
+
+    /// Every address of every app.
+    package var forwardQueues: [(app: AppID, target: ForwardTarget)] {
+        apps.values.sorted { $0.id < $1.id }.flatMap { app in
+            app.forwards.targets.map { (app: app.id, target: $0) }
+        }
+    }
+
+    /// Schedules abandoned forwards of a document again, for every configured address. Idempotent.
+    /// Returns the state of all its forwards; the list is empty if it was never forwarded, or its
+    /// forwards have been deleted.
+    package func retryForwards(
+        of document: [UInt8], app appID: AppID
+    ) async throws(EngineFailure) -> [StoredForward] {
+        let (app, _) = try app(appID)
+        let now = now()
+        let names = app.forwards.targets.map(\.name)
+        return try await transaction { tx in
+            try tx.retryForwards(of: document, in: appID, to: names, at: now)
+            return try tx.forwards(of: document, in: appID)
+        }
+    }
+
+    /// Completed and pending forwards of an app, newest first.
+    package func forwards(
+        of appID: AppID, in state: StoredForward.State?, after position: ForwardPosition?,
+        limit: Int
+    ) async throws(EngineFailure) -> [StoredForward] {
+        _ = try app(appID)
+        return try await read { tx in
+            try tx.forwards(of: appID, in: state, after: position, limit: limit)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import Ledger
+import Storage
+import Synchronization
+
+package typealias ReceivedNotification = Storage.ReceivedNotification
+package typealias ForwardResult = Storage.ForwardResult
+package typealias StoredForward = Storage.StoredForward
+package typealias ForwardPosition = Storage.ForwardPosition
+
+/// An address that an app's notifications are forwarded to.
+package struct ForwardTarget: Hashable, Sendable {
+    /// The address without its query, which may contain a secret. This is what is displayed and
+    /// stored.
+    package var name: String
+    package var url: String
+    package var environments: Set<Environment>
+
+    package init(name: String, url: String, environments: Set<Environment>) {
+        self.name = name
+        self.url = url
+        self.environments = environments
+    }
+}
+
+/// Where an app's notifications are forwarded, and what that means for the response to the App
+/// Store.
+package struct ForwardRules: Hashable, Sendable {
+    package var targets: [ForwardTarget]
+    package var policy: Policy
+
+    /// What must be done before the App Store gets a 200 response and does not send the
+    /// notification again.
+    package enum Policy: String, Hashable, Sendable, CaseIterable {
+        /// We have recorded it.
+        case own
+        /// We have recorded it, or, if we cannot, another address has accepted it.
+        case any
+        /// We have recorded it, and all other addresses have accepted it.
+        case all
+    }
+
+    package init(targets: [ForwardTarget], policy: Policy = .own) {
+        self.targets = targets
+        self.policy = policy
+    }
+
+    package static let none = Self(targets: [])
+}
+
+/// How notifications are forwarded: the transport, and the name of this process.
+package struct ForwardingSettings: Sendable {
+    /// Posts a body to a URL. Always returns in less than ``lease``.
+    package var post: @Sendable (_ url: String, ReceivedNotification) async -> ForwardResult
+    /// The name of this process in leases; distinct for each process.
+    package var leaseHolder: String
+
+    /// After this time another server may attempt what this one has leased and not finished.
+    package static let lease = Duration.seconds(30)
+    /// The number of concurrent attempts for each address.
+    package static let concurrentAttempts = 8
+    /// The pauses between attempts.
+    private static let backoff = ExponentialBackoff(first: .seconds(15), longest: .hours(6))
+    /// The attempts take more than six days in all, which is as long as the App Store itself
+    /// retries.
+    package static let attemptsMax = 36
+    /// If the App Store waits for the other addresses' responses, the request makes the first
+    /// attempt, and the queue waits this long.
+    static let headStart = Duration.seconds(60)
+
+    package init(
+        holder: String,
+        post: @escaping @Sendable (_ url: String, ReceivedNotification) async -> ForwardResult
+    ) {
+        self.leaseHolder = holder
+        self.post = post
+    }
+
+    package static let disabled = Self(holder: "nobody") { _, _ in
+        .noResponse("this program does not forward notifications")
+    }
+
+    /// The pause before the next attempt. Returns nil if there is no further attempt.
+    ///
+    /// - Parameter attempts: the number of attempts that have failed.
+    package static func pause(after attempts: Int) -> Duration? {
+        guard attempts < attemptsMax else { return nil }
+        return backoff.delay(after: attempts)
+    }
+}
+
+/// How many notifications wait for one address, as of the last refresh.
+package struct ForwardingState: Hashable, Sendable {
+    package var app: AppID
+    package var target: String
+    package var waiting: Int
+    /// How long the oldest has waited.
+    package var oldestAge: Duration
+}
+
+/// The last known state of all queues.
+final class ForwardingStateCache: Sendable {
+    private let states = Mutex<[ForwardingState]>([])
+
+    var all: [ForwardingState] { states.withLock { $0 } }
+
+    func update(_ new: [ForwardingState]) { states.withLock { $0 = new } }
+
+    /// Whether the queue of an address accepts no more. The queue may exceed its limit by what
+    /// arrives between two refreshes.
+    func isFull(_ target: String, of app: AppID) -> Bool {
+        states.withLock { states in
+            states.contains {
+                $0.app == app && $0.target == target && $0.waiting >= ForwardBacklog.countMax
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Ledger
+import Storage
+
+package typealias LoggedEvent = Storage.Event
+package typealias EventEntry = Storage.EventEntry
+package typealias LogPosition = Storage.LogPosition
+package typealias LogEpochs = Storage.LogEpochs
+
+/// A page of an app's event log, and the cursor of the next page.
+package struct EventPage: Hashable, Sendable {
+    package var events: [LoggedEvent]
+    /// The epochs of the log: an event's id names the epoch that the event belongs to.
+    package var epochs: LogEpochs
+    package var next: LogPosition
+}
+
+extension Engine {
+    /// The maximum number of events in one response.
+    package static let eventsMax = DatabaseSession.eventsMax
+    /// Purchases of one app that are processed in one transaction.
+    private static let transitionBatch = 200
+
+    /// The events of an app after a cursor, in order. If a customer is named, only that customer's
+    /// events, including those of purchases that only carry an account token equal to the id. An
+    /// unknown customer has none.
+    ///
+    /// - Parameter place: the cursor of the last event read; nil for the beginning.
+    /// - Throws: ``EngineFailure``: `unknownCursor` if the cursor is past the last event, and
+    ///   `outdatedCursor` if it is from the log before a restore, however far the log has advanced
+    ///   since: a reader that continued from either would miss events.
+    package func eventPage(
+        of appID: AppID, customer id: CustomerID? = nil, after place: LogPosition?, limit: Int
+    ) async throws(EngineFailure) -> EventPage {
+        _ = try app(appID)
+        guard limit <= Self.eventsMax else {
+            throw .limitExceeded(what: "events", limit: Self.eventsMax)
+        }
+        let page: Result<EventPage, EngineFailure> = try await read { tx in
+            let epochs = try tx.logEpochs(of: appID)
+            let place = place ?? LogPosition(epochs.current, 0)
+            if let failure = try tx.refusal(of: place, in: appID, epochs) {
+                return .failure(failure)
+            }
+            let events = try tx.events(of: appID, id, after: place.sequence, limit: limit)
+            return .success(
+                EventPage(
+                    events: events, epochs: epochs,
+                    next: LogPosition(epochs.current, events.last?.sequence ?? place.sequence)))
+        }
+        return try page.get()
+    }
+
+    /// The events of an app after a sequence number, in order, for callers that keep no cursor.
+    ///
+    /// - Parameter sequence: of the last event that is known already; 0 for the first.
+    package func events(
+        of appID: AppID, customer id: CustomerID? = nil, after sequence: Int64, limit: Int
+    ) async throws(EngineFailure) -> [LoggedEvent] {
+        let epochs = try await read { tx in try tx.logEpochs(of: appID) }
+        let place = LogPosition(epochs.current, sequence)
+        return try await eventPage(of: appID, customer: id, after: place, limit: limit).events
+    }
+
+    /// Emits events for changes that only time has caused: periods that ended, grace periods that
+    /// ended, terms that will end soon. Returns how many purchases and customers were examined; 0
+    /// if nothing is due. Idempotent and safe for several servers at once.
+    ///
+    /// - Throws: ``EngineFailure`` of the first app that failed, if nothing is due for the others.
+    ///   A failing app does not delay the others.
+    package func emitTimeBasedEvents() async throws(EngineFailure) -> Int {
+        var count = 0
+        var failure: EngineFailure?
+        for settings in apps.values.sorted(by: { $0.id < $1.id }) {
+            do { count += try await emitTimeBasedEvents(of: settings) } catch {
+                failure = failure ?? error
+            }
+        }
+        if count == 0, let failure { throw failure }
+        return count
+    }
+
+    private func emitTimeBasedEvents(of settings: AppSettings) async throws(EngineFailure) -> Int {
+        let app = settings.id
+        let now = now()
+        let reminded = try await emitReminders(of: settings)
+        // Checking for due work must not wait for writers.
+        let isDue = try await read { tx in
+            try tx.hasDueTransitions(of: app, dueBy: now)
+                || tx.hasExpiredGrants(of: app, dueBy: now)
+        }
+        guard isDue else { return reminded }
+        return try await reminded
+            + transaction { tx in
+                try tx.emitTransitions(of: app, dueBy: now, limit: Self.transitionBatch)
+                    + tx.emitExpiredGrants(of: app, dueBy: now, limit: Self.transitionBatch)
+            }
+    }
+}
+
+extension DatabaseSession {
+    /// Why a position is not a valid cursor of an app's log; nil if it is valid. The beginning is
+    /// the same in every epoch.
+    fileprivate func refusal(
+        of place: LogPosition, in app: AppID, _ epochs: LogEpochs
+    ) throws(StorageFailure) -> EngineFailure? {
+        guard place.sequence > 0 else { return nil }
+        guard place.epoch == epochs.current else {
+            let shared = epochs.sharedCount(with: place.epoch).map { min($0, place.sequence) }
+            return .outdatedCursor(goOnFrom: shared.map { LogPosition(epochs.current, $0) })
+        }
+        return try place.sequence <= lastSequence(of: app) ? nil : .unknownCursor(place)
+    }
+
+    fileprivate func events(
+        of app: AppID, _ customer: CustomerID?, after sequence: Int64, limit: Int
+    ) throws -> [LoggedEvent] {
+        guard let customer else { return try events(of: app, after: sequence, limit: limit) }
+        return try events(concerning: customer, in: app, after: sequence, limit: limit)
+    }
+
+    /// The events of a customer after a sequence number, in order: by any of the customer's ids,
+    /// and by an account token equal to one of them.
+    fileprivate func events(
+        concerning id: CustomerID, in app: AppID, after sequence: Int64, limit: Int
+    ) throws -> [LoggedEvent] {
+        let ids = try customer(known: id, in: app)?.ids
+        let own = try events(of: ids ?? [], in: app, after: sequence, limit: limit)
+        let named = try eventsByToken(ids ?? [id], in: app, after: sequence)
+        return Array((own + named).sorted { $0.sequence < $1.sequence }.prefix(limit))
+    }
+
+    /// The last events of a customer, in order.
+    func lastEvents(
+        concerning state: CustomerState, in app: AppID, limit: Int
+    ) throws -> [LoggedEvent] {
+        let ids = [state.id] + state.aliases
+        let own = try lastEvents(of: ids, in: app, limit: limit)
+        let named = try eventsByToken(ids, in: app, after: 0)
+        return (own + named).sorted { $0.sequence < $1.sequence }.suffix(limit)
+    }
+}

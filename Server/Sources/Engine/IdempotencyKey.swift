@@ -1,0 +1,14 @@
+import Crypto
+
+/// Derives ids from the idempotency keys of requests, such as grants and debits.
+enum IdempotencyKey {
+    /// Hexadecimal digits: the same for the same key, and random ones if there is none.
+    ///
+    /// - Parameter count: at most 64.
+    static func digits(for key: String?, count: Int) -> String {
+        let bytes =
+            key.map { Array(SHA256.hash(data: Array($0.utf8))) }
+            ?? SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+        return String(Hexadecimal.text(bytes).prefix(count))
+    }
+}

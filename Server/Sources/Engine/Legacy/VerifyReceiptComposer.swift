@@ -1,0 +1,359 @@
+import AppStoreFormats
+import AppStoreTrust
+import Ledger
+import Storage
+
+/// What is known of a receipt's store account, for a response in Apple's format: Apple's last
+/// response about it, word for word, and what has been received since.
+struct VerifyReceiptComposer: Sendable {
+    var timelines: [Timeline] = []
+    /// Purchases that stay open although their period is over, each with the end of that hold: the
+    /// App Store cannot be queried about them, or the receipt in question does not show them.
+    var held: [PurchaseID: Instant] = [:]
+    private var told: (answer: VerifyReceiptResponse, at: Instant, of: Ledger.Environment)?
+
+    /// Uses Apple's response in a document, if it is the newest one.
+    mutating func apply(_ document: StoredDocument?) {
+        guard let document, let bytes = document.bytes,
+            told.map({ $0.at < document.signedAt }) ?? true,
+            let answer = try? VerifyReceiptResponse(parsing: bytes), answer.receipt?.bundleID != nil
+        else { return }
+        told = (answer, document.signedAt, document.environment)
+    }
+
+    /// The purchases that Apple's response names, in its rows or its renewal info.
+    var purchasesInResponse: Set<PurchaseID> {
+        guard let told else { return [] }
+        let named =
+            (told.answer.latestRows ?? []).map(\.originalTransactionID)
+            + (told.answer.renewals ?? []).map(\.originalTransactionID)
+        let ids = Set(named.compactMap(\.self)).filter { !$0.isEmpty }
+        return Set(ids.map { PurchaseID(TransactionID(rawValue: $0), in: told.of) })
+    }
+
+    /// Purchases whose period is over and whose renewal the App Store has not confirmed or denied,
+    /// each with the end of the hold.
+    func held(at now: Instant, _ rules: AccessRules) -> [PurchaseID: Instant] {
+        var held: [PurchaseID: Instant] = [:]
+        for timeline in timelines {
+            guard let access = timeline.access(at: now, rules: rules),
+                case .unconfirmed(_, let until) = access.reason
+            else { continue }
+            held[timeline.purchase] = until
+        }
+        return held
+    }
+
+    /// Adds what the receipt itself does not contain.
+    func complete(
+        _ answer: inout VerifyReceiptResponse, from receipt: Verified<AppReceipt>, text: String,
+        excludesOld: Bool
+    ) {
+        let rows = rows(of: receipt.payload, madeAt: Instant(receipt.signedAt))
+        let shown = excludesOld ? Self.newestOfEachSubscription(rows) : rows
+        answer.latestRows = shown.isEmpty ? nil : shown
+        let isToldNewer = told.map { $0.at >= Instant(receipt.signedAt) } ?? false
+        answer.latestReceipt = (isToldNewer ? told?.answer.latestReceipt : nil) ?? text
+        let renewals = renewals
+        answer.renewals = renewals.isEmpty ? nil : renewals
+    }
+
+    /// The rows of a response. Without a response of Apple's, they begin with the receipt's own
+    /// rows. Missing rows are added; existing ones are changed only by what was received later.
+    func rows(of receipt: AppReceipt, madeAt: Instant) -> [VerifyReceiptRow] {
+        var rows = told?.answer.latestRows ?? []
+        if told == nil { rows = receipt.purchases.map { VerifyReceiptRow($0) } }
+        let since = told?.at ?? madeAt
+        for timeline in timelines {
+            for period in timeline.periods where !period.isVoid {
+                if let place = rows.firstIndex(where: { $0.isOf(period) }) {
+                    if period.attestedAt > since { rows[place].update(from: period.payment) }
+                    rows[place].complete(from: period.payment)
+                    rows[place].apply(timeline.replacement(of: period))
+                } else if period.isShown, !isLeftOut(period) {
+                    rows.append(VerifyReceiptRow(period, in: timeline))
+                }
+            }
+        }
+        return inOrder(rows)
+    }
+
+    /// Whether Apple knew of the period when it responded, and did not list it: for example,
+    /// because the sandbox has forgotten old transactions. A product of unknown kind may also have
+    /// been consumed.
+    private func isLeftOut(_ period: Timeline.Period) -> Bool {
+        guard let told, period.attestedAt <= told.at else { return false }
+        guard period.payment.kind != .unknown else { return true }
+        return told.answer.receipt?.purchases?.contains { $0.isOf(period) } ?? false
+    }
+
+    /// Sorts rows by age. Apple's own order is preserved; if rows were added, its direction is.
+    private func inOrder(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
+        let apples = told?.answer.latestRows ?? []
+        if told != nil, rows.count == apples.count { return rows }
+        let sorted = rows.sorted { $0.isOlder(than: $1) }
+        guard let first = apples.first, let last = apples.last, last.isOlder(than: first) else {
+            return sorted
+        }
+        return sorted.reversed()
+    }
+
+    /// The row of each subscription that ends last; of two that end together, the one bought later.
+    /// The order of the rows has no meaning.
+    static func newestOfEachSubscription(_ rows: [VerifyReceiptRow]) -> [VerifyReceiptRow] {
+        var newest: [String: Int] = [:]
+        for (place, row) in rows.enumerated() where row.expires != nil {
+            let id = row.originalTransactionID ?? ""
+            if let known = newest[id], rows[known].endsLater(than: row) { continue }
+            newest[id] = place
+        }
+        return newest.values.sorted().map { rows[$0] }
+    }
+
+    /// The renewal info of each subscription's last period. What was reported about an earlier
+    /// period, and why it ended, no longer applies.
+    var renewals: [VerifyReceiptRenewal] {
+        var renewals = told?.answer.renewals ?? []
+        for timeline in timelines {
+            guard let renewal = timeline.renewal, let period = timeline.lastToRenew,
+                !isCovered(renewal, of: period)
+            else { continue }
+            let row = VerifyReceiptRenewal(
+                timeline.renewalInfo(about: period)?.value, of: timeline.purchase, period)
+            renewals.upsert(row)
+        }
+        // What we hold open is shown as in a grace period: Apple's term for access that continues
+        // although nothing was paid.
+        for timeline in timelines {
+            guard let until = held[timeline.purchase], let period = timeline.lastToRenew else {
+                continue
+            }
+            let known = renewals.first { $0.isOf(timeline.purchase) }
+            var row = known ?? VerifyReceiptRenewal(nil, of: timeline.purchase, period)
+            row.isInBillingRetry = .yes
+            row.graceUntil = AppStoreDate(until)
+            renewals.upsert(row)
+        }
+        return renewals
+    }
+
+    /// Whether Apple's response already considered the renewal: then it is listed there, or was
+    /// omitted on purpose.
+    private func isCovered(
+        _ renewal: Timeline.Attested<Renewal>, of period: Timeline.Period
+    ) -> Bool {
+        guard let told, renewal.at <= told.at else { return false }
+        let rows = (told.answer.latestRows ?? []) + (told.answer.receipt?.purchases ?? [])
+        return rows.contains { $0.isOf(period) }
+    }
+}
+
+extension VerifyReceiptComposer {
+    /// Completes a response in the style of iOS 6: the subscription's latest transaction, under one
+    /// key while it is active and under another after that.
+    func complete(
+        _ answer: inout VerifyReceiptTransactionResponse,
+        from receipt: Verified<TransactionReceipt>, text: String, at now: AppStoreDate
+    ) {
+        guard let timeline = timelines.first,
+            let period = timeline.periods.last(where: { !$0.isVoid })
+        else { return }
+        let latest = TransactionReceipt(period.payment, like: receipt.payload)
+        let isOver = period.payment.revocation != nil || (latest.expires.map { $0 <= now } ?? false)
+        if isOver {
+            answer.latestExpired = latest
+            answer.cancellationReason = latest.cancellationReason
+            answer.status = .expired
+        } else {
+            answer.latest = latest
+            answer.latestReceipt = text
+        }
+        guard timeline.renewal != nil else { return }
+        let news = timeline.renewalInfo(about: period)?.value
+        let renewal = VerifyReceiptRenewal(news, of: timeline.purchase, period)
+        answer.autoRenewStatus = renewal.autoRenewStatus
+        answer.autoRenewProductID = renewal.autoRenewProductID
+        guard isOver else { return }
+        answer.expirationIntent = renewal.expirationIntent
+        answer.isInBillingRetry = news?.isRetrying == true ? .yes : .no
+    }
+}
+
+// MARK: - Conversion to Apple's format
+
+extension Timeline.Period {
+    /// Consumables appear in a response until the app has finished them, which we are not told.
+    fileprivate var isShown: Bool { !isVoid && payment.kind != .consumable }
+}
+
+extension Timeline {
+    /// The period that the next one would follow.
+    fileprivate var lastToRenew: Period? {
+        periods.last { !$0.isVoid && $0.payment.until != nil }
+    }
+
+    /// When another product replaced a period before its own end; nil if none did. The newer period
+    /// shows this.
+    fileprivate func replacement(of period: Period) -> Instant? {
+        guard period.isReplaced, let end = period.end else { return nil }
+        let next = periods.first { $0.from == end && !$0.isVoid && $0.product != period.product }
+        return next.map { _ in end }
+    }
+}
+
+extension VerifyReceiptRow {
+    fileprivate func isOf(_ period: Timeline.Period) -> Bool {
+        let payment = period.payment
+        if let line = payment.line, let mine = webOrderLineItemID { return mine == line }
+        if transactionID == payment.transaction.rawValue { return true }
+        // A row without a line item is identified by other fields within its chain.
+        guard let until = payment.until, payment.kind == .autoRenewable else { return false }
+        return productID == payment.product.rawValue && expires.map { Instant($0) } == until
+    }
+
+    fileprivate func endsLater(than other: Self) -> Bool {
+        let (mine, others) = (lastMoment, other.lastMoment)
+        return mine == others ? other.isOlder(than: self) : mine > others
+    }
+
+    /// When the row stopped counting: at the refund, if it was refunded; not at all, if another
+    /// product replaced it and Apple does not say when.
+    private var lastMoment: Int64 {
+        let end = expires?.milliseconds ?? 0
+        if let cancelled { return min(cancelled.milliseconds, end) }
+        return isUpgraded == true ? min(purchased?.milliseconds ?? end, end) : end
+    }
+
+    fileprivate func isOlder(than other: Self) -> Bool {
+        let (mine, others) = (purchased?.milliseconds ?? 0, other.purchased?.milliseconds ?? 0)
+        return mine == others ? (transactionID ?? "") < (other.transactionID ?? "") : mine < others
+    }
+
+    fileprivate mutating func update(from payment: Payment) {
+        expires = payment.until.map { AppStoreDate($0) } ?? expires
+        cancelled = payment.revocation.map { AppStoreDate($0.at) }
+        if cancelled == nil { cancellationReason = nil }
+        if payment.isUpgraded { isUpgraded = true }
+    }
+
+    /// Adds what a receipt does not contain but its account knows.
+    fileprivate mutating func complete(from payment: Payment) {
+        subscriptionGroupID = subscriptionGroupID ?? payment.group
+        appAccountToken = appAccountToken ?? payment.accountToken
+        promotionalOfferID = promotionalOfferID ?? payment.offer?.name(as: .promotional)
+        offerCodeReferenceName = offerCodeReferenceName ?? payment.offer?.name(as: .code)
+    }
+
+    /// Records when another product replaced the row.
+    fileprivate mutating func apply(_ replacement: Instant?) {
+        guard let replacement, cancelled == nil else { return }
+        cancelled = AppStoreDate(replacement)
+        isUpgraded = true
+    }
+
+    fileprivate init(_ period: Timeline.Period, in timeline: Timeline) {
+        self.init()
+        let payment = period.payment
+        let first = timeline.periods.first { !$0.isVoid } ?? period
+        let isRenewing = payment.until != nil
+        quantity = Int64(payment.quantity)
+        productID = payment.product.rawValue
+        transactionID = payment.transaction.rawValue
+        originalTransactionID = timeline.purchase.original.rawValue
+        purchased = AppStoreDate(payment.from)
+        originallyPurchased = AppStoreDate(first.from)
+        expires = payment.until.map { AppStoreDate($0) }
+        webOrderLineItemID = payment.line
+        isTrial = payment.terms == .trial
+        let isIntroduction = payment.terms == .offer && payment.offer?.kind == .introductory
+        isIntroductory = isRenewing ? isIntroduction : nil
+        ownership = payment.ownership == .familyShared ? .familyShared : .purchased
+        update(from: payment)
+        complete(from: payment)
+        apply(timeline.replacement(of: period))
+    }
+}
+
+extension VerifyReceiptRenewal {
+    fileprivate func isOf(_ purchase: PurchaseID) -> Bool {
+        originalTransactionID == purchase.original.rawValue
+    }
+
+    /// - Parameter renewal: the renewal info of the period's end. If there is none, renewal is on,
+    ///   because buying the period switched it on.
+    fileprivate init(_ renewal: Renewal?, of purchase: PurchaseID, _ period: Timeline.Period) {
+        self.init()
+        originalTransactionID = purchase.original.rawValue
+        productID = period.product.rawValue
+        autoRenewProductID = (renewal?.renewsTo ?? period.product).rawValue
+        autoRenewStatus = renewal?.willRenew == false ? .off : .on
+        guard let renewal else { return }
+        expirationIntent = renewal.ending.map(ExpirationIntent.init)
+        if renewal.isRetrying || renewal.ending != nil {
+            isInBillingRetry = renewal.isRetrying ? .yes : .no
+        }
+        graceUntil = renewal.grace(after: period).map { AppStoreDate($0) }
+        priceIncreaseStatus = renewal.priceRise.map { $0 == .agreed ? .agreed : .notAnswered }
+        // The older spelling, for the oldest clients.
+        priceConsentStatus = priceIncreaseStatus
+        offerCodeReferenceName = renewal.offer?.name(as: .code)
+        promotionalOfferID = renewal.offer?.name(as: .promotional)
+    }
+}
+
+extension [VerifyReceiptRenewal] {
+    /// Inserts the row, or replaces the existing row of the same subscription.
+    fileprivate mutating func upsert(_ row: VerifyReceiptRenewal) {
+        let place = firstIndex { $0.originalTransactionID == row.originalTransactionID }
+        if let place { self[place] = row } else { append(row) }
+    }
+}
+
+extension Offer {
+    /// Its name, if it is of this kind.
+    fileprivate func name(as kind: Kind) -> String? { self.kind == kind ? id : nil }
+}
+
+extension Renewal {
+    /// A grace period of an earlier failure is over; and once renewal is off, a grace period still
+    /// named has no meaning.
+    fileprivate func grace(after period: Timeline.Period) -> Instant? {
+        guard isRetrying || willRenew, let graceUntil, let end = period.payment.until else {
+            return nil
+        }
+        return graceUntil > end ? graceUntil : nil
+    }
+}
+
+extension ExpirationIntent {
+    fileprivate init(_ ending: Renewal.Ending) {
+        switch ending {
+        case .cancelled: self = .cancelled
+        case .billing: self = .billingError
+        case .priceNotAgreed: self = .noConsentToPriceIncrease
+        case .productUnavailable: self = .productUnavailable
+        case .other: self = .other
+        }
+    }
+}
+
+extension TransactionReceipt {
+    /// Another transaction of the same subscription, on the same device.
+    fileprivate init(_ payment: Payment, like receipt: TransactionReceipt) {
+        self = receipt
+        expires = payment.until.map { AppStoreDate($0) }
+        cancelled = payment.revocation.map { AppStoreDate($0.at) }
+        if cancelled == nil { cancellationReason = nil }
+        guard transactionID != payment.transaction.rawValue else { return }
+        // The reason for another transaction's refund is unknown.
+        cancellationReason = nil
+        productID = payment.product.rawValue
+        transactionID = payment.transaction.rawValue
+        quantity = Int64(payment.quantity)
+        purchased = AppStoreDate(payment.from)
+        webOrderLineItemID = payment.line
+        isTrial = payment.terms == .trial
+        isIntroductory = payment.terms == .offer && payment.offer?.kind == .introductory
+        appAccountToken = payment.accountToken
+    }
+}

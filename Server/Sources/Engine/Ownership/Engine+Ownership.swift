@@ -1,0 +1,277 @@
+import Ledger
+import Storage
+
+package typealias StoredTransfer = Storage.Transfer
+
+/// A change of ownership by support: moves a purchase, or confirms where it is.
+package struct OwnershipChange: Hashable, Sendable {
+    package var purchase: PurchaseID
+    package var reason: String
+
+    package static let reasonBytesMax = 500
+
+    package init(purchase: PurchaseID, reason: String) {
+        self.purchase = purchase
+        self.reason = reason
+    }
+}
+
+extension Engine {
+    /// Moves a purchase to a customer on support's authority, whatever the policy says, or confirms
+    /// that it stays with them. Idempotent: if the same change for the same reason is in effect, it
+    /// is returned.
+    package func transfer(
+        _ order: OwnershipChange, to id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> StoredTransfer {
+        let (app, _) = try app(appID)
+        try id.requireValid()
+        let now = now()
+        return try await decide { tx in
+            guard let timeline = try tx.timeline(of: order.purchase, in: appID) else {
+                return .failure(.unknownPurchase(order.purchase))
+            }
+            if timeline.hasConsumables, try tx.isConsumedByErased(timeline, for: id, in: app) {
+                return .failure(.belongsToAnotherCustomer(order.purchase, .usedUp))
+            }
+            let customer = try tx.customer(id, in: appID, at: now).customer
+            if try tx.beneficiary(of: order.purchase, in: appID) == customer {
+                return .success(
+                    try tx.confirm(
+                        order.purchase, of: customer, reason: order.reason, in: appID, at: now))
+            }
+            return .success(
+                try tx.move(
+                    order.purchase, to: customer, by: .support, reason: order.reason, in: appID,
+                    at: now))
+        }
+    }
+
+    /// All transfers that moved purchases to or from a customer, or that confirmed by support that
+    /// they stay, in order.
+    package func transfers(
+        of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> [StoredTransfer] {
+        _ = try app(appID)
+        return try await read { tx in
+            guard let customer = try tx.customer(known: id, in: appID)?.customer else { return [] }
+            return try tx.transfers(of: customer, in: appID)
+        }
+    }
+
+    /// Undoes a transfer, whoever caused it. The purchase is then where it was on support's
+    /// authority: no policy moves it any more. A customer who had a share in it before gets the
+    /// share back, if the policy still is to share. Idempotent.
+    ///
+    /// - Parameter place: the position that identifies the transfer, including its epoch: before a
+    ///   restore the same number may have identified another transfer.
+    package func undoTransfer(
+        _ place: LogPosition, of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> StoredTransfer {
+        let (app, _) = try app(appID)
+        let now = now()
+        return try await decide { tx in
+            let customer = try tx.customer(known: id, in: appID)?.customer
+            guard let customer, let transfer = try tx.transfer(place.sequence, in: appID),
+                transfer.position == place,
+                transfer.customer == customer || transfer.former == customer
+            else { return .failure(.unknownTransfer(place)) }
+            guard transfer.undoneAt == nil else { return .success(transfer) }
+            guard try tx.isCurrent(transfer, in: appID) else {
+                return .failure(.transferSuperseded(transfer.number))
+            }
+            try tx.undo(transfer, in: appID, at: now)
+            if app.restorePolicy(in: transfer.purchase.environment) == .share {
+                try tx.restoreShare(transfer, in: appID, at: now)
+            }
+            var undone = transfer
+            undone.undoneAt = now
+            return .success(undone)
+        }
+    }
+
+    /// Prevents a purchase from being moved away from its owner until it is unblocked. Idempotent.
+    package func block(
+        _ order: OwnershipChange, of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) {
+        let now = now()
+        try await changeBlock(of: order.purchase, of: id, app: appID) { tx, owner in
+            // The purchase belongs to the customer only by its account token. From now on it does
+            // so whatever the token comes to mean.
+            if try tx.link(of: order.purchase, in: appID) == nil {
+                try tx.link(order.purchase, to: owner, by: .token, in: appID, at: now)
+            }
+            try tx.block(order.purchase, of: owner, reason: order.reason, in: appID, at: now)
+        }
+    }
+
+    /// Allows a purchase to be moved again. Idempotent.
+    package func unblock(
+        _ purchase: PurchaseID, of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) {
+        let now = now()
+        try await changeBlock(of: purchase, of: id, app: appID) { tx, owner in
+            try tx.unblock(purchase, of: owner, in: appID, at: now)
+        }
+    }
+
+    private func changeBlock(
+        of purchase: PurchaseID, of id: CustomerID, app appID: AppID,
+        _ body: @escaping @Sendable (DatabaseSession, CustomerID) throws -> Void
+    ) async throws(EngineFailure) {
+        _ = try app(appID)
+        let now = now()
+        try await decide { tx -> Result<Void, EngineFailure> in
+            guard let owner = try tx.beneficiary(of: purchase, or: id, in: appID, at: now) else {
+                return .failure(.unknownPurchase(purchase))
+            }
+            guard try tx.customer(known: id, in: appID)?.customer == owner else {
+                return .failure(.belongsToAnotherCustomer(purchase, .kept))
+            }
+            try body(tx, owner)
+            return .success(())
+        }
+    }
+
+    /// Runs a transaction that may reject the request. A rejection must not roll back other
+    /// transactions of a shared commit, so it is returned and not thrown.
+    func decide<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Result<Value, EngineFailure>
+    ) async throws(EngineFailure) -> Value {
+        try await transaction(body).get()
+    }
+}
+
+extension AppSettings {
+    /// The result of a claim under the app's policy.
+    func verdict(on claim: OwnershipClaim, in environment: Environment) -> OwnershipClaim.Verdict {
+        claim.verdict(under: restorePolicy(in: environment), sharing: shareRules(in: environment))
+    }
+}
+
+extension DatabaseSession {
+    /// Whether a purchase stays with an erased customer, because nobody is left who could owe what
+    /// was spent of it. Returns false if it names the customer, and nothing of it was spent.
+    fileprivate func isConsumedByErased(
+        _ timeline: Timeline, for id: CustomerID, in app: AppSettings
+    ) throws -> Bool {
+        guard let owner = try link(of: timeline.purchase, in: app.id)?.customer,
+            try isPseudonym(owner, in: app.id)
+        else { return false }
+        let known = try customer(known: id, in: app.id)
+        let named = try identified(by: timeline.accountToken, or: known?.ids ?? [id], in: app.id)
+        guard let named, named == known?.customer ?? id else { return true }
+        return try !isUnspent(timeline, of: owner, in: app)
+    }
+
+    /// Whether nothing has happened to the purchase since the transfer, not even that it came back.
+    fileprivate func isCurrent(_ transfer: StoredTransfer, in app: AppID) throws -> Bool {
+        switch transfer.kind {
+        case .moved:
+            try link(of: transfer.purchase, in: app)?.customer == transfer.customer
+                && !transfer.stays
+                && !transfers(of: transfer.customer, in: app).contains {
+                    $0.purchase == transfer.purchase && $0.kind == .moved
+                        && $0.number > transfer.number && $0.undoneAt == nil && !$0.stays
+                }
+        case .shared:
+            try hasShare(in: transfer.purchase, transfer.customer, in: app)
+        }
+    }
+
+    /// The customer that a purchase belongs to. If it has no owner but names the given unknown id,
+    /// that id becomes a customer.
+    fileprivate func beneficiary(
+        of purchase: PurchaseID, or id: CustomerID, in app: AppID, at now: Instant
+    ) throws -> CustomerID? {
+        if let holder = try beneficiary(of: purchase, in: app) { return holder }
+        let token = try timeline(of: purchase, in: app)?.accountToken
+        guard try identified(by: token, or: [id], in: app) == id else { return nil }
+        return try customer(id, in: app, at: now).customer
+    }
+
+    /// Everything that determines the result of a claim by a device that shows a purchase.
+    ///
+    /// - Parameters:
+    ///   - timeline: including what the device shows.
+    ///   - signedAt: the signing time of the newest document that the device shows of it.
+    func claim(
+        _ timeline: Timeline, signedAt: Instant?, by id: CustomerID, in app: AppSettings,
+        at now: Instant
+    ) throws -> OwnershipClaim {
+        let purchase = timeline.purchase
+        let known = try customer(known: id, in: app.id)?.customer
+        let link = try link(of: purchase, in: app.id)
+        var owner = link.map { OwnershipClaim.Owner($0.customer, by: $0.evidence) }
+        if owner == nil, let keeper = try keeper(of: timeline, in: app.id) {
+            // The owner that it will be linked to when the documents are recorded.
+            owner = OwnershipClaim.Owner(keeper, by: .token)
+        }
+        // Most requests repeat a customer's own purchases: then nothing else is read.
+        if let owner, owner.customer == known {
+            return OwnershipClaim(owner: owner, named: nil, claimant: known)
+        }
+        let named = try identified(by: timeline.accountToken, or: [id], in: app.id)
+        let claimant = known ?? (named == id ? id : nil)
+        var claim = OwnershipClaim(owner: owner, named: named, claimant: claimant)
+        claim.documentAge = signedAt.map { now - $0 }
+        guard let owner else { return claim }
+        claim.owner?.isBlocked = try block(of: purchase, in: app.id) != nil
+        claim.isUsedUp = timeline.hasConsumables
+        if claim.isUsedUp, named != nil, named == claimant {
+            claim.isUnspent = try isUnspent(timeline, of: owner.customer, in: app)
+        }
+        try addShares(to: &claim, of: purchase, in: app)
+        claim.isInUse = try isInUse(timeline, of: owner.customer, in: app, at: now)
+        return claim
+    }
+
+    private func addShares(
+        to claim: inout OwnershipClaim, of purchase: PurchaseID, in app: AppSettings
+    ) throws {
+        guard app.restorePolicy(in: purchase.environment) == .share else { return }
+        claim.sharers = try sharerCount(of: purchase, in: app.id)
+        guard let claimant = claim.claimant else { return }
+        claim.isShared = try hasShare(in: purchase, claimant, in: app.id)
+        claim.isShareUndone = try transfers(of: claimant, in: app.id).contains {
+            $0.purchase == purchase && $0.kind == .shared && $0.customer == claimant
+                && $0.undoneAt != nil
+        }
+    }
+
+    private func isInUse(
+        _ timeline: Timeline, of owner: CustomerID, in app: AppSettings, at now: Instant
+    ) throws -> Bool {
+        if let access = timeline.access(at: now, rules: app.rules) { return access.isOpen }
+        // The length of a term depends on all terms of its owner.
+        let purchase = timeline.purchase
+        let timelines = try timelines(of: owner, in: app.id, environment: purchase.environment)
+        return app.terms.terms(of: timelines).contains {
+            $0.purchase == purchase && now < $0.until
+        }
+    }
+
+    /// Applies the verdict on a claim. Returns the reason if it was refused: then nothing is
+    /// written, and an unknown id is not created.
+    ///
+    /// - Parameter purses: passed on from one purchase of a request to the next.
+    func resolve(
+        _ claim: OwnershipClaim, on purchase: PurchaseID, for id: CustomerID, in app: AppSettings,
+        at now: Instant, _ purses: inout WalletProjectionCache
+    ) throws -> OwnershipClaim.Refusal? {
+        switch app.verdict(on: claim, in: purchase.environment) {
+        case .alreadyTheirs: break
+        case .link(let evidence):
+            let owner = try customer(id, in: app.id, at: now).customer
+            try link(purchase, to: owner, by: evidence, in: app.id, at: now, &purses)
+        case .move(let evidence):
+            let owner = try customer(id, in: app.id, at: now).customer
+            purses = WalletProjectionCache()
+            _ = try move(purchase, to: owner, by: evidence, in: app.id, at: now)
+        case .share:
+            let sharer = try customer(id, in: app.id, at: now).customer
+            try share(purchase, with: sharer, in: app.id, at: now)
+        case .refuse(let refusal): return refusal
+        }
+        return nil
+    }
+}

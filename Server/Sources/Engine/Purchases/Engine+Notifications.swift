@@ -1,0 +1,168 @@
+import AppStoreFormats
+import AppStoreTrust
+import Ledger
+import Storage
+
+/// A notification that has been recorded.
+package struct RecordedNotification: Hashable, Sendable {
+    package var app: AppID
+    package var document: DocumentID
+    /// It was recorded before: Apple sent it again.
+    package var isRepeat: Bool
+}
+
+extension Engine {
+    /// The maximum size of a notification's body, in bytes. Apple's have about 13,000; version 1
+    /// notifications contain a receipt and up to a hundred transactions.
+    package static let notificationBytesMax = 1_048_576
+
+    /// Records the body of a notification of version 2 or 1. When this returns, the notification is
+    /// on disk together with its forwards; or, if the app's policy is `any`, another address has
+    /// accepted it. Idempotent.
+    ///
+    /// - Parameter contentType: the value of its header, which is forwarded too.
+    /// - Throws: ``EngineFailure``: `unreadable`, `limitExceeded`, `notForAnyApp` or `notTrusted`
+    ///   if the notification can never be accepted; `notYetVerifiable`, `storage` or `notForwarded`
+    ///   if it should be sent again.
+    package func record(
+        notification body: [UInt8], contentType: String? = nil
+    ) async throws(EngineFailure) -> RecordedNotification {
+        let arrived = Self.receivedNotification(body, contentType)
+        do {
+            switch try Self.contents(of: body) {
+            case .signed(let payload): return try await record(notification: payload, arrived)
+            case .v1(let json): return try await record(v1: json, arrived)
+            }
+        } catch {
+            if case .notForwarded = error { throw error }
+            counters.notificationsRefused.add()
+            throw error
+        }
+    }
+
+    private enum Contents {
+        case signed([UInt8])
+        case v1(JSON)
+    }
+
+    private static func contents(of body: [UInt8]) throws(EngineFailure) -> Contents {
+        guard body.count <= notificationBytesMax else {
+            throw .limitExceeded(what: "bytes of a notification", limit: notificationBytesMax)
+        }
+        if let payload = body.withUnsafeBytes({
+            NotificationBody.plainPayload(of: $0).map(Array.init)
+        }) {
+            return .signed(payload)
+        }
+        let json: JSON
+        do { json = try JSON(parsing: body) } catch {
+            throw .unreadable("The body is not a JSON object: \(error).")
+        }
+        guard json.members != nil else { throw .unreadable("The body is not a JSON object.") }
+        if let payload = json["signedPayload"]?.string { return .signed(Array(payload.utf8)) }
+        if json["notification_type"]?.string != nil { return .v1(json) }
+        throw .unreadable("The body must have signedPayload or notification_type.")
+    }
+
+    private func record(
+        notification jws: [UInt8], _ arrived: ReceivedNotification
+    ) async throws(EngineFailure) -> RecordedNotification {
+        let (app, verifier) = if let onlyApp { onlyApp } else { try app(claimedBy: jws) }
+        let receivedAt = now()
+        let outcome = await verifier.notification(
+            jws, for: app.identity, at: AppStoreDate(receivedAt))
+        // If it claims a bundle ID that is not configured, that explains the rejection better.
+        if case .refused = outcome { _ = try self.app(claimedBy: jws) }
+        let contents = try trusted(outcome)
+        return try await record(
+            VerifiedDocument(
+                notification: contents, jws,
+                from: VerifiedDocument.Origin(
+                    app: app, source: .notification, receivedAt: receivedAt,
+                    digests: digests)), arrived)
+    }
+
+    /// Records a notification of either version together with its forwards, and counts it.
+    func record(
+        _ attestation: VerifiedDocument, _ arrived: ReceivedNotification
+    ) async throws(EngineFailure) -> RecordedNotification {
+        logShortcomings(attestation)
+        logUnmappedProducts(of: attestation)
+        let document = attestation.document
+        var notification = RecordedNotification(document)
+        var attested = attestation.documentWithFacts
+        attested.forward = forwardOrder(for: arrived, document)
+        do {
+            notification.isRepeat = try await !db.record(attested)
+        } catch {
+            guard attested.forward != nil, await isAcceptedElsewhere(document, arrived) else {
+                throw EngineFailure(error)
+            }
+            counters.notificationsAcceptedElsewhere.add()
+            logger.error(
+                "recording a notification failed; another address has accepted it",
+                metadata: ["document": "\(notification.document)", "error": "\(error)"])
+            return notification
+        }
+        count(notification)
+        if attested.forward != nil, apps[document.app]?.forwards.policy == .all {
+            try await requireAll(document, arrived)
+        }
+        return notification
+    }
+
+    func trusted(_ outcome: NotificationOutcome) throws(EngineFailure) -> NotificationContents {
+        switch outcome {
+        case .verified(let contents): return contents
+        case .refused(let refusal): throw .notTrusted(refusal)
+        case .clockMismatch(let uncertainty): throw undecided(uncertainty)
+        }
+    }
+
+    func trusted<Payload>(_ outcome: VerificationOutcome<Payload>) throws(EngineFailure)
+        -> Verified<Payload>
+    {
+        switch outcome {
+        case .verified(let verified): return verified
+        case .refused(let refusal): throw .notTrusted(refusal)
+        case .clockMismatch(let uncertainty): throw undecided(uncertainty)
+        }
+    }
+
+    /// Counts the document, whichever way it came: the operator should check this machine's clock.
+    private func undecided(_ uncertainty: ClockMismatch) -> EngineFailure {
+        counters.documentsSignedAhead.add()
+        return .notYetVerifiable(uncertainty)
+    }
+
+    func count(_ notification: RecordedNotification) {
+        (notification.isRepeat ? counters.notificationsRepeated : counters.notificationsRecorded)
+            .add()
+    }
+
+    func logShortcomings(_ attestation: VerifiedDocument) {
+        for shortcoming in attestation.shortcomings {
+            logger.warning(
+                "a verified document lacks a field that a fact needs; the document is recorded",
+                metadata: [
+                    "app": "\(attestation.document.app)",
+                    "document": "\(DocumentID(bytes: attestation.document.id))",
+                    "shortcoming": "\(shortcoming)",
+                ])
+        }
+    }
+}
+
+extension RecordedNotification {
+    init(_ document: StoredDocument) {
+        app = document.app
+        self.document = DocumentID(bytes: document.id)
+        isRepeat = false
+    }
+}
+
+extension DocumentID {
+    package init(bytes: [UInt8]) {
+        self.init(rawValue: Hexadecimal.text(bytes))
+    }
+}

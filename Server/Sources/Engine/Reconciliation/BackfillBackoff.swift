@@ -1,0 +1,39 @@
+import Ledger
+import Synchronization
+
+/// Since when, and how often, requests for an app's missed notifications have failed. Kept in this
+/// process only, and separately from other queries, which one failing endpoint must not stop.
+final class BackfillBackoff: Sendable {
+    struct Key: Hashable {
+        var app: AppID
+        var environment: Environment
+    }
+
+    private struct Pause {
+        var failures = 0
+        var until: Instant
+    }
+
+    private static let backoff = ExponentialBackoff(first: .seconds(15), longest: .seconds(600))
+
+    private let pauses = Mutex<[Key: Pause]>([:])
+
+    func isOver(_ key: Key, at now: Instant) -> Bool {
+        pauses.withLock { $0[key].map { $0.until <= now } ?? true }
+    }
+
+    var isAnyActive: Bool { pauses.withLock { !$0.isEmpty } }
+
+    func clear(_ key: Key) { pauses.withLock { $0[key] = nil } }
+
+    /// Records a failure and extends the pause: exponentially, or until a time that the App Store
+    /// named.
+    func recordFailure(_ key: Key, at now: Instant, until moment: Instant?) {
+        pauses.withLock { pauses in
+            var pause = pauses[key] ?? Pause(until: now)
+            pause.failures += 1
+            pause.until = moment ?? now + Self.backoff.delay(after: pause.failures)
+            pauses[key] = pause
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import AppStoreFormats
+import AppStoreTrust
+import Intake
+import Ledger
+import Storage
+
+/// A response of the App Store Server API that reports a grace period: by an unsigned status, next
+/// to signed renewal info that does not name the period's end.
+///
+/// By itself the renewal info says that the App Store is collecting payment without a grace period,
+/// and would deny access to a paying customer. So the response is recorded as a document of its
+/// own, and a rebuild finds the same grace period again. It is trusted like verifyReceipt
+/// responses, which are not signed either: only we can have recorded it.
+struct GraceResponse {
+    let signedRenewalInfo: String
+
+    init(signedRenewalInfo: String) { self.signedRenewalInfo = signedRenewalInfo }
+
+    /// Returns nil if the bytes are not such a document.
+    init?(_ bytes: [UInt8]) {
+        guard let json = try? JSON(parsing: bytes),
+            json["status"]?.integer == SubscriptionStatus.gracePeriod.rawValue,
+            let renewal = json["signedRenewalInfo"]?.string
+        else { return nil }
+        signedRenewalInfo = renewal
+    }
+
+    /// The recorded form: two members of Apple's response, by their names there.
+    var bytes: [UInt8] {
+        let json: JSON = [
+            "status": .integer(SubscriptionStatus.gracePeriod.rawValue),
+            "signedRenewalInfo": .string(signedRenewalInfo),
+        ]
+        return json.bytes
+    }
+}
+
+extension Engine {
+    func verify(
+        graceAnswer bytes: [UInt8], _ verifier: Verifier, _ origin: VerifiedDocument.Origin
+    ) async throws(EngineFailure) -> VerifiedDocument {
+        guard let answer = GraceResponse(bytes) else {
+            throw .unreadable("The stored document is not a grace response.")
+        }
+        let outcome = await verifier.renewal(
+            Array(answer.signedRenewalInfo.utf8), for: origin.app.identity,
+            at: AppStoreDate(origin.receivedAt))
+        let renewal = try trusted(outcome)
+        var attestation = VerifiedDocument(renewal: renewal, bytes, from: origin)
+        attestation.document.identify(by: DocumentDigest(unsigned: bytes))
+        attestation.document.kind = .graceResponse
+        attestation.facts = []
+        attestation.addFact { () throws(IntakeFailure) in
+            try Intake.fact(
+                of: renewal.payload, beside: .gracePeriod, signedAt: renewal.signedAt)
+        }
+        return attestation
+    }
+}

@@ -1,0 +1,99 @@
+import AppStoreClient
+import Ledger
+import Storage
+import Synchronization
+
+package typealias CheckRules = Ledger.CheckRules
+package typealias CheckWorker = Storage.CheckWorker
+
+/// How the App Store is queried: by which process, how often, and with which client.
+package struct ReconciliationSettings: Sendable {
+    /// Returns nil for an app whose App Store cannot be queried.
+    package var appStore: @Sendable (AppID) -> AppStoreClient?
+    /// How an app without an API key is reconciled: by its receipts. Returns nil for an app without
+    /// a shared secret.
+    package var receiptVerification: @Sendable (AppID) -> VerifyReceiptClient? = { _ in nil }
+    package var worker: CheckWorker
+    package var rules: CheckRules
+    /// The number of purchases that one server checks concurrently. With 1, everything happens in a
+    /// fixed order.
+    package var concurrentChecksMax = 8
+    /// Whether it makes sense to wait. It does not with a simulator's clock, which stands still
+    /// meanwhile.
+    package var canWait = true
+    /// How far our clock is ahead of the App Store's, at least, according to its last response;
+    /// negative if ours is behind. Returns nil if unknown.
+    package var clockAhead: @Sendable () -> Duration? = { nil }
+
+    package init(
+        worker: CheckWorker, rules: CheckRules = CheckRules(),
+        appStore: @escaping @Sendable (AppID) -> AppStoreClient?
+    ) {
+        self.worker = worker
+        self.rules = rules
+        self.appStore = appStore
+    }
+
+    /// After this time another server may continue what this one has not finished. It is longer
+    /// than any query takes.
+    package static let lease = Duration.seconds(300)
+
+    /// For servers that do not query the App Store, and for tests of other things.
+    package static let disabled = Self(
+        worker: CheckWorker(holder: "nobody", lease: lease, checksPerSecond: 1)
+    ) { _ in nil }
+}
+
+/// Purchases that a client is waiting for: they are checked first.
+final class UrgentChecks: Sendable {
+    /// The maximum number of entries. Further purchases are left to the regular schedule.
+    static let entriesMax = 1_000
+
+    struct Entry: Hashable, Comparable, Sendable {
+        var app: AppID
+        var purchase: PurchaseID
+
+        static func < (one: Self, other: Self) -> Bool {
+            (one.app, one.purchase) < (other.app, other.purchase)
+        }
+    }
+
+    private let entries = Mutex<Set<Entry>>([])
+
+    func add(_ wish: Entry) {
+        entries.withLock { if $0.count < Self.entriesMax { $0.insert(wish) } }
+    }
+
+    /// Removes and returns all entries, sorted, so that their order does not depend on the set's.
+    func dequeueAll() -> [Entry] {
+        entries.withLock { wishes in
+            defer { wishes = [] }
+            return wishes.sorted()
+        }
+    }
+}
+
+/// How far reconciliation is behind, for one app in one environment, as of the last refresh.
+package struct ReconciliationState: Hashable, Sendable {
+    package var app: AppID
+    package var environment: Environment
+    /// Purchases that are due.
+    package var due: Int
+    /// How long the purchase that is due the longest has been due.
+    package var oldestDueAge: Duration
+    /// When the App Store last responded; nil if it never has.
+    package var respondedAt: Instant?
+    /// The number of failures since the last response.
+    package var failures: Int
+}
+
+/// The last known state of each app's reconciliation.
+final class ReconciliationStateCache: Sendable {
+    private let states = Mutex<[ReconciliationState]>([])
+
+    var all: [ReconciliationState] {
+        states.withLock { $0 }
+    }
+
+    func update(_ new: [ReconciliationState]) { states.withLock { $0 = new } }
+}

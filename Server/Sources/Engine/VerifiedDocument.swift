@@ -1,0 +1,171 @@
+import AppStoreFormats
+import AppStoreTrust
+import Intake
+import Ledger
+import Storage
+
+/// A document that has been verified, ready to be recorded, and the facts that it attests.
+struct VerifiedDocument: Sendable {
+    var document: StoredDocument
+    var facts: [Fact]
+    /// The missing fields, for parts of the document that make no fact. The document is recorded
+    /// all the same.
+    var shortcomings: [IntakeFailure] = []
+
+    /// The inquiry about consumption that the App Store makes with this document.
+    var inquiry: ConsumptionInquiry?
+    /// That a purchase was continued as another.
+    var succession: Succession?
+
+    var documentWithFacts: DocumentWithFacts {
+        var attested = DocumentWithFacts(document, facts)
+        attested.consumptionInquiry = inquiry
+        attested.succession = succession
+        return attested
+    }
+
+    /// What must be known about a document besides its bytes.
+    struct Origin: Sendable {
+        var app: AppSettings
+        var source: StoredDocument.Source
+        var receivedAt: Instant
+        var digests: HeaderDigests
+    }
+
+    init(notification contents: NotificationContents, _ bytes: [UInt8], from origin: Origin) {
+        document = StoredDocument(
+            bytes, kind: .notification, contents.notification, origin)
+        facts = []
+        if let transaction = contents.transaction {
+            addFact { () throws(IntakeFailure) in try Self.fact(transaction) }
+            succession = Self.succession(transaction.payload)
+        }
+        if let renewal = contents.renewal {
+            addFact { () throws(IntakeFailure) in
+                try Intake.fact(
+                    of: renewal.payload, in: contents.notification.payload,
+                    signedAt: renewal.signedAt)
+            }
+        }
+        if origin.app.consumption.policy != .never { inquiry = Self.inquiry(in: contents) }
+    }
+
+    private static func inquiry(in contents: NotificationContents) -> ConsumptionInquiry? {
+        let payload = contents.notification.payload
+        guard payload.notificationType == .consumptionRequest,
+            let transaction = contents.transaction, let id = transaction.payload.transactionId,
+            let original = transaction.payload.originalTransactionId,
+            let product = transaction.payload.productId
+        else { return nil }
+        return ConsumptionInquiry(
+            purchase: PurchaseID(
+                TransactionID(rawValue: original),
+                in: transaction.environment == .production ? .production : .sandbox),
+            transaction: TransactionID(rawValue: id), product: ProductID(rawValue: product),
+            reason: payload.data?.consumptionRequestReason?.rawValue,
+            askedAt: Instant(contents.notification.signedAt))
+    }
+
+    init(transaction: Verified<TransactionPayload>, _ bytes: [UInt8], from origin: Origin) {
+        document = StoredDocument(
+            bytes, kind: .transaction, transaction, origin)
+        facts = []
+        addFact { () throws(IntakeFailure) in try Self.fact(transaction) }
+        succession = Self.succession(transaction.payload)
+    }
+
+    private static func succession(_ transaction: TransactionPayload) -> Succession? {
+        Intake.succession(of: transaction).map { Succession(from: $0.from, to: $0.to) }
+    }
+
+    init(renewal: Verified<RenewalPayload>, _ bytes: [UInt8], from origin: Origin) {
+        document = StoredDocument(
+            bytes, kind: .renewal, renewal, origin)
+        facts = []
+        addFact { () throws(IntakeFailure) in try Self.fact(renewal) }
+    }
+
+    private static func fact(
+        _ transaction: Verified<TransactionPayload>
+    ) throws(IntakeFailure) -> Fact {
+        try Intake.fact(of: transaction.payload, signedAt: transaction.signedAt)
+    }
+
+    private static func fact(_ renewal: Verified<RenewalPayload>) throws(IntakeFailure) -> Fact {
+        try Intake.fact(of: renewal.payload, signedAt: renewal.signedAt)
+    }
+
+    /// A document from before StoreKit 2: an app receipt, a transaction receipt, and so on.
+    init(
+        kind: StoredDocument.Kind, _ verified: Verified<some Hashable & Sendable>, _ bytes: [UInt8],
+        from origin: Origin, _ facts: () throws(IntakeFailure) -> LegacyFacts
+    ) {
+        document = StoredDocument(bytes, kind: kind, verified, origin)
+        self.facts = []
+        add(facts)
+    }
+
+    mutating func add(_ facts: () throws(IntakeFailure) -> LegacyFacts) {
+        do {
+            let found = try facts()
+            self.facts += found.facts
+            shortcomings += found.shortcomings
+        } catch {
+            shortcomings.append(error)
+        }
+    }
+
+    mutating func addFact(_ fact: () throws(IntakeFailure) -> Fact) {
+        do {
+            facts.append(try fact())
+        } catch {
+            shortcomings.append(error)
+        }
+    }
+}
+
+extension StoredDocument {
+    fileprivate init(
+        _ bytes: [UInt8], kind: Kind, _ verified: Verified<some Hashable & Sendable>,
+        _ origin: VerifiedDocument.Origin
+    ) {
+        let packed = PackedDocument(packing: bytes)
+        self.init(
+            app: origin.app.id, id: verified.digest.signed, kind: kind,
+            environment: verified.environment == .production ? .production : .sandbox,
+            source: origin.source, signedAt: Instant(verified.signedAt),
+            receivedAt: origin.receivedAt, parts: packed.parts,
+            headers: packed.headers.map {
+                Header(digest: origin.digests.digest(of: $0), segment: $0)
+            })
+        formerID = verified.digest.whole
+    }
+
+    /// Identifies the document by the digest of the larger document that contains it.
+    mutating func identify(by digest: DocumentDigest) {
+        (id, formerID) = (digest.signed, digest.whole)
+    }
+
+    /// The original bytes of the document; nil if the stored form is damaged. Older documents use
+    /// the digest of the whole document as their id.
+    var bytes: [UInt8]? {
+        let packed = PackedDocument(parts: parts, headers: headers.map(\.segment))
+        guard let bytes = packed.unpacked, let digest = Self.digest(of: bytes, kind),
+            digest.signed == id || digest.whole == id
+        else { return nil }
+        return bytes
+    }
+
+    private static func digest(of bytes: [UInt8], _ kind: Kind) -> DocumentDigest? {
+        switch kind {
+        case .notification, .transaction, .renewal: DocumentDigest(jws: bytes)
+        case .appReceipt: DocumentDigest(appReceipt: bytes)
+        case .transactionReceipt: DocumentDigest(transactionReceipt: bytes)
+        case .notificationV1:
+            (try? JSON(parsing: bytes)).map {
+                DocumentDigest(unsigned: V1Notification.identity(of: $0))
+            }
+        case .receiptResponse, .graceResponse: DocumentDigest(unsigned: bytes)
+        }
+    }
+}

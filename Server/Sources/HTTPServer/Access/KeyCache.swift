@@ -1,0 +1,44 @@
+import Engine
+import Synchronization
+
+/// Caches for a short time whose key is whose, so that not every request costs a query.
+///
+/// Only keys that exist are cached, so made-up keys take no memory. A revoked key keeps working
+/// for at most `lifeSeconds`.
+package final class KeyCache: Sendable {
+    static let keysMax = 1024
+    package static let lifeSeconds = 30
+    static let keyBytesMax = 200
+
+    private struct Entry {
+        var holder: KeyHolder
+        var until: ContinuousClock.Instant
+    }
+
+    private let entries = Mutex<[String: Entry]>([:])
+    private let refused: Set<String>
+
+    /// - Parameter refused: keys that are rejected even if the database has them.
+    init(refused: Set<String> = []) { self.refused = refused }
+
+    func holder(of key: String, in engine: Engine) async throws(EngineFailure) -> KeyHolder? {
+        guard key.utf8.count <= Self.keyBytesMax, !refused.contains(key) else { return nil }
+        if let holder = cachedHolder(key) { return holder }
+        // The machine's clock and not the engine's: virtual time may stand still, or jump.
+        let now = ContinuousClock.now
+        guard let holder = try await engine.keyHolder(key) else { return nil }
+        entries.withLock { entries in
+            if entries.count >= Self.keysMax { entries.removeAll() }
+            entries[key] = Entry(holder: holder, until: now + .seconds(Self.lifeSeconds))
+        }
+        return holder
+    }
+
+    /// Returns nil also for a valid key that was not used recently.
+    private func cachedHolder(_ key: String) -> KeyHolder? {
+        guard let entry = entries.withLock({ $0[key] }), ContinuousClock.now < entry.until else {
+            return nil
+        }
+        return entry.holder
+    }
+}

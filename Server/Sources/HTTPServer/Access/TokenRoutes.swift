@@ -1,0 +1,28 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension PerennialServer {
+    /// Responds with a customer's current state and their token.
+    func respond(_ state: CustomerState, to holder: KeyHolder) async throws -> Response {
+        var customer = Customer(state, showsAnonymous: holder.kind == .secret)
+        customer.token = try await engine.token(for: state, app: holder.app)
+        return JSONResponse.customer(customer)
+    }
+
+    /// Publishes the keys for verifying tokens (RFC 7517). Clients fetch them again if a token
+    /// names another key.
+    @Sendable func publishedKeys(
+        _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        do {
+            let keys = try await engine.publishedKeys()
+            return try JSONResponse.ok(TokenKeySet(keys: keys.map { TokenKeySet.Key($0) }))
+        } catch let failure as EngineFailure { throw ProblemError(failure, subject: .customer) }
+    }
+}
+
+extension TokenKeySet.Key {
+    fileprivate init(_ key: PublishedKey) { self.init(id: key.id, x: key.x, y: key.y) }
+}

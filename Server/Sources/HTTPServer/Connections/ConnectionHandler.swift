@@ -1,0 +1,211 @@
+import NIOCore
+import NIOHTTP1
+
+/// An event sent down a connection's pipeline before the body of the current request is read.
+struct BodyWanted: Sendable {}
+
+/// Implements the parts of HTTP/1.x that the framework does not, for one connection. It is placed
+/// right behind the parser.
+///
+/// - After an HTTP/1.0 request, a request with `Connection: close`, or a response with that
+/// header, the connection is closed. Anything that arrives after such a request is discarded.
+/// - A client that sends `Expect: 100-continue` gets 100 when the body is wanted. If the response
+///   comes first, the connection is closed, because it is unknown whether the body follows.
+/// - Nothing more is read from the connection while other requests wait behind the current one, or
+///   until the body is wanted. So data that a client sends ahead stays with the client.
+/// - For a request that cannot be parsed, the framework writes an empty 400 response, in order.
+///   This handler replaces it with a problem.
+///   is written in its place.
+final class ConnectionHandler: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// The time for the client to read the last response before the connection is closed
+    /// completely. Closing it while it has unread input would take the response away from the
+    /// client.
+    static let lingerMax = TimeAmount.seconds(2)
+
+    typealias Refusal = (head: HTTPResponseHead, body: ByteBuffer)
+
+    /// A request that has begun, until its response has ended.
+    private struct Exchange {
+        var closes: Bool
+        var awaitsContinue: Bool
+        /// Part of the body has arrived.
+        var hasBody = false
+        /// The body is being read or discarded.
+        var isBodyWanted = false
+
+        init(_ head: HTTPRequestHead) {
+            let isOld = head.version.major < 1 || head.version == .http1_0
+            closes = isOld || !head.isKeepAlive
+            awaitsContinue =
+                !isOld && head.headers["expect"].contains { $0.lowercased() == "100-continue" }
+        }
+    }
+
+    private let refusal: (any Error) -> Refusal
+    private var exchanges = CircularBuffer<Exchange>()
+    /// The newest request has not ended yet.
+    private var isReading = false
+    /// No further request is accepted.
+    private var ignoresInput = false
+    /// The last response has been written.
+    private var isClosing = false
+    private var isReadHeld = false
+    private var failure: (any Error)?
+
+    /// - Parameter refusal: returns the response to a request that cannot be parsed.
+    init(refusal: @escaping (any Error) -> Refusal) { self.refusal = refusal }
+
+    // MARK: - Requests
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !ignoresInput else { return }
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            exchanges.append(Exchange(head))
+            isReading = true
+        case .body:
+            updateNewest { exchange in
+                exchange.hasBody = true
+                // The client sends the body without waiting for 100.
+                exchange.awaitsContinue = false
+            }
+        case .end:
+            updateNewest { $0.awaitsContinue = false }
+            isReading = false
+            ignoresInput = exchanges.last?.closes ?? false
+        }
+        context.fireChannelRead(data)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if isFull { isReadHeld = true } else { context.read() }
+    }
+
+    /// Whether enough of this connection waits in memory. A single request with no other behind it
+    /// does not count, because stopping and resuming reads costs system calls.
+    private var isFull: Bool {
+        guard !ignoresInput, let newest = exchanges.last else { return false }
+        return isReading ? newest.hasBody && !newest.isBodyWanted : exchanges.count > 1
+    }
+
+    private func resumeReading(_ context: ChannelHandlerContext) {
+        guard isReadHeld, !isFull else { return }
+        isReadHeld = false
+        context.read()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard !ignoresInput else { return }
+        if error is HTTPParserError {
+            failure = error
+            ignoresInput = true
+            // If the error is within a request, that request's response is the last one.
+            updateNewest { if isReading { $0.closes = true } }
+            if isReading, exchanges.isEmpty { closeOutput(of: context.channel) }
+        }
+        context.fireErrorCaught(error)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if isClosing, case ChannelEvent.inputClosed? = event as? ChannelEvent {
+            context.close(promise: nil)
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    private func updateNewest(_ change: (inout Exchange) -> Void) {
+        guard !exchanges.isEmpty else { return }
+        change(&exchanges[exchanges.index(before: exchanges.endIndex)])
+    }
+
+    // MARK: - Responses
+
+    func triggerUserOutboundEvent(
+        context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?
+    ) {
+        guard event is BodyWanted else {
+            return context.triggerUserOutboundEvent(event, promise: promise)
+        }
+        promise?.succeed()
+        guard let exchange = exchanges.first else { return }
+        let first = exchanges.startIndex
+        exchanges[first].isBodyWanted = true
+        exchanges[first].awaitsContinue = false
+        if exchange.awaitsContinue {
+            let head = HTTPResponseHead(version: .http1_1, status: .continue)
+            context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+        }
+        resumeReading(context)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard !isClosing else {
+            promise?.fail(ChannelError.outputClosed)
+            return
+        }
+        switch unwrapOutboundIn(data) {
+        case .head(var head):
+            guard !exchanges.isEmpty else { return refuse(context, promise) }
+            let first = exchanges.startIndex
+            if exchanges[first].awaitsContinue || head.headers.saysClose {
+                exchanges[first].closes = true
+            }
+            if exchanges[first].closes {
+                head.headers.replaceOrAdd(name: "connection", value: "close")
+                ignoresInput = true
+            }
+            // The rest of the body is discarded.
+            exchanges[first].isBodyWanted = true
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+            resumeReading(context)
+        case .body: context.write(data, promise: promise)
+        case .end:
+            let exchange = exchanges.popFirst()
+            guard exchange?.closes ?? true else {
+                context.write(data, promise: promise)
+                return resumeReading(context)
+            }
+            close(context, after: data, promise)
+            resumeReading(context)
+        }
+    }
+
+    /// Replaces the framework's empty response.
+    private func refuse(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
+        var (head, body) = refusal(failure ?? HTTPParserError.unknown)
+        head.headers.replaceOrAdd(name: "connection", value: "close")
+        context.write(wrapOutboundOut(.head(head)), promise: promise)
+        context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+    }
+
+    private func close(
+        _ context: ChannelHandlerContext, after end: NIOAny, _ promise: EventLoopPromise<Void>?
+    ) {
+        let channel = context.channel
+        let written = promise ?? context.eventLoop.makePromise()
+        context.writeAndFlush(end, promise: written)
+        closeOutput(of: channel, after: written.futureResult)
+    }
+
+    private func closeOutput(
+        of channel: any Channel, after written: EventLoopFuture<Void>? = nil
+    ) {
+        (isClosing, ignoresInput) = (true, true)
+        let written = written ?? channel.eventLoop.makeSucceededVoidFuture()
+        written.whenComplete { _ in
+            channel.close(mode: .output, promise: nil)
+            channel.eventLoop.scheduleTask(in: Self.lingerMax) { channel.close(promise: nil) }
+        }
+    }
+}
+
+extension HTTPHeaders {
+    fileprivate var saysClose: Bool {
+        self["connection"].contains { $0.lowercased() == "close" }
+    }
+}

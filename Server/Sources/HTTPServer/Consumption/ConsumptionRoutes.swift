@@ -1,0 +1,81 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+/// The maximum size of one report, in bytes.
+private let reportBytesMax = 65_536
+
+extension PerennialServer {
+    @Sendable func consumption(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        try await respond(request, context) { id, environment in
+            ConsumptionOverview(
+                try await engine.consumption(of: id, app: holder.app, environment: environment))
+        }
+    }
+
+    @Sendable func updateConsumption(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        try await respond(request, context) { id, environment in
+            let asked = try await request.value(ConsumptionRequest.self, max: reportBytesMax)
+            let report = ConsumptionReport(
+                isConsentGiven: asked.consented, hadSample: asked.sampleContentProvided,
+                uses: try (asked.purchases ?? []).map(Self.purchaseUse))
+            return ConsumptionOverview(
+                try await engine.record(report, of: id, app: holder.app, environment: environment))
+        }
+    }
+
+    private static func purchaseUse(_ told: PerennialContract.PurchaseUse) throws
+        -> Ledger.PurchaseUsage
+    {
+        guard let delivery = Delivery(rawValue: told.delivery) else {
+            let known = Delivery.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ProblemError.bodyNotUnderstood(
+                "“\(told.delivery)” is not a delivery value.", remedy: "Send one of \(known).")
+        }
+        if let percent = told.usedPercent, !(0...100).contains(percent) {
+            throw ProblemError.bodyNotUnderstood(
+                "used_percent must be between 0 and 100.",
+                remedy: "Send a number from 0 to 100, or leave it out.")
+        }
+        return Ledger.PurchaseUsage(
+            transaction: TransactionID(rawValue: told.transactionID), delivery: delivery,
+            used: told.usedPercent.map(Percentage.thousandths(ofPercent:)))
+    }
+}
+
+extension ConsumptionOverview {
+    fileprivate init(_ state: ConsumptionState) {
+        self.init(
+            consented: state.consent?.isGiven, consentedAt: state.consent.map { Timestamp($0.at) },
+            sampleContentProvided: state.consent?.hadSample,
+            purchases: state.uses.map { use in
+                PerennialContract.PurchaseUse(
+                    transactionID: use.transaction.rawValue, delivery: use.delivery.rawValue,
+                    usedPercent: use.used.map(Percentage.percent))
+            }, requests: state.inquiries.map { PerennialContract.ConsumptionQuestion($0) })
+    }
+}
+
+extension PerennialContract.ConsumptionQuestion {
+    fileprivate init(_ stored: StoredConsumptionInquiry) {
+        let question = stored.inquiry
+        self.init(
+            transactionID: question.transaction.rawValue, productID: question.product.rawValue,
+            reason: question.reason, askedAt: Timestamp(question.askedAt),
+            answerUntil: Timestamp(question.deadline), state: stored.state.rawValue,
+            attempts: stored.attempts, endedAt: stored.endedAt.map { Timestamp($0) },
+            trouble: stored.lastError,
+            answer: stored.response.map { answer in
+                PerennialContract.ConsumptionAnswer(
+                    delivery: answer.delivery.rawValue,
+                    usedPercent: answer.used.map(Percentage.percent),
+                    sampleContentProvided: answer.hadSample,
+                    refundPreference: answer.preference?.rawValue)
+            })
+    }
+}

@@ -1,0 +1,160 @@
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import PerennialContract
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension PerennialServer {
+    /// Lists the content a customer may read. With `all=true` the list also has what they may not.
+    @Sendable func content(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        try await requireProof(of: id, request.headers, holder)
+        let environment = try Self.environment(in: request)
+        let isAll = request.uri.queryParameters["all"] == "true"
+        let shelf = try await engine.content(
+            of: id, app: holder.app, environment: environment, isServer: holder.kind == .secret)
+        return try JSONResponse.ok(
+            ContentList(
+                items: shelf.filter { isAll || $0.reading.isOpen }.map { Content($0) }))
+    }
+
+    /// Sends a content file to the holder of a link, or of a key and the id of a customer who may
+    /// read the file.
+    @Sendable func file(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let publication = try Self.publication(in: context)
+        do {
+            let file = try await file(of: publication, request)
+            switch file.place {
+            case .folder(let folder):
+                return try await sendFile(file.path, from: folder, request, context)
+            case .elsewhere(let url, _): return Self.redirect(to: file, below: url)
+            }
+        } catch let failure as EngineFailure {
+            throw ProblemError(failure, subject: .customer)
+        }
+    }
+
+    private func file(of publication: PublicationID, _ request: Request) async throws -> ContentFile
+    {
+        let asked = request.uri.queryParameters
+        if asked["signature"] != nil {
+            guard let link = ContentLink(to: publication, asked),
+                let file = try await engine.file(of: link)
+            else { throw ProblemError.contentLinkInvalid }
+            return file
+        }
+        let holder = try await holder(of: request)
+        guard let id = asked["customer_id"] else {
+            throw ProblemError(
+                .requestNotUnderstood, "customer_id is missing.",
+                remedy: "Add customer_id=…, or use a url from GET /v1/customers/{id}/content.")
+        }
+        let customer = CustomerID(rawValue: String(id))
+        try await requireProof(of: customer, request.headers, holder)
+        return try await engine.file(
+            of: publication, for: customer, app: holder.app,
+            environment: try Self.environment(in: request), isServer: holder.kind == .secret)
+    }
+
+    /// Sends one of our files with Hummingbird's file middleware, which handles ranges and
+    /// validators.
+    private func sendFile(
+        _ path: String, from folder: String, _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        let files = FileMiddleware<ServerContext, LocalFileSystem>(folder, logger: logger)
+        var head = request.head
+        head.path =
+            "/"
+            + path.split(separator: "/").map { Paths.percentEncoded(String($0)) }
+            .joined(separator: "/")
+        head.headerFields[.range] = head.headerFields[.range].flatMap {
+            ContentRange.supported($0, of: "\(folder)/\(path)")
+        }
+        let found = Request(head: head, body: RequestBody(buffer: .init()))
+        do {
+            var response = try await files.handle(found, context: context) { _, _ in
+                throw HTTPError(.notFound)
+            }
+            response.headers[.cacheControl] = "private"
+            return response
+        } catch let error as HTTPError where error.status == .notFound {
+            throw ProblemError(
+                .contentUnknown, "The file is missing on the server.",
+                remedy: "Tell the operator of this server.",
+                operatorDetail: "\(folder)/\(path) cannot be read.")
+        }
+    }
+
+    private static func redirect(to file: ContentFile, below url: String) -> Response {
+        let way = file.path.split(separator: "/").map { Paths.percentEncoded(String($0)) }
+            .joined(separator: "/")
+        var location = url.hasSuffix("/") ? url + way : "\(url)/\(way)"
+        let path = URL(string: location)?.path(percentEncoded: true) ?? "/\(way)"
+        if let signature = file.signature(of: path) {
+            location += "?expires=\(file.until.milliseconds / 1000)&signature=\(signature)"
+        }
+        return Response(
+            status: .found, headers: [.location: location, .cacheControl: "private, no-store"])
+    }
+
+    private static func publication(in context: ServerContext) throws -> PublicationID {
+        PublicationID(rawValue: try parameter("content_id", called: "content id", in: context))
+    }
+}
+
+extension ProblemError {
+    fileprivate static var contentLinkInvalid: ProblemError {
+        ProblemError(
+            .contentLinkInvalid, "This link is not valid, or has expired.",
+            remedy: "Get a new one from GET /v1/customers/{id}/content.")
+    }
+}
+
+extension ContentLink {
+    /// The value of `for` in links that were made for a server's secret key.
+    private static let server = "server"
+
+    /// Parses the parameters that ``path`` writes.
+    fileprivate init?(to publication: PublicationID, _ asked: Parameters) {
+        guard let app = asked["app"], let until = asked["until"].flatMap({ Int64($0) }),
+            let environment = asked["environment"].flatMap({
+                Ledger.Environment(rawValue: String($0))
+            }),
+            let signature = asked["signature"].flatMap({ Hexadecimal.bytes($0) })
+        else { return nil }
+        self.init(
+            app: AppID(rawValue: String(app)), publication: publication, environment: environment,
+            isServer: asked["for"].map { String($0) == Self.server } ?? false,
+            until: Instant(milliseconds: until))
+        self.signature = signature
+    }
+
+    fileprivate var path: String {
+        Paths.contentFile(of: publication.rawValue)
+            + "?app=\(app)&environment=\(environment.rawValue)"
+            + (isServer ? "&for=\(Self.server)" : "")
+            + "&until=\(until.milliseconds)&signature=\(Hexadecimal.text(signature))"
+    }
+}
+
+extension Content {
+    fileprivate init(_ entry: ShelfEntry) {
+        self.init(
+            contentID: entry.item.publication.id.rawValue, title: entry.item.title,
+            publishedAt: Timestamp(entry.item.publication.publishedAt),
+            readable: entry.reading.isOpen,
+            reason: entry.isWithheld
+                ? "They may read it, but files are not served for sandbox purchases."
+                : entry.reading.reason.sentence,
+            productIDs: entry.item.publication.products.map(\.rawValue).sorted(),
+            url: entry.link?.path, urlUntil: entry.link.map { Timestamp($0.until) })
+    }
+}

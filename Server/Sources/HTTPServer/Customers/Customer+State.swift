@@ -1,0 +1,161 @@
+import Engine
+import Ledger
+import PerennialContract
+
+private typealias Wallet = PerennialContract.Wallet
+
+extension Customer {
+    /// Converts the engine's customer state to the contract's form.
+    ///
+    /// - Parameter showsAnonymous: whether the aliases include anonymous ids. An anonymous id is
+    /// enough to act as its customer, so apps do not get to see those of other devices.
+    init(_ state: CustomerState, showsAnonymous: Bool = true) {
+        self.init(
+            customerID: state.id.rawValue,
+            aliases: state.aliases.filter { showsAnonymous || !$0.isAnonymous }.map(\.rawValue),
+            environment: StoreEnvironment(state.environment), asOf: Timestamp(state.asOf),
+            entitlements: Dictionary(
+                uniqueKeysWithValues: state.entitlements.map { entitlement, right in
+                    (entitlement.rawValue, PerennialContract.Entitlement(right))
+                }),
+            subscriptions: state.purchases.compactMap { Subscription($0, at: state.asOf) },
+            nonRenewing: state.displayedTerms.map {
+                NonRenewing($0, at: state.asOf, by: state.clock)
+            }
+                + state.termsWithoutLength.map { NonRenewing($0, at: state.asOf) },
+            oneTime: state.purchases.flatMap { purchase in
+                purchase.timeline.payments { $0 == .nonConsumable || $0 == .consumable }
+                    .map { OneTimePurchase($0) }
+            },
+            wallets: Dictionary(
+                uniqueKeysWithValues: state.balances.map { currency, balance in
+                    (currency.rawValue, Wallet(balance: balance))
+                }))
+    }
+}
+
+extension PerennialContract.Entitlement {
+    init(_ right: EntitlementStatus) {
+        self.init(
+            active: right.isOpen, until: right.until.map { Timestamp($0) },
+            state: AccessState(right.state), reason: right.reason.sentence,
+            willRenew: right.willRenew, productID: right.product?.rawValue,
+            purchaseID: right.purchase?.description, grantID: right.grant?.rawValue)
+    }
+}
+
+extension Subscription {
+    /// Returns nil if it is not a subscription, or if no period of it has begun yet.
+    fileprivate init?(_ state: PurchaseState, at now: Instant) {
+        guard let access = state.access, let period = state.timeline.period(at: now),
+            period.payment.kind == .autoRenewable
+        else { return nil }
+        let renewal = state.timeline.renewalInfo(about: period)?.value
+        let purchase = state.timeline.purchase
+        self.init(
+            purchaseID: purchase.description, productID: period.product.rawValue,
+            originalTransactionID: purchase.original.rawValue, state: AccessState(access.state),
+            period: Period(period), willRenew: access.willRenew,
+            renewsTo: renewal?.willRenew == true ? renewal?.renewsTo?.rawValue : nil,
+            graceUntil: access.state == .grace ? access.until.map { Timestamp($0) } : nil,
+            price: period.payment.price.map { Money($0) },
+            commitment: period.payment.commitment.map {
+                Commitment($0, renews: access.isOver ? false : renewal?.commitmentRenews)
+            },
+            ownership: Ownership(period.payment.ownership),
+            environment: StoreEnvironment(purchase.environment))
+    }
+}
+
+extension Subscription.Period {
+    fileprivate init(_ period: Timeline.Period) {
+        self.init(from: Timestamp(period.from), until: period.end.map { Timestamp($0) })
+    }
+}
+
+extension Access {
+    /// Whether the access ended and nothing follows.
+    fileprivate var isOver: Bool { state == .expired || state == .refunded || state == .revoked }
+}
+
+extension Subscription.Commitment {
+    fileprivate init(_ commitment: Ledger.Commitment, renews: Bool?) {
+        self.init(
+            month: commitment.month, months: commitment.months,
+            until: commitment.until.map { Timestamp($0) }, renews: renews)
+    }
+}
+
+extension OneTimePurchase {
+    fileprivate init(_ payment: Payment) {
+        self.init(
+            productID: payment.product.rawValue, purchasedAt: Timestamp(payment.from),
+            revokedAt: payment.revocation.map { Timestamp($0.at) })
+    }
+}
+
+extension NonRenewing {
+    fileprivate init(_ term: Term, at now: Instant, by clock: WallClock) {
+        self.init(
+            productID: term.product.rawValue, from: Timestamp(term.from),
+            until: Timestamp(term.until), daysRemaining: term.daysRemaining(at: now, by: clock))
+    }
+
+    // Neither the App Store nor the configuration says how long it lasts. So the end is unknown,
+    // unless the purchase was revoked.
+    fileprivate init(_ payment: Payment, at now: Instant) {
+        let end = payment.revocation.map { max(payment.from, $0.at) }
+        self.init(
+            productID: payment.product.rawValue, from: Timestamp(payment.from),
+            until: end.map { Timestamp($0) }, daysRemaining: end.flatMap { $0 <= now ? 0 : nil })
+    }
+}
+
+// MARK: - Words
+
+extension Timestamp {
+    init(_ instant: Instant) { self.init(milliseconds: instant.milliseconds) }
+}
+
+extension PerennialContract.Money {
+    init(_ money: Ledger.Money) {
+        self.init(milliunits: money.milliunits, currency: money.currency)
+    }
+}
+
+extension StoreEnvironment {
+    init(_ environment: Ledger.Environment) {
+        switch environment {
+        case .production: self = .production
+        case .sandbox: self = .sandbox
+        }
+    }
+}
+
+extension PerennialContract.Ownership {
+    init(_ ownership: Ledger.Ownership) {
+        switch ownership {
+        case .purchased: self = .purchased
+        case .familyShared: self = .familyShared
+        case .assigned: self = .assigned
+        }
+    }
+}
+
+extension AccessState {
+    init(_ state: Access.State) {
+        switch state {
+        case .paid: self = .paid
+        case .trial: self = .trial
+        case .offer: self = .offer
+        case .grace: self = .grace
+        case .unconfirmed: self = .unconfirmed
+        case .granted: self = .granted
+        case .owned: self = .owned
+        case .retry: self = .retry
+        case .expired: self = .expired
+        case .refunded: self = .refunded
+        case .revoked: self = .revoked
+        }
+    }
+}

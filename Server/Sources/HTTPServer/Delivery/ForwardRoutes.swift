@@ -1,0 +1,99 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension PerennialServer {
+    /// The number of forwards on a page if the request sets no limit.
+    private static let forwardsDefault = 100
+
+    /// Lists notifications that were forwarded or are waiting to be, newest first.
+    @Sendable func forwards(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let asked = request.uri.queryParameters
+        let position = try Self.position(asked["after"].map { String($0) })
+        let state = try Self.state(asked["state"].map { String($0) })
+        let limit = try Self.limit(
+            in: request, usual: Self.forwardsDefault, most: Engine.forwardsMax)
+        let forwards = try await engine.forwards(
+            of: holder.app, in: state, after: position, limit: limit)
+        let last = forwards.count == limit ? forwards.last : nil
+        return try JSONResponse.ok(
+            ForwardList(
+                items: forwards.map { PerennialContract.Forward($0) },
+                nextCursor: last.map { Self.cursor(ForwardPosition(after: $0)) }))
+    }
+
+    /// Schedules the given-up forwards of a document for another try.
+    @Sendable func retryForwards(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let name = context.parameters.get("document_id") ?? ""
+        let document = name.utf8.count == Self.documentDigits ? Hexadecimal.bytes(name) : nil
+        var forwards: [StoredForward] = []
+        if let document {
+            forwards = try await engine.retryForwards(of: document, app: holder.app)
+        }
+        guard !forwards.isEmpty else {
+            throw ProblemError(
+                .forwardUnknown, "There are no forwards of this document, or no longer.",
+                remedy: "Use a document_id from GET /v1/forwards.")
+        }
+        return try JSONResponse.ok(
+            ForwardList(items: forwards.map { PerennialContract.Forward($0) }, nextCursor: nil))
+    }
+
+    /// The length of a SHA-256 in hexadecimal.
+    private static let documentDigits = 64
+
+    private static func state(_ text: String?) throws -> StoredForward.State? {
+        guard let text else { return nil }
+        guard let state = StoredForward.State(rawValue: text) else {
+            let known = StoredForward.State.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ProblemError(
+                .stateUnknown, "There is no such state.", remedy: "Use one of \(known).")
+        }
+        return state
+    }
+
+    // MARK: - Cursors
+
+    /// Creation time, document, and address, each as hexadecimal digits.
+    private static func cursor(_ position: ForwardPosition) -> String {
+        [
+            String(position.createdAt.milliseconds, radix: 16), Hexadecimal.text(position.document),
+            Hexadecimal.text(position.target.utf8),
+        ].joined(separator: "-")
+    }
+
+    private static func position(_ cursor: String?) throws -> ForwardPosition? {
+        guard let cursor, !cursor.isEmpty else { return nil }
+        let parts = cursor.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 3, let moment = Int64(parts[0], radix: 16),
+            let document = Hexadecimal.bytes(parts[1]), parts[1].count == documentDigits,
+            let target = Hexadecimal.bytes(parts[2]), !target.contains(0)
+        else {
+            throw ProblemError(
+                .cursorUnknown, "The cursor is not valid.",
+                remedy: "Send next_cursor from a response unchanged, or leave it out to start.")
+        }
+        return ForwardPosition(
+            createdAt: Instant(milliseconds: moment), document: document,
+            target: String(decoding: target, as: UTF8.self))
+    }
+}
+
+extension PerennialContract.Forward {
+    /// Converts the engine's forward to the contract's form.
+    fileprivate init(_ forward: StoredForward) {
+        self.init(
+            documentID: DocumentID(bytes: forward.document).rawValue, url: forward.target,
+            environment: StoreEnvironment(forward.environment),
+            state: State(rawValue: forward.state.rawValue),
+            createdAt: Timestamp(forward.createdAt), attempts: forward.attempts,
+            lastAttemptAt: forward.attemptedAt.map { Timestamp($0) }, lastStatus: forward.status,
+            lastTrouble: forward.lastError, nextAttemptAt: forward.dueAt.map { Timestamp($0) },
+            acceptedAt: forward.acceptedAt.map { Timestamp($0) })
+    }
+}

@@ -1,0 +1,98 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The maximum size of the body, in bytes.
+private let offerBytesMax = 65_536
+
+extension PerennialServer {
+    @Sendable func offers(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        try await requireProof(of: id, request.headers, holder)
+        let environment = try Self.environment(in: request)
+        let answers = try await engine.offers(
+            for: id, app: holder.app, environment: environment)
+        return try JSONResponse.ok(OfferList(items: answers.map { OfferList.Offer($0) }))
+    }
+
+    @Sendable func signOffer(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let asked = try await request.lenientValue(OfferSignatureRequest.self, max: offerBytesMax)
+        let environment = try Self.environment(in: request)
+        let order = OfferRequest(
+            customer: CustomerID(rawValue: asked.customerID),
+            product: ProductID(rawValue: asked.productID), form: try Self.form(of: asked),
+            accountToken: asked.appAccountToken, transaction: asked.transactionID)
+        try Self.requireShape(of: order)
+        try await requireProof(of: order.customer, request.headers, holder)
+        let signed = try await engine.sign(
+            order, app: holder.app, environment: environment,
+            whoeverItIs: holder.kind == .secret)
+        return try JSONResponse.ok(OfferSignature(signed, form: order.form))
+    }
+
+    /// The engine checks this too, but cannot say which member is wrong.
+    private static func requireShape(of order: OfferRequest) throws {
+        switch order.form {
+        case .introductory where order.transaction?.isEmpty ?? true:
+            throw ProblemError.bodyNotUnderstood(
+                "transaction_id is missing.",
+                remedy: "Add the transaction_id of a transaction that the customer has posted.")
+        case .promotionalText where !isTokenOrNone(order.accountToken):
+            throw ProblemError.bodyNotUnderstood(
+                "app_account_token must be a UUID.",
+                remedy: "Send the appAccountToken of the purchase, or leave it out in both places.")
+        case .introductory, .promotionalText, .promotionalToken: return
+        }
+    }
+
+    private static func isTokenOrNone(_ token: String?) -> Bool {
+        guard let token, !token.isEmpty else { return true }
+        return UUID(uuidString: token) != nil
+    }
+
+    private static func form(of asked: OfferSignatureRequest) throws -> OfferRequest.Form {
+        switch (asked.kind, asked.offerID) {
+        case ("promotional_v1", let offer?): return .promotionalText(offer)
+        case ("promotional", let offer?): return .promotionalToken(offer)
+        case ("introductory", nil): return .introductory
+        default:
+            throw ProblemError.bodyNotUnderstood(
+                "kind and offer_id do not fit together.",
+                remedy: "Send kind promotional or promotional_v1 with an offer_id, or "
+                    + "introductory without one.")
+        }
+    }
+}
+
+extension OfferList.Offer {
+    fileprivate init(_ answer: OfferEligibility) {
+        self.init(
+            productID: answer.product.rawValue, kind: answer.kind.word,
+            offerID: answer.id, eligible: answer.why.isEligible, why: answer.why.rawValue,
+            reason: answer.why.sentence)
+    }
+}
+
+extension OfferSignature {
+    fileprivate init(_ signed: SignedOffer, form: OfferRequest.Form) {
+        self.init(keyID: signed.keyID, nonce: signed.nonce, at: Timestamp(signed.at))
+        if case .promotionalText = form {
+            timestamp = signed.at.milliseconds
+            signature = signed.signature
+        } else {
+            compactJWS = signed.signature
+        }
+        allowsIntroductory = signed.isAllowed
+    }
+}

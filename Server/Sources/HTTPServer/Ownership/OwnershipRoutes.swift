@@ -1,0 +1,200 @@
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import PerennialContract
+
+/// The maximum size of one request from support, in bytes.
+private let orderBytesMax = 16_384
+
+extension HTTPField.Name {
+    fileprivate static let customerProof = wellFormed("Perennial-Customer-Proof")
+}
+
+extension PerennialServer {
+    /// Checks that an app may act for a customer: its request must have a proof if the
+    /// configuration requires one. Requests with a secret key need no proof.
+    func requireProof(
+        of id: CustomerID, _ headers: HTTPFields, _ holder: KeyHolder
+    ) async throws {
+        guard let proofs = Self.proofs(in: headers, of: holder) else { return }
+        do { try await engine.requireProof(proofs, of: id, app: holder.app) } catch {
+            throw ProblemError(error, subject: .customer)
+        }
+    }
+
+    /// Returns the proofs in an app's request, or nil for a request with a secret key. Several are
+    /// separated by commas, as HTTP joins fields of one name.
+    private static func proofs(in headers: HTTPFields, of holder: KeyHolder) -> [String]? {
+        guard holder.kind == .app else { return nil }
+        let proofs = headers[.customerProof]?.split(separator: ",") ?? []
+        return proofs.prefix(Engine.proofsMax).map { String($0.filter { $0 != " " }) }
+    }
+
+    /// Adds an alias to a customer.
+    @Sendable func alias(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        let other = try await request.lenientValue(AliasRequest.self, max: BodyLimit.aliasBytesMax)
+        let state = try await engine.alias(
+            CustomerID(rawValue: other.customerID), to: id, app: holder.app,
+            environment: environment, proofs: Self.proofs(in: request.headers, of: holder))
+        return try await respond(state, to: holder)
+    }
+
+    /// Removes an alias that was added by mistake.
+    @Sendable func removeAlias(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        let alias = try Self.parameter("alias", called: "alias", in: context)
+        let state = try await engine.removeAlias(
+            CustomerID(rawValue: alias), from: id, app: holder.app, environment: environment)
+        return try await respond(state, to: holder)
+    }
+
+    @Sendable func preview(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let posted = try await request.lenientValue(
+            PreviewRequest.self, max: BodyLimit.purchasesBytesMax)
+        let environment = try Self.environment(in: request)
+        let id = CustomerID(rawValue: posted.customerID)
+        try await requireProof(of: id, request.headers, holder)
+        let evidence = PurchaseEvidence(posted)
+        guard !evidence.isEmpty || posted.productID != nil else {
+            throw ProblemError(
+                .purchasesMissing, "The request contains no purchase and names no product.",
+                remedy: "Send what the device has, or product_id, or both.")
+        }
+        do {
+            let preview = try await engine.preview(
+                evidence, of: id, buying: posted.productID.map(ProductID.init(rawValue:)),
+                app: holder.app, environment: environment)
+            return try JSONResponse.ok(
+                PurchasePreview(preview, of: id, namingOwners: holder.kind == .secret))
+        } catch let failure as EngineFailure {
+            throw ProblemError(failure, subject: .purchases)
+        }
+    }
+
+    @Sendable func transfers(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        try await respond(request, context) { id, environment in
+            let transfers = try await engine.transfers(of: id, app: holder.app)
+                .filter { $0.purchase.environment == environment }
+            return TransferList(items: transfers.map { PerennialContract.Transfer($0) })
+        }
+    }
+
+    @Sendable func transfer(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let order = try await Self.order(in: request)
+        let kept = try await engine.transfer(order, to: id, app: holder.app)
+        return try JSONResponse.ok(PerennialContract.Transfer(kept))
+    }
+
+    @Sendable func undoTransfer(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let name = context.parameters.get("transfer_id") ?? ""
+        guard name.hasPrefix("trf_"), let place = LogPosition(String(name.dropFirst("trf_".count)))
+        else {
+            let found = String(name.prefix(ProblemError.quotedCharactersMax)).debugDescription
+            throw ProblemError.unknownTransfer("Found \(found).")
+        }
+        let undone = try await engine.undoTransfer(place, of: id, app: holder.app)
+        return try JSONResponse.ok(PerennialContract.Transfer(undone))
+    }
+
+    @Sendable func block(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let order = try await Self.order(in: request)
+        try await engine.block(order, of: id, app: holder.app)
+        return try JSONResponse.ok(
+            Block(originalTransactionID: order.purchase.original.rawValue, blocked: true))
+    }
+
+    @Sendable func unblock(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let original = context.parameters.get("original_transaction_id") ?? ""
+        let purchase = PurchaseID(
+            TransactionID(rawValue: original), in: try Self.environment(in: request))
+        try await engine.unblock(purchase, of: id, app: holder.app)
+        return try JSONResponse.ok(Block(originalTransactionID: original, blocked: false))
+    }
+
+    private static func order(in request: Request) async throws -> OwnershipChange {
+        let environment = try environment(in: request)
+        let asked = try await request.value(OwnershipRequest.self, max: orderBytesMax)
+        try ProblemError.requireLength(for: asked.reason, bytesMax: OwnershipChange.reasonBytesMax)
+        return OwnershipChange(
+            purchase: PurchaseID(
+                TransactionID(rawValue: asked.originalTransactionID), in: environment),
+            reason: asked.reason)
+    }
+}
+
+extension PurchasePreview {
+    fileprivate init(
+        _ preview: Preview, of id: CustomerID, namingOwners: Bool
+    ) {
+        self.init(
+            customerID: id.rawValue, environment: StoreEnvironment(preview.environment),
+            purchases: preview.purchases.map { Shown($0, namingOwners: namingOwners) },
+            product: preview.advice.map {
+                Advice(
+                    productID: $0.product.rawValue, buy: $0.obstacle == nil,
+                    why: $0.obstacle?.rawValue)
+            })
+    }
+}
+
+extension PurchasePreview.Shown {
+    fileprivate init(_ shown: Preview.Shown, namingOwners: Bool) {
+        let (outcome, why): (String, String?) =
+            switch shown.verdict {
+            case .alreadyTheirs: ("nothing", nil)
+            case .link: ("link", nil)
+            case .move: ("move", nil)
+            case .share: ("share", nil)
+            case .refuse(let refusal): ("refuse", refusal.rawValue)
+            }
+        let isAnothers = shown.owner != nil && !shown.belongsToClaimant
+        self.init(
+            purchaseID: shown.purchase.description,
+            originalTransactionID: shown.purchase.original.rawValue,
+            productID: shown.product?.rawValue, active: shown.isInUse,
+            owner: shown.belongsToClaimant ? "customer" : isAnothers ? "another" : "nobody",
+            ownerID: namingOwners && isAnothers ? shown.owner?.rawValue : nil, outcome: outcome,
+            why: why)
+    }
+}
+
+extension PerennialContract.Transfer {
+    fileprivate init(_ kept: StoredTransfer) {
+        self.init(
+            transferID: kept.stays ? nil : "trf_\(kept.position)",
+            originalTransactionID: kept.purchase.original.rawValue,
+            environment: StoreEnvironment(kept.purchase.environment), to: kept.customer.rawValue)
+        if !kept.stays {
+            kind = kept.kind.rawValue
+            from = kept.former?.rawValue
+        }
+        evidence = kept.evidence.rawValue
+        reason = kept.reason
+        at = Timestamp(kept.at)
+        undoneAt = kept.undoneAt.map { Timestamp($0) }
+    }
+}

@@ -1,0 +1,140 @@
+import Engine
+import Hummingbird
+import Ledger
+import NIOCore
+import PerennialContract
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The maximum size of request bodies, in bytes.
+enum BodyLimit {
+    /// Enough for some hundreds of signed transactions.
+    static let purchasesBytesMax = 4_194_304
+    static let aliasBytesMax = 16_384
+}
+
+extension PerennialServer {
+    /// Responds 200 only if the notification is recorded durably, now or earlier.
+    @Sendable func notification(_ request: Request, _ context: ServerContext) async throws
+        -> Response
+    {
+        let body = try await request.bytes(max: Engine.notificationBytesMax)
+        do {
+            let receipt = try await engine.record(
+                notification: Array(body.readableBytesView),
+                contentType: request.headers[.contentType])
+            logger.debug(
+                "notification recorded",
+                metadata: [
+                    "app": .string(receipt.app.rawValue),
+                    "document": .string(receipt.document.rawValue),
+                    "repeat": .stringConvertible(receipt.isRepeat),
+                    "request_id": .string(context.requestID),
+                ])
+        } catch {
+            throw ProblemError(error, subject: .notification)
+        }
+        return JSONResponse.text(ByteBuffer(string: "{}"), mediaType: "application/json")
+    }
+
+    @Sendable func purchases(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let posted = try await request.lenientValue(
+            PurchasesRequest.self, max: BodyLimit.purchasesBytesMax)
+        let evidence = PurchaseEvidence(posted)
+        guard !evidence.isEmpty else {
+            throw ProblemError(
+                .purchasesMissing, "The request contains no purchase.",
+                remedy: "Send at least one of signed_transactions, or an app_receipt.")
+        }
+        let id = CustomerID(rawValue: posted.customerID)
+        try await requireProof(of: id, request.headers, holder)
+        let state: CustomerState
+        do { state = try await engine.record(evidence, of: id, app: holder.app) } catch {
+            throw ProblemError(error, subject: .purchases)
+        }
+        return try await respond(state, to: holder)
+    }
+
+    @Sendable func customer(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        try await requireProof(of: id, request.headers, holder)
+        let environment = try Self.environment(in: request)
+        let state = try await engine.customer(
+            id, app: holder.app, environment: environment)
+        return try await respond(state, to: holder)
+    }
+
+    /// Responds with a value about the customer in the path, for the environment in the query.
+    func respond<Answer: Encodable>(
+        _ request: Request, _ context: ServerContext,
+        _ body: (CustomerID, Ledger.Environment) async throws -> Answer
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        return try JSONResponse.ok(try await body(id, environment))
+    }
+
+    static func customerID(in context: ServerContext) throws -> CustomerID {
+        CustomerID(rawValue: try parameter("id", called: "customer id", in: context))
+    }
+
+    /// Returns the decoded value of a path parameter.
+    ///
+    /// - Parameter name: what an error message calls the parameter.
+    static func parameter(
+        _ parameter: String, called name: String, in context: ServerContext
+    ) throws -> String {
+        let segment = context.parameters.get(parameter)
+        // Most ids are plain. Foundation takes longer to find that out than everything else.
+        if let segment, !segment.utf8.contains(UInt8(ascii: "%")) { return segment }
+        guard let text = segment?.removingPercentEncoding else {
+            throw ProblemError(
+                .requestNotUnderstood, "The \(name) in the path cannot be decoded.",
+                remedy: "Percent-encode it as UTF-8 (RFC 3986).")
+        }
+        return text
+    }
+
+    /// Returns the environment in the query. The sandbox must be named explicitly, so that unpaid
+    /// purchases never look like paid ones.
+    static func environment(in request: Request) throws -> Ledger.Environment {
+        guard request.uri.query != nil,
+            let name = request.uri.queryParameters["environment"]
+        else { return .production }
+        guard let environment = Ledger.Environment(rawValue: String(name)) else {
+            throw ProblemError(
+                .environmentUnknown, "The environment is unknown.",
+                remedy: "Use environment=production or environment=sandbox.")
+        }
+        return environment
+    }
+}
+
+/// The members that a posting of purchases and its preview have in common.
+protocol PostedPurchases {
+    var signedTransactions: [String]? { get }
+    var signedRenewalInfos: [String]? { get }
+    var appReceipt: String? { get }
+    var transactionReceipt: String? { get }
+    var deviceGUID: String? { get }
+}
+
+extension PurchasesRequest: PostedPurchases {}
+extension PreviewRequest: PostedPurchases {}
+
+extension PurchaseEvidence {
+    init(_ posted: some PostedPurchases) {
+        self.init(
+            signedTransactions: posted.signedTransactions ?? [],
+            signedRenewalInfos: posted.signedRenewalInfos ?? [], appReceipt: posted.appReceipt,
+            transactionReceipt: posted.transactionReceipt, deviceGUID: posted.deviceGUID)
+    }
+}

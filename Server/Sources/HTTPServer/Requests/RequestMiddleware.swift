@@ -1,0 +1,147 @@
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import Logging
+import PerennialContract
+import Synchronization
+
+/// Surrounds every request: assigns its id, turns errors into problems, adds headers, counts, and
+/// writes one log line.
+///
+/// The log line names the route's pattern and not the path, because a path can contain a
+/// customer's id. It contains no header.
+struct RequestMiddleware: RouterMiddleware {
+    static let requestIDCharactersMax = 64
+
+    let counts: RequestCounts
+    let bodies: BodyBudget
+    let logger: Logger
+
+    @concurrent func handle(
+        _ request: Request, context: ServerContext,
+        next: @concurrent (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        let start = ContinuousClock.now
+        var (request, context) = (request, context)
+        context.bodyShare = request.meterBody(by: bodies, from: context.channel)
+        defer { context.bodyShare?.release() }
+        context.requestID = Self.requestID(asked: request.headers[.requestID])
+        // Without the framework's own request number, so that a request has one id only.
+        context.logger = logger
+        var response: Response
+        do {
+            try Self.check(path: request.head.path ?? "")
+            response = try await next(request, context)
+        } catch {
+            response = ProblemError(anything: error).response(to: context)
+        }
+        Self.addCommonHeaders(&response.headers, requestID: context.requestID)
+        finish(
+            request.method, route: context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil },
+            response.status, requestID: context.requestID, began: start)
+        return response
+    }
+
+    /// Sets the header fields that every response has.
+    static func addCommonHeaders(_ headers: inout HTTPFields, requestID: String) {
+        headers[.requestID] = requestID
+        headers[.xContentTypeOptions] = "nosniff"
+        if headers[.cacheControl] == nil { headers[.cacheControl] = "no-store" }
+    }
+
+    private static func check(path: String) throws {
+        guard !NULCharacter.isPercentEncoded(in: path) else {
+            throw ProblemError(
+                .requestNotUnderstood, "The path contains the character U+0000.",
+                remedy: "Leave %00 out.")
+        }
+        // The router skips empty segments and would take the next one for a customer's id.
+        guard !hasEmptySegment(path) else {
+            throw ProblemError(
+                .requestNotUnderstood, "A segment of the path is empty.",
+                remedy: "Put the missing customer id, or other part, between the slashes.")
+        }
+    }
+
+    private static func hasEmptySegment(_ path: String) -> Bool {
+        var last: UInt8 = 0
+        for byte in path.utf8 {
+            if byte == UInt8(ascii: "?") { return false }
+            if byte == UInt8(ascii: "/"), last == byte { return true }
+            last = byte
+        }
+        return false
+    }
+
+    /// Counts a finished request and writes its log line.
+    ///
+    /// - Parameter method: nil if the request could not be parsed.
+    /// - Parameter route: the pattern of its path. Nil if there is none.
+    func finish(
+        _ method: HTTPRequest.Method?, route: String?, _ status: HTTPResponse.Status,
+        requestID: String, began start: ContinuousClock.Instant
+    ) {
+        let route = route ?? "unmatched"
+        let known = method.flatMap { Self.knownMethods.contains($0) ? $0.rawValue : nil }
+        let method = known ?? "OTHER"
+        counts.add(method: method, route: route, status: status.code)
+        logger.info(
+            "request finished",
+            metadata: [
+                "method": .string(method), "route": .string(route),
+                "status": .stringConvertible(status.code),
+                "ms": .stringConvertible((ContinuousClock.now - start).wholeMilliseconds),
+                "request_id": .string(requestID),
+            ])
+    }
+
+    // A client can send any word as method. Only known ones become labels, so that the number of
+    // counters stays bounded.
+    private static let knownMethods: Set<HTTPRequest.Method> = [
+        .get, .head, .post, .put, .patch, .delete, .options,
+    ]
+
+    /// Returns the client's own request id if it is short and plain enough for logs, or else a new
+    /// one.
+    static func requestID(asked: String?) -> String {
+        if let asked, !asked.isEmpty, asked.utf8.count <= requestIDCharactersMax,
+            asked.utf8.allSatisfy(isPlain)
+        {
+            return asked
+        }
+        return withUnsafeBytes(of: nextNumber()) { Hexadecimal.text($0) }
+    }
+
+    /// Returns a number that is different for each request. It is an id and not a secret. Only the
+    /// first one comes from the random number generator, because each call to it enters the kernel.
+    private static func nextNumber() -> UInt64 {
+        var mixed = lastNumber.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
+        // The output function of SplitMix64, which maps different inputs to different outputs.
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+
+    private static let lastNumber = Atomic(UInt64.random(in: .min ... .max))
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+            UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+}
+
+extension HTTPField.Name {
+    static let requestID = wellFormed("x-request-id")
+
+    /// For literal names that are known to be well formed.
+    static func wellFormed(_ name: String) -> Self {
+        guard let field = Self(name) else { preconditionFailure("\(name) is not a header name.") }
+        return field
+    }
+}

@@ -1,0 +1,100 @@
+import Hummingbird
+import PerennialContract
+
+/// The body of a route for servers. Unknown members are rejected: a misspelt member, such as the
+/// end of a grant, must not count as left out. Bodies from apps are decoded leniently instead,
+/// because a newer app may talk to an older server.
+protocol StrictBody: Decodable {
+    /// The names of the members in JSON.
+    static var members: [String] { get }
+    /// For each member that is a list of objects: the names of the members of these objects.
+    static var listed: [String: [String]] { get }
+}
+
+extension StrictBody {
+    static var listed: [String: [String]] { [:] }
+}
+
+extension GrantRequest: StrictBody {
+    static let members = ["entitlement", "until", "reason"]
+}
+
+extension OwnershipRequest: StrictBody {
+    static let members = ["original_transaction_id", "reason"]
+}
+
+extension DebitRequest: StrictBody {
+    static let members = ["amount", "reason"]
+}
+
+extension ConsumptionRequest: StrictBody {
+    static let members = ["consented", "sample_content_provided", "purchases"]
+    static let listed = ["purchases": ["transaction_id", "delivery", "used_percent"]]
+}
+
+/// A value whose JSON must not have unknown members.
+struct Strict<Value: StrictBody>: Decodable {
+    let value: Value
+
+    init(from decoder: any Decoder) throws {
+        try MemberNames(from: decoder).require(Value.members, below: "")
+        let members = try decoder.container(keyedBy: MemberNames.Name.self)
+        for (name, known) in Value.listed {
+            let entries = try members.decodeIfPresent(
+                [MemberNames].self, forKey: MemberNames.Name(stringValue: name))
+            for (index, entry) in (entries ?? []).enumerated() {
+                try entry.require(known, below: "\(name)[\(index)].")
+            }
+        }
+        value = try Value(from: decoder)
+    }
+}
+
+/// The names of the members of a JSON object, whatever their values are.
+struct MemberNames: Decodable {
+    var names: [String]
+
+    struct Name: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { return nil }
+    }
+
+    init(from decoder: any Decoder) throws {
+        names = try decoder.container(keyedBy: Name.self).allKeys.map(\.stringValue)
+    }
+
+    func require(_ known: [String], below path: String) throws {
+        let unknown = ProblemError.unknownName(among: names, known: known, below: path)
+        guard let unknown else { return }
+        throw ProblemError.bodyNotUnderstood(unknown)
+    }
+}
+
+extension Request {
+    /// For routes for servers. Rejects unknown parameters: a misspelt parameter, such as the
+    /// customer whose events are requested, must not count as left out.
+    func requireQuery(among known: [String]) throws {
+        guard uri.query != nil else { return }
+        let asked = uri.queryParameters.map { String($0.key) }.filter { !$0.isEmpty }
+        guard let unknown = ProblemError.unknownName(among: asked, known: known) else { return }
+        throw ProblemError(
+            .requestNotUnderstood, "The query has an unknown parameter.", detail: unknown,
+            remedy: "Compare it with /openapi.json.")
+    }
+}
+
+extension ProblemError {
+    /// The maximum length of an unknown name quoted in a response.
+    private static let nameCharactersMax = 40
+
+    fileprivate static func unknownName(
+        among names: [String], known: [String], below path: String = ""
+    ) -> String? {
+        guard let unknown = names.filter({ !known.contains($0) }).min() else { return nil }
+        let list = known.isEmpty ? "none" : known.sorted().joined(separator: ", ")
+        let name = unknown.prefix(nameCharactersMax)
+        return "`\(path)\(name)` is unknown. Known are: \(list)."
+    }
+}

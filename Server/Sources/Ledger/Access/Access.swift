@@ -1,0 +1,302 @@
+/// Whether a purchase gives access now, until when, and why. A pure function of a timeline and the
+/// time.
+package struct Access: Hashable, Sendable {
+    package var purchase: PurchaseID
+    package var product: ProductID
+    package var state: State
+    /// If open: the end if nothing else happens, nil for never. If shut: since when.
+    package var until: Instant?
+    package var reason: Reason
+    /// Nil if the App Store has not reported it.
+    package var willRenew: Bool?
+    /// The product that may have replaced ``product``: the customer chose it, but no payment for it
+    /// is known. Until that is resolved, both products are open.
+    package var alternative: ProductID?
+
+    package enum State: String, Hashable, Sendable, CaseIterable {
+        case paid, trial, offer, grace, unconfirmed, granted, owned
+        case retry, expired, refunded, revoked
+
+        /// The only definition of "active".
+        package var isOpen: Bool {
+            switch self {
+            case .paid, .trial, .offer, .grace, .unconfirmed, .granted, .owned: true
+            case .retry, .expired, .refunded, .revoked: false
+            }
+        }
+    }
+
+    package var isOpen: Bool { state.isOpen }
+}
+
+/// Rules of access that the operator decides, not the App Store.
+package struct AccessRules: Hashable, Sendable {
+    /// How long access stays open after a period's end while it is unknown whether the App Store
+    /// renewed it.
+    package var unconfirmedHold: Duration
+    package static let unconfirmedHoldDefault = Duration.hours(24)
+
+    package init(unconfirmedHold: Duration = Self.unconfirmedHoldDefault) {
+        self.unconfirmedHold = unconfirmedHold
+    }
+}
+
+extension Timeline {
+    /// How long the App Store keeps trying to collect.
+    package static let retryMax = Duration.days(60)
+    /// How long the App Store keeps trying to collect the months of a commitment.
+    package static let committedRetryMax = Duration.days(90)
+    /// How far the App Store's clock may be ahead of ours without shutting out a paying customer.
+    package static let clockSkewMax = Duration.seconds(300)
+
+    /// The access that this purchase gives at a moment. Returns nil if it gives none by time or
+    /// ownership (consumables, and terms whose length the App Store does not know), or if nothing
+    /// is known yet.
+    ///
+    /// A period that covers the moment is open. If none does, the period that began last decides,
+    /// together with the latest renewal info: revoked, grace, retry, ended, or unconfirmed.
+    ///
+    /// - Parameter products: products that give the same entitlement. A period paid ahead for one
+    ///   of them counts like a renewal of the current product.
+    package func access(
+        at now: Instant, rules: AccessRules = AccessRules(), through products: Set<ProductID> = []
+    ) -> Access? {
+        guard let period = period(at: now) else { return nil }
+        if period.covers(now) || period.from > now { return open(period, products) }
+        return lapsed(period, at: now, rules: rules)
+    }
+
+    /// The period that decides at a moment: the one that covers it, otherwise the one that began
+    /// last. Returns nil if no period that gives access has begun.
+    package func period(at now: Instant) -> Period? {
+        last { $0.covers(now) }
+            ?? last { $0.covers(now + Self.clockSkewMax) && $0.from > now }
+            ?? last { $0.from <= now }
+    }
+
+    /// The last period that gives access and satisfies the condition.
+    private func last(where isWanted: (Period) -> Bool) -> Period? {
+        let index = periods.indices.last {
+            periods[$0].payment.opensByItself && !periods[$0].isVoid && isWanted(periods[$0])
+        }
+        return index.map { periods[$0] }
+    }
+
+    private func makeAccess(
+        _ period: Period, _ state: Access.State, until: Instant?, _ reason: Reason
+    ) -> Access {
+        let isSubscription = period.payment.kind == .autoRenewable
+        return Access(
+            purchase: purchase, product: period.product, state: state, until: until, reason: reason,
+            willRenew: isSubscription ? willRenew(after: period) : false)
+    }
+
+    /// Nil if the App Store has not reported it. Info from before the period began that renewal was
+    /// off says nothing, because the customer has returned or bought something else.
+    private func willRenew(after period: Period) -> Bool? {
+        if let news = renewalInfo(about: period) { return news.value.willRenew }
+        return renewal?.value.willRenew == true ? true : nil
+    }
+
+    /// The access after a final end: nothing follows, whatever the renewal switch says.
+    private func ended(
+        _ period: Period, at end: Instant, _ ending: Renewal.Ending?, of due: Instant? = nil
+    ) -> Access {
+        var access = makeAccess(period, .expired, until: end, .ended(at: due ?? end, ending))
+        access.willRenew = false
+        return access
+    }
+
+    private func unconfirmed(_ period: Period, until: Instant, _ reason: Reason) -> Access {
+        var access = makeAccess(period, .unconfirmed, until: until, reason)
+        if let news = renewalInfo(about: period), let next = news.value.renewsTo,
+            next != period.product
+        {
+            access.alternative = next
+        }
+        return access
+    }
+
+    /// The latest renewal info that applies to this period's end. Info signed before the period
+    /// began applies only if it names the period's end, which happens for periods charged ahead.
+    ///
+    /// Info that the App Store is trying to collect is about the renewal before, unless the
+    /// period's own end is near or grace lasts beyond it: a payment recovered in grace begins where
+    /// the period before ended.
+    package func renewalInfo(about period: Period) -> Attested<Renewal>? {
+        guard let renewal else { return nil }
+        if let end = period.payment.until, renewal.value.renewsAt == end { return renewal }
+        guard renewal.at >= period.from else { return nil }
+        guard let end = period.payment.until, renewal.value.isCollecting(since: period.from),
+            renewal.value.graceUntil.map({ $0 <= end }) ?? true
+        else { return renewal }
+        return renewal.at >= end - min(Self.chargedAheadMax, (end - period.from) / 2)
+            ? renewal : nil
+    }
+
+    /// How long before a period's end the App Store begins to charge the next one.
+    private static let chargedAheadMax = Duration.days(1)
+
+    private func open(_ period: Period, _ products: Set<ProductID>) -> Access {
+        guard let until = paidUntil(period, products) else {
+            return makeAccess(period, .owned, until: nil, .owned(since: period.from))
+        }
+        if period.isUpgradedToUnknown {
+            return unconfirmed(period, until: until, .upgradedToUnknown(until: until))
+        }
+        let renewing = willRenew(after: period)
+        switch period.payment.terms {
+        case .full: return makeAccess(period, .paid, until: until, .paid(until: until, renewing))
+        case .trial: return makeAccess(period, .trial, until: until, .trial(until: until, renewing))
+        case .offer:
+            let kind = period.payment.offer?.kind ?? .unknown
+            return makeAccess(period, .offer, until: until, .offer(kind, until: until, renewing))
+        }
+    }
+
+    /// The end of paid access. Periods that follow without a gap count, because a renewal can be
+    /// charged early, including one that changes to another of the given products.
+    private func paidUntil(_ period: Period, _ products: Set<ProductID>) -> Instant? {
+        guard var until = period.openUntil else { return nil }
+        let products = products.union([period.product])
+        for next in periods
+        where next.from == until && products.contains(next.product) && !next.isVoid {
+            guard let end = next.openUntil, end > until else { continue }
+            until = end
+        }
+        return until
+    }
+
+    private func lapsed(_ period: Period, at now: Instant, rules: AccessRules) -> Access {
+        let end = period.openUntil ?? period.from
+        if let revocation = period.payment.revocation, revocation.at <= now,
+            !period.payment.isReplacedByUpgrade
+        {
+            // Refunded, and still due for a new charge when its time was over.
+            if revocation.kind == .refund, let due = period.payment.until, due <= now,
+                let news = renewalInfo(about: period),
+                news.at >= due,
+                news.value.wasCollectionAttempted(at: due, after: revocation, told: news.at)
+            {
+                return lapsed(period, since: due, told: news, at: now, rules: rules)
+            }
+            switch revocation.kind {
+            case .refund:
+                let reason = Reason.refunded(at: revocation.at, revocation.percentage)
+                return makeAccess(period, .refunded, until: end, reason)
+            case .sharingEnded:
+                return makeAccess(period, .revoked, until: end, .sharingEnded(at: revocation.at))
+            }
+        }
+        guard let news = renewalInfo(about: period) else {
+            return unconfirmedOrExpired(period, since: end, at: now, rules: rules)
+        }
+        return lapsed(period, since: end, told: news, at: now, rules: rules)
+    }
+
+    private func lapsed(
+        _ period: Period, since end: Instant, told news: Attested<Renewal>, at now: Instant,
+        rules: AccessRules
+    ) -> Access {
+        let renewal = news.value
+        let mayGoOn = renewal.willRenew || renewal.isRetrying
+        if mayGoOn, let grace = renewal.graceUntil, grace > end {
+            if now < grace { return makeAccess(period, .grace, until: grace, .grace(until: grace)) }
+            return retrying(period, since: grace, at: now)
+        }
+        if renewal.isRetrying { return retrying(period, since: end, at: now) }
+        if renewal.ending != nil { return ended(period, at: end, renewal.ending) }
+        // The App Store has extended the period, or has renewed it and the payment is not known
+        // yet. Either way the date it names is the end, whatever follows.
+        let due = max(end, renewal.renewsAt ?? end)
+        if now < due {
+            return unconfirmed(period, until: due, .unconfirmed(since: end, until: due))
+        }
+        guard mayGoOn else { return ended(period, at: due, nil) }
+        return unconfirmedOrExpired(period, since: due, at: now, rules: rules)
+    }
+
+    private func retrying(_ period: Period, since: Instant, at now: Instant) -> Access {
+        // The renewal is due at the end of the paid period, even if that period was refunded.
+        let due = period.payment.revocation == nil ? period.openUntil : period.payment.until
+        guard let due, now < due + period.retryMax else {
+            return ended(period, at: since, .billing, of: due)
+        }
+        return makeAccess(period, .retry, until: since, .retrying(due: due))
+    }
+
+    /// No information since the end. Missing information does not remove access at once: it is held
+    /// open for a while.
+    private func unconfirmedOrExpired(
+        _ period: Period, since end: Instant, at now: Instant, rules: AccessRules
+    ) -> Access {
+        let held = end + rules.unconfirmedHold
+        if now < held {
+            return unconfirmed(period, until: held, .unconfirmed(since: end, until: held))
+        }
+        var access = makeAccess(period, .expired, until: end, .neverConfirmed(end: end, held: held))
+        // Renewal info from before the end is outdated.
+        access.willRenew = nil
+        return access
+    }
+}
+
+extension Renewal {
+    /// Whether the App Store charged, or tried to charge, at the due date although the period
+    /// before was refunded. A grace period that was over by then belongs to an earlier failure; and
+    /// once renewal is off, a grace period has no meaning even if it is still named.
+    fileprivate func wasCollectionAttempted(
+        at due: Instant, after refund: Revocation, told: Instant
+    ) -> Bool {
+        guard told > refund.at else { return false }
+        return isRetrying || willRenew && graceUntil.map({ $0 > due }) == true || ending == .billing
+    }
+
+    /// Whether it says that the App Store tries to collect what was due at the given moment or
+    /// later.
+    fileprivate func isCollecting(since due: Instant) -> Bool {
+        isRetrying || ending == .billing || graceUntil.map { $0 > due } == true
+    }
+}
+
+extension Timeline.Period {
+    /// The end that counts for access: earlier if the payment was revoked. Nil if there is none.
+    package var openUntil: Instant? {
+        // An upgrade also refunds money, but removes no access: the next period begins there.
+        guard let revocation = payment.revocation, !payment.isReplacedByUpgrade else { return end }
+        return max(payment.from, min(revocation.at, end ?? revocation.at))
+    }
+
+    func covers(_ now: Instant) -> Bool {
+        from <= now && (openUntil.map { now < $0 } ?? true)
+    }
+
+    /// A higher product has replaced it, and the App Store has not named that product yet.
+    package var isUpgradedToUnknown: Bool { payment.isReplacedByUpgrade && !isReplaced }
+
+    /// How long the App Store tries to collect what is due at this period's end.
+    var retryMax: Duration {
+        payment.commitment == nil ? Timeline.retryMax : Timeline.committedRetryMax
+    }
+}
+
+extension Payment {
+    /// A family-shared purchase ends even if its buyer upgraded: the higher product is not shared,
+    /// or is reported by a payment of its own.
+    fileprivate var isReplacedByUpgrade: Bool {
+        isUpgraded && revocation?.kind != .sharingEnded
+    }
+}
+
+extension Payment {
+    /// Subscriptions give access during their periods, and so do unknown kinds that have an end;
+    /// non-consumables give access for ever. Consumables credit wallets, and the length of
+    /// non-renewing terms is set by the app, not by the App Store: neither gives access by itself.
+    var opensByItself: Bool {
+        switch kind {
+        case .autoRenewable, .unknown: until != nil
+        case .nonConsumable: true
+        case .nonRenewing, .consumable: false
+        }
+    }
+}

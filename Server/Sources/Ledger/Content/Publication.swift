@@ -1,0 +1,250 @@
+/// Something that is published once and can be read for ever after, such as one issue of a
+/// magazine.
+package struct Publication: Hashable, Sendable {
+    package var id: PublicationID
+    package var publishedAt: Instant
+    /// The entitlement whose holders may read it. Nil if it is only sold separately.
+    package var entitlement: EntitlementID?
+    /// Products that open it by themselves.
+    package var products: Set<ProductID>
+
+    package init(
+        id: PublicationID, publishedAt: Instant, entitlement: EntitlementID?,
+        products: Set<ProductID> = []
+    ) {
+        self.id = id
+        self.publishedAt = publishedAt
+        self.entitlement = entitlement
+        self.products = products
+    }
+}
+
+package struct PublicationID: TextIdentifier {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// The app's rules for all its publications.
+package struct PublicationRules: Hashable, Sendable {
+    /// Whether customers retain what was published while they had the entitlement, after they no
+    /// longer have it.
+    package var staysAfterLapse: Bool
+    /// Whether customers with the entitlement may read everything that was ever published.
+    package var opensEarlier: Bool
+
+    package init(staysAfterLapse: Bool = true, opensEarlier: Bool = false) {
+        self.staysAfterLapse = staysAfterLapse
+        self.opensEarlier = opensEarlier
+    }
+}
+
+/// Whether a customer may read a publication, and why.
+package struct Reading: Hashable, Sendable {
+    package var publication: PublicationID
+    package var isOpen: Bool
+    package var reason: Reason
+
+    package enum Reason: Hashable, Sendable {
+        /// It was bought separately.
+        case bought(ProductID)
+        /// It was published while they had the entitlement.
+        case heldAtPublication
+        /// It was the newest publication when their entitlement began.
+        case currentAtStart(Instant)
+        /// They have the entitlement, and it opens all earlier publications.
+        case earlier
+        /// It would be open if they had the entitlement now.
+        case lapsed
+        /// They had the entitlement only before or after, or never.
+        case notHeldAtPublication
+        case onlySold
+    }
+}
+
+/// Everything that decides what one customer may read at one moment.
+package struct PublicationReader {
+    private let tenures: [EntitlementID: Tenure]
+    /// The timelines that are open now, by the products that they are open through.
+    private let openTimelines: [ProductID: [Timeline]]
+    private let now: Instant
+    private let access: AccessRules
+    private let rules: PublicationRules
+
+    package init(
+        of timelines: [Timeline], _ terms: [Term], _ grants: [Grant],
+        _ entitlements: [EntitlementID: Set<ProductID>], at now: Instant, access: AccessRules,
+        rules: PublicationRules
+    ) {
+        openTimelines = timelines.reduce(into: [:]) { given, timeline in
+            guard let answer = timeline.access(at: now, rules: access), answer.isOpen else {
+                return
+            }
+            for product in Set([answer.product, answer.alternative].compactMap(\.self)) {
+                given[product, default: []].append(timeline)
+            }
+        }
+        self.now = now
+        self.access = access
+        self.rules = rules
+        tenures = entitlements.reduce(into: [:]) { tenures, entry in
+            let (entitlement, products) = entry
+            let answer = Entitlement.access(
+                through: products, of: timelines, terms, at: now, rules: access)
+            let grants = grants.filter { $0.entitlement == entitlement }
+            tenures[entitlement] = Tenure(
+                timelines, terms, grants, through: products,
+                isOpen: EntitlementStatus.strongest(answer, grants, at: now)?.isOpen ?? false,
+                at: now,
+                rules: access)
+        }
+    }
+
+    /// For each publication that has come out, whether it may be read; the newest first.
+    package func readings(of publications: [Publication]) -> [Reading] {
+        let published = published(of: publications)
+        let starts = starts(among: published)
+        return published.map { reading(of: $0, starts) }
+    }
+
+    /// Whether one publication may be read, given the list of all. Returns nil if it has not come
+    /// out.
+    package func reading(
+        of id: PublicationID, among publications: [Publication]
+    ) -> Reading? {
+        let published = published(of: publications)
+        guard let one = published.first(where: { $0.id == id }) else { return nil }
+        return reading(of: one, starts(among: published))
+    }
+
+    /// Publications that have come out, the newest first.
+    private func published(of publications: [Publication]) -> [Publication] {
+        publications.filter { $0.publishedAt <= now }
+            .sorted { ($0.publishedAt, $0.id) > ($1.publishedAt, $1.id) }
+    }
+
+    /// For each entitlement, the publications that were the newest when a run of it began, and when
+    /// the first such run began.
+    private func starts(
+        among published: [Publication]
+    ) -> [EntitlementID: [PublicationID: Instant]] {
+        let byRight = Dictionary(grouping: published, by: \.entitlement)
+        return tenures.reduce(into: [:]) { starts, entry in
+            let (entitlement, tenure) = entry
+            var earlier = byRight[entitlement, default: []][...]
+            for run in tenure.runs.reversed() {
+                earlier = earlier.drop { $0.publishedAt > run.lowerBound }
+                guard let newest = earlier.first else { return }
+                starts[entitlement, default: [:]][newest.id] = run.lowerBound
+            }
+        }
+    }
+
+    private func reading(
+        of publication: Publication, _ starts: [EntitlementID: [PublicationID: Instant]]
+    ) -> Reading {
+        if let product = bought(publication) {
+            return Reading(publication: publication.id, isOpen: true, reason: .bought(product))
+        }
+        guard let entitlement = publication.entitlement else {
+            return Reading(publication: publication.id, isOpen: false, reason: .onlySold)
+        }
+        guard let tenure = tenures[entitlement] else {
+            return Reading(
+                publication: publication.id, isOpen: false, reason: .notHeldAtPublication)
+        }
+        if tenure.isOpen && rules.opensEarlier {
+            return Reading(publication: publication.id, isOpen: true, reason: .earlier)
+        }
+        let start = starts[entitlement]?[publication.id]
+        guard let reason = reason(of: publication, tenure, start) else {
+            return Reading(
+                publication: publication.id, isOpen: false, reason: .notHeldAtPublication)
+        }
+        let isOpen = tenure.isOpen || rules.staysAfterLapse
+        return Reading(
+            publication: publication.id, isOpen: isOpen, reason: isOpen ? reason : .lapsed)
+    }
+
+    private func bought(_ publication: Publication) -> ProductID? {
+        let candidates = publication.products.flatMap { openTimelines[$0] ?? [] }
+        guard !candidates.isEmpty else { return nil }
+        let answer = Entitlement.access(
+            through: publication.products, of: candidates, at: now, rules: access)
+        return answer.flatMap { $0.isOpen ? $0.product : nil }
+    }
+
+    private func reason(
+        of publication: Publication, _ tenure: Tenure, _ start: Instant?
+    ) -> Reading.Reason? {
+        if tenure.runs.contains(where: { $0.contains(publication.publishedAt) }) {
+            return .heldAtPublication
+        }
+        return start.map { .currentAtStart($0) }
+    }
+}
+
+/// When a customer had an entitlement, and whether they have it now.
+private struct Tenure {
+    /// Each without gaps; sorted by time.
+    let runs: [Range<Instant>]
+    let isOpen: Bool
+
+    /// A refunded period does not count, unless an upgrade or a partial refund is the cause: then
+    /// it counts until the refund. While a purchase is open beyond what was paid for, in grace or
+    /// unconfirmed, its own range continues, whatever else was bought or granted meanwhile.
+    init(
+        _ timelines: [Timeline], _ terms: [Term], _ grants: [Grant],
+        through products: Set<ProductID>, isOpen: Bool, at now: Instant, rules: AccessRules
+    ) {
+        let next = now + .milliseconds(1)
+        let periods = timelines.flatMap(\.periods).filter {
+            products.contains($0.product) && $0.payment.opensByItself && !$0.isVoid
+                && !$0.payment.isFullyRefunded
+        }
+        let terms = terms.filter { products.contains($0.product) && !$0.payment.isFullyRefunded }
+        var stretches =
+            periods.map { $0.from..<max($0.from, $0.openUntil ?? next) }
+            + terms.map { $0.from..<max($0.from, $0.until) }
+            + grants.map { $0.from..<max($0.from, $0.end ?? next) }
+        stretches += timelines.compactMap {
+            $0.openRange(through: products, heldAt: now, rules: rules)
+        }
+        stretches = stretches.filter { $0.lowerBound <= now }
+            .sorted { $0.lowerBound < $1.lowerBound }
+        if isOpen, !stretches.contains(where: { $0.contains(now) }) {
+            stretches.append((stretches.last?.lowerBound ?? now)..<next)
+        }
+        self.isOpen = isOpen
+        runs = stretches.reduce(into: []) { runs, next in
+            guard let last = runs.last, next.lowerBound <= last.upperBound else {
+                return runs.append(next)
+            }
+            runs[runs.count - 1] = last.lowerBound..<max(last.upperBound, next.upperBound)
+        }
+    }
+}
+
+extension Timeline {
+    /// The range in which this purchase has given what it gives now through some products, up to
+    /// now. Returns nil if it gives nothing through them.
+    fileprivate func openRange(
+        through products: Set<ProductID>, heldAt now: Instant, rules: AccessRules
+    ) -> Range<Instant>? {
+        guard let access = access(through: products, at: now, rules: rules), access.isOpen,
+            let period = period(at: now)
+        else { return nil }
+        // A refunded period, and one held before another product became due, do not count: only
+        // what follows their end does.
+        let counts = products.contains(period.product) && !period.payment.isFullyRefunded
+        let from = counts ? period.from : period.payment.until ?? now
+        return min(from, now)..<(now + .milliseconds(1))
+    }
+}
+
+extension Payment {
+    /// Fully refunded, and not because another product replaced it.
+    fileprivate var isFullyRefunded: Bool {
+        guard let revocation, revocation.kind == .refund, !isUpgraded else { return false }
+        return (revocation.percentage ?? Percentage.whole) >= Percentage.whole
+    }
+}

@@ -1,0 +1,152 @@
+/// How far the event log of one purchase has come: the last reported status, and up to when.
+///
+/// The log records what was learned, and when, so it depends on the order of arrival. These
+/// properties never do: each change begins with the status of the one before, the last change ends
+/// with the purchase's current status, and the money of all changes adds up to the money of its
+/// timeline. Nothing is reported twice: a document that says nothing new makes no change.
+///
+/// Late information corrects earlier reports. If a purchase was reported as expired, and then a
+/// payment arrives that covers the same time, that payment is a change from expired to paid.
+package struct ReportedState: Hashable, Sendable {
+    package var status: PurchaseStatus?
+    /// Every change caused by time alone up to this moment has been reported.
+    package var until: Instant
+
+    package init(_ condition: PurchaseStatus?, until: Instant) {
+        self.status = condition
+        self.until = until
+    }
+
+    /// Returns the changes that time alone has caused since the last report.
+    package mutating func transitions(
+        of timeline: Timeline, upTo now: Instant, rules: AccessRules = AccessRules()
+    ) -> [Change] {
+        transitions(of: timeline, upTo: now, rules) { _ in true }
+    }
+
+    private mutating func transitions(
+        of timeline: Timeline, upTo now: Instant, _ rules: AccessRules,
+        where isTold: (Instant) -> Bool
+    ) -> [Change] {
+        var changes: [Change] = []
+        for edge in timeline.boundaries(after: until, rules) where edge <= now {
+            guard let change = timeline.transition(from: status, at: edge, rules: rules),
+                isTold(edge)
+            else { continue }
+            status = change.after
+            changes.append(change)
+        }
+        until = max(until, now)
+        return changes
+    }
+
+    /// Returns what new facts have changed, preceded by what time alone has caused since the last
+    /// report.
+    ///
+    /// A transition that was not reported yet, and that the new facts undo, is omitted: a renewal
+    /// that arrives a moment after the period's end is just a renewal. If several things are
+    /// learned at once, they are reported in the order in which they happened. The status changes
+    /// with the weightiest of them or, if nothing was known before, with the first.
+    package mutating func changes(
+        from before: Timeline, to after: Timeline, at now: Instant,
+        rules: AccessRules = AccessRules()
+    ) -> [Change] {
+        let now = max(now, until)
+        var changes = transitions(of: before, upTo: now, rules) { edge in
+            !after.undoes(edge, of: before, rules)
+        }
+        let final = after.status(at: now, rules: rules)
+        var news = TimelineDiff(before: before, after: after, told: status, now: now, rules: rules)
+        changes += chained(news.changes(endingWith: final), endingWith: final)
+        status = final
+        return changes
+    }
+
+    private func chained(_ news: [Change], endingWith final: PurchaseStatus?) -> [Change] {
+        var changes = news.enumerated().sorted {
+            ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
+        }
+        .map(\.element)
+        let weightiest = changes.map(\.kind.weight).max()
+        let carrier =
+            status == nil ? 0 : changes.lastIndex { $0.kind.weight == weightiest } ?? 0
+        for index in changes.indices {
+            changes[index].before = index <= carrier ? status : final
+            changes[index].after = index < carrier ? status : final
+        }
+        return changes
+    }
+}
+
+extension Timeline {
+    /// Whether what this timeline knows undoes a transition of an older timeline: a payment that
+    /// covers the moment, or a certain answer in place of an uncertain one.
+    fileprivate func undoes(_ edge: Instant, of before: Timeline, _ rules: AccessRules) -> Bool {
+        guard let told = before.reportedAccess(at: edge, rules: rules) else { return false }
+        if told.isUncertain {
+            guard let ours = reportedAccess(at: edge, rules: rules) else { return true }
+            return !ours.isUncertain || ours.state != told.state
+        }
+        return periods.contains { period in
+            period.covers(edge) && !period.isVoid && period.payment.opensByItself
+                && !before.periods.contains { $0.id == period.id }
+        }
+    }
+}
+
+extension Access {
+    /// The state is assumed, because the App Store has not confirmed it.
+    fileprivate var isUncertain: Bool {
+        switch reason {
+        case .unconfirmed, .upgradedToUnknown, .neverConfirmed: true
+        case .paid, .trial, .offer, .owned, .grace, .retrying, .ended, .refunded, .sharingEnded,
+            .changed, .termEnded, .granted, .grantEnded:
+            false
+        }
+    }
+}
+
+extension Change.Kind {
+    /// The weight that decides which of several changes learned at once carries the change of
+    /// status.
+    fileprivate var weight: Int {
+        switch self {
+        case .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered,
+            .resubscribed, .upgraded, .productChanged, .familyShared, .refunded, .refundReversed,
+            .revoked, .extended, .billingFailed, .graceBegan, .graceEnded, .retryBegan,
+            .accessUnconfirmed, .expired, .periodBegan, .accessChanged:
+            2
+        case .renewalTurnedOff, .renewalTurnedOn, .renewalKnown, .commitmentRenewalTurnedOff,
+            .commitmentRenewalTurnedOn, .productChangeScheduled, .productChangeCancelled:
+            1
+        case .credited, .priceCorrected, .offerRedeemed, .priceIncreaseAnnounced,
+            .priceIncreaseAgreed, .linked, .moved, .customerMerged, .aliasAdded,
+            .aliasParted, .movedAway, .unlinked, .shared, .shareEnded, .blocked, .unblocked,
+            .customerErased,
+            .granted, .grantEnded, .termEnding, .consumptionAsked, .consumptionAnswered,
+            .consumptionUnanswered, .walletCredited, .walletDebited, .walletClawedBack,
+            .walletRestored, .walletAdjusted:
+            0
+        }
+    }
+
+    /// Whether it is a period that was bought, renewed, or shared.
+    var isBeginning: Bool {
+        switch self {
+        case .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered,
+            .resubscribed, .upgraded, .productChanged, .familyShared:
+            true
+        case .refunded, .refundReversed, .revoked, .extended, .credited, .priceCorrected,
+            .renewalTurnedOff, .renewalTurnedOn, .renewalKnown, .commitmentRenewalTurnedOff,
+            .commitmentRenewalTurnedOn, .productChangeScheduled, .productChangeCancelled,
+            .offerRedeemed, .priceIncreaseAnnounced, .priceIncreaseAgreed, .billingFailed,
+            .graceBegan, .graceEnded, .retryBegan, .accessUnconfirmed, .expired, .periodBegan,
+            .accessChanged, .linked, .moved, .customerMerged, .aliasAdded, .aliasParted, .movedAway,
+            .unlinked, .shared, .shareEnded, .blocked, .unblocked, .customerErased, .granted,
+            .grantEnded,
+            .termEnding, .consumptionAsked, .consumptionAnswered, .consumptionUnanswered,
+            .walletCredited, .walletDebited, .walletClawedBack, .walletRestored, .walletAdjusted:
+            false
+        }
+    }
+}

@@ -1,0 +1,271 @@
+/// What happened, derived from the difference between two timelines of one purchase. The changes
+/// have no order and no status yet.
+struct TimelineDiff {
+    let before: Timeline
+    let after: Timeline
+    /// The status reported last.
+    let told: PurchaseStatus?
+    let now: Instant
+    let rules: AccessRules
+    private var found: [Change] = []
+
+    init(
+        before: Timeline, after: Timeline, told: PurchaseStatus?, now: Instant, rules: AccessRules
+    ) {
+        self.before = before
+        self.after = after
+        self.told = told
+        self.now = now
+        self.rules = rules
+    }
+
+    /// All changes. If the status has changed, at least one of them says so.
+    mutating func changes(endingWith final: PurchaseStatus?) -> [Change] {
+        for period in removedPeriods {
+            found += Self.difference(period.netAmount, nil).map {
+                Change(.priceCorrected, at: now, of: period, money: $0)
+            }
+        }
+        for (old, index) in changedPeriods {
+            let period = after.periods[index]
+            if old == nil { addBeginning(period, at: index) }
+            addDifferences(old ?? period.asCharged, period)
+        }
+        let renewal = RenewalDiff(before, after, told: told, sofar: found)
+        found += renewal?.changes ?? []
+        if final != told { addStatusChange(final) }
+        return found
+    }
+
+    // MARK: - Periods
+
+    /// Periods that are new or have changed, by their index in the later timeline. An existing
+    /// period usually stays at its index.
+    private var changedPeriods: [(old: Timeline.Period?, index: Int)] {
+        var known = before.periods[...]
+        var changed: [(Timeline.Period?, Int)] = []
+        for (index, period) in after.periods.enumerated() {
+            if let first = known.first, first.id == period.id {
+                known.removeFirst()
+                if first != period { changed.append((first, index)) }
+            } else {
+                changed.append((nil, index))
+            }
+        }
+        guard !known.isEmpty else { return changed }
+        let byID = Dictionary(before.periods.map { ($0.id, $0) }) { one, _ in one }
+        return after.periods.indices.compactMap { index in
+            let old = byID[after.periods[index].id]
+            return old == after.periods[index] ? nil : (old, index)
+        }
+    }
+
+    /// Periods that no document describes any more: only a rebuild removes any.
+    private var removedPeriods: [Timeline.Period] {
+        if before.periods.count <= after.periods.count,
+            zip(before.periods, after.periods).allSatisfy({ $0.id == $1.id })
+        {
+            return []
+        }
+        let ids = Set(after.periods.map(\.id))
+        return before.periods.filter { !ids.contains($0.id) }
+    }
+
+    private mutating func addBeginning(_ period: Timeline.Period, at index: Int) {
+        let money = period.payment.paid.flatMap { $0.milliunits == 0 ? nil : $0 }
+        let at = min(period.from, period.attestedAt)
+        found.append(Change(kind(of: period, at: index), at: at, of: period, money: money))
+    }
+
+    private func kind(of period: Timeline.Period, at index: Int) -> Change.Kind {
+        let payment = period.payment
+        guard payment.kind == .autoRenewable || payment.kind == .unknown else {
+            return payment.ownership == .familyShared ? .familyShared : .purchased
+        }
+        let previous = after.periods[..<index].last { !$0.isVoid }
+        if payment.ownership == .familyShared { return shared(period, after: previous) }
+        if payment.isRenewal || previous?.payment.until == period.from {
+            return previous.map { renewal(period, after: $0) } ?? .renewed
+        }
+        // Legacy documents do not say that a payment after a gap is a renewal.
+        if let previous, period.sources == .legacy, previous.product == period.product,
+            wasOutstanding(period, after: previous)
+        {
+            return .billingRecovered
+        }
+        guard let previous else {
+            let isFirst = payment.transaction == after.purchase.original
+            return payment.terms == .trial ? .trialStarted : isFirst ? .purchased : .resubscribed
+        }
+        guard previous.isReplaced || previous.payment.isUpgraded,
+            !previous.wasTakenBack(before: period.from)
+        else { return .resubscribed }
+        return previous.product == period.product ? .renewed : .upgraded
+    }
+
+    /// Sharing begins, begins again, or continues, whatever the buyer's payment was.
+    private func shared(
+        _ period: Timeline.Period, after previous: Timeline.Period?
+    ) -> Change.Kind {
+        guard let previous, !previous.wasTakenBack(before: period.from) else {
+            return .familyShared
+        }
+        if previous.isReplaced || previous.payment.isUpgraded {
+            return previous.product == period.product ? .renewed : .upgraded
+        }
+        guard previous.payment.revocation == nil else { return .familyShared }
+        let goesOn = period.payment.isRenewal || previous.payment.until == period.from
+        return goesOn ? renewal(period, after: previous) : .familyShared
+    }
+
+    private func renewal(
+        _ period: Timeline.Period, after previous: Timeline.Period
+    ) -> Change.Kind {
+        if isRecovered(period, after: previous) { return .billingRecovered }
+        if previous.product != period.product { return .productChanged }
+        let wasTrial = previous.payment.terms == .trial
+        return wasTrial && period.payment.terms != .trial ? .trialConverted : .renewed
+    }
+
+    /// Whether it was paid after a failed payment or after a gap. If the App Store itself has
+    /// postponed the renewal, there is no gap.
+    private func isRecovered(
+        _ period: Timeline.Period, after previous: Timeline.Period
+    ) -> Bool {
+        if wasOutstanding(period, after: previous) { return true }
+        let hasGap = previous.end.map { $0 < period.from } ?? false
+        return hasGap && before.renewal?.value.renewsAt != period.from
+    }
+
+    /// Whether this is what the App Store tried to collect: the payment after the last known
+    /// period, and not one of a past that is learned late. The document that reports the recovery
+    /// may be the first to name the line item of that last period, which then has another id.
+    private func wasOutstanding(
+        _ period: Timeline.Period, after previous: Timeline.Period
+    ) -> Bool {
+        guard told?.state == .grace || told?.state == .retry else { return false }
+        guard let last = before.periods.last(where: { !$0.isVoid }) else { return false }
+        let lastNow = after.period(toldBy: last.payment, last.sources.grade)
+        return lastNow?.id == previous.id && now >= period.from
+    }
+
+    /// Adds what happened to a period since it was last reported.
+    private mutating func addDifferences(_ old: Timeline.Period, _ new: Timeline.Period) {
+        var money = Self.difference(old.netAmount, new.netAmount)
+        if let (kind, at) = Self.revocationChange(from: old, to: new, isMoneyMoved: !money.isEmpty)
+        {
+            let first = money.isEmpty ? nil : money.removeFirst()
+            found.append(Change(kind, at: at, of: new, money: first))
+        }
+        if let until = new.payment.until, let was = old.payment.until, was < until {
+            let first = money.isEmpty ? nil : money.removeFirst()
+            found.append(Change(.extended, at: new.attestedAt, of: new, money: first))
+        }
+        let kind: Change.Kind = new.isVoid && !old.isVoid ? .credited : .priceCorrected
+        found += money.map { Change(kind, at: new.attestedAt, of: new, money: $0) }
+    }
+
+    /// Revoked, or restored.
+    private static func revocationChange(
+        from old: Timeline.Period, to new: Timeline.Period, isMoneyMoved: Bool
+    ) -> (Change.Kind, Instant)? {
+        switch (old.payment.revocation, new.payment.revocation) {
+        case (nil, nil): return nil
+        case (nil, let revocation?): return (revocationKind(revocation, new), revocation.at)
+        case (let was?, nil):
+            guard !old.payment.isUpgraded else {
+                return isMoneyMoved ? (.credited, new.attestedAt) : nil
+            }
+            return (was.kind == .refund ? .refundReversed : .familyShared, new.attestedAt)
+        case (let was?, let revocation?):
+            guard isMoneyMoved || was.kind != revocation.kind else { return nil }
+            return (revocationKind(revocation, new), revocation.at)
+        }
+    }
+
+    private static func revocationKind(
+        _ revocation: Revocation, _ period: Timeline.Period
+    ) -> Change.Kind {
+        switch revocation.kind {
+        case .refund: period.payment.isUpgraded ? .credited : .refunded
+        case .sharingEnded: .revoked
+        }
+    }
+
+    /// The amount that turns the old value into the new one; if the currencies differ, one amount
+    /// for each.
+    private static func difference(_ old: Money?, _ new: Money?) -> [Money] {
+        guard let old, let new, old.currency == new.currency else {
+            let gone = old.map { Money(milliunits: -$0.milliunits, currency: $0.currency) }
+            return [gone, new].compactMap { $0 }.filter { $0.milliunits != 0 }
+        }
+        let more = new.milliunits - old.milliunits
+        return more == 0 ? [] : [Money(milliunits: more, currency: new.currency)]
+    }
+
+    // MARK: - Status
+
+    /// Makes sure that a change explains why the status is different.
+    private mutating func addStatusChange(_ final: PurchaseStatus?) {
+        let access = after.reportedAccess(at: now, rules: rules)
+        var kind: Change.Kind?
+        if !found.contains(where: { $0.kind.isBeginning }), let state = final?.state,
+            state != told?.state
+        {
+            kind = kindOfTransition(to: state)
+        }
+        guard let kind = kind ?? (found.isEmpty ? .accessChanged : nil) else { return }
+        let at = moment(of: kind, access)
+        var change = Change(kind, at: at, product: final?.product)
+        if kind == .expired {
+            change.expirationReason = access.flatMap { Change.ExpirationReason($0.reason) }
+        }
+        if let period = after.period(at: now) {
+            change.transaction = period.payment.transaction
+            change.ownership = period.payment.ownership
+        }
+        found.append(change)
+    }
+
+    /// The kind of change that states the new state by itself. Returns nil if another change has
+    /// stated it, or if no kind does.
+    private func kindOfTransition(to state: Access.State) -> Change.Kind? {
+        switch state {
+        case .expired: told?.isOpen == true || told?.state == .retry ? .expired : nil
+        case .grace: hasFailed ? nil : .graceBegan
+        case .retry where told?.state == .grace: .graceEnded
+        case .retry: hasFailed ? nil : .retryBegan
+        case .unconfirmed: found.isEmpty ? .accessUnconfirmed : nil
+        case .paid, .trial, .offer, .granted, .owned, .refunded, .revoked: nil
+        }
+    }
+
+    /// If access is shut, it says since when. If it was open beyond that, the new information shut
+    /// it.
+    private func moment(of kind: Change.Kind, _ access: Access?) -> Instant {
+        if kind == .expired, told?.state == .grace || told?.state == .retry {
+            return after.renewal?.at ?? now
+        }
+        guard let access, !access.isOpen, let since = access.until else { return now }
+        return min(since, now)
+    }
+
+    private var hasFailed: Bool { found.contains { $0.kind == .billingFailed } }
+}
+
+extension Timeline.Period {
+    /// Whether the period had been ended by a refund, or by the end of sharing, when another began.
+    /// A refund caused by an upgrade does not count.
+    fileprivate func wasTakenBack(before next: Instant) -> Bool {
+        guard let revocation = payment.revocation, !payment.isUpgraded else { return false }
+        return revocation.at < next
+    }
+
+    /// The period as it was when it was charged.
+    fileprivate var asCharged: Self {
+        var charged = self
+        charged.payment.revocation = nil
+        charged.isVoid = false
+        return charged
+    }
+}

@@ -1,0 +1,41 @@
+extension Payment {
+    /// What the seller has from this payment now: its price, minus refunds. Nil if nothing was paid
+    /// for it here, as for a family member's purchase, or if the App Store does not say.
+    package var netAmount: Money? {
+        guard let price = paid else { return nil }
+        guard let revocation, revocation.kind == .refund, !isRefundShareUnknown else {
+            return price
+        }
+        let back = Percentage.part(revocation.percentage, of: price.milliunits)
+        return Money(milliunits: price.milliunits - back, currency: price.currency)
+    }
+
+    /// Whether something was refunded and the amount is unknown. If no share is reported,
+    /// everything was refunded; but an upgrade refunds the remainder of a period, and only the App
+    /// Store can say how much that is.
+    var isRefundShareUnknown: Bool {
+        guard let revocation, revocation.kind == .refund, isUpgraded else { return false }
+        return revocation.percentage == nil && revocation.at > from
+    }
+
+    /// What was paid for it, regardless of later refunds.
+    var paid: Money? { ownership == .purchased ? price : nil }
+}
+
+extension Timeline.Period {
+    /// See ``Payment/netAmount``. A period that was charged ahead and replaced before it began is
+    /// refunded in full.
+    package var netAmount: Money? {
+        guard isVoid, let price = payment.paid else { return payment.netAmount }
+        return Money(milliunits: 0, currency: price.currency)
+    }
+}
+
+extension Timeline {
+    /// What the seller has from this purchase now, in thousandths of each currency's unit.
+    package var netAmounts: [String: Int64] {
+        periods.compactMap(\.netAmount).reduce(into: [:]) { sums, amount in
+            sums[amount.currency, default: 0] += amount.milliunits
+        }
+    }
+}

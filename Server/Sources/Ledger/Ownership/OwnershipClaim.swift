@@ -1,0 +1,160 @@
+/// A claim to a purchase that a device presents: whose it is now, and everything else that decides
+/// the result.
+///
+/// A decision by support weighs most, then the account that the app named at the purchase, then
+/// which device presented it first. A purchase that names a customer goes to nobody else, even if
+/// that customer is not known yet. Otherwise it moves only if the app's restore policy allows it.
+/// Consumables never move once part of them was spent: one customer would spend what another has
+/// bought.
+package struct OwnershipClaim: Hashable, Sendable {
+    /// Nil while it belongs to nobody.
+    package var owner: Owner?
+    /// The customer whom the purchase itself names, or a token that is no known customer's id. Nil
+    /// if it names nobody.
+    package var named: CustomerID?
+    /// Nil if the id is unknown and is not the one that the purchase names.
+    package var claimant: CustomerID?
+    /// Whether the claimant already has a share in it.
+    package var isShared: Bool
+    /// Whether support has removed a share of the claimant's in it.
+    package var isShareUndone: Bool
+    /// Whether it gives its owner access now.
+    package var isInUse: Bool
+    /// Whether it contains a consumable.
+    package var isUsedUp: Bool
+    /// Whether none of its consumables was spent, according to the owner's wallets.
+    package var isUnspent: Bool
+    /// How many customers have a share in it.
+    package var sharers: Int
+    /// How long ago the document that the device presents was signed. Nil if it presents none.
+    package var documentAge: Duration?
+
+    package struct Owner: Hashable, Sendable {
+        package var customer: CustomerID
+        package var evidence: Evidence
+        /// Whether nobody else may claim it.
+        package var isBlocked: Bool
+
+        package init(_ customer: CustomerID, by evidence: Evidence, isBlocked: Bool = false) {
+            self.customer = customer
+            self.evidence = evidence
+            self.isBlocked = isBlocked
+        }
+    }
+
+    package init(
+        owner: Owner?, named: CustomerID?, claimant: CustomerID?, isShared: Bool = false,
+        isShareUndone: Bool = false, isInUse: Bool = false, isUsedUp: Bool = false,
+        isUnspent: Bool = false, sharers: Int = 0, documentAge: Duration? = nil
+    ) {
+        self.owner = owner
+        self.named = named
+        self.claimant = claimant
+        self.isShared = isShared
+        self.isShareUndone = isShareUndone
+        self.isInUse = isInUse
+        self.isUsedUp = isUsedUp
+        self.isUnspent = isUnspent
+        self.sharers = sharers
+        self.documentAge = documentAge
+    }
+
+    /// Why a purchase belongs to a customer.
+    package enum Evidence: String, Hashable, Sendable {
+        /// One of their devices posted it.
+        case device
+        /// It carries an account token that is one of their ids.
+        case token
+        /// Support decided it.
+        case support
+    }
+
+    /// What happens to a purchase that belongs to another customer.
+    package enum RestorePolicy: String, Hashable, Sendable, CaseIterable {
+        /// It stays with its first owner.
+        case keep
+        /// It moves to the customer who presented it last.
+        case transfer
+        /// It moves to the customer who presents it, if it gives its owner no access any more.
+        case transferIfInactive = "transfer_if_inactive"
+        /// Both have it.
+        case share
+    }
+
+    /// Who gets a share under the policy ``RestorePolicy/share``.
+    package struct ShareRules: Hashable, Sendable {
+        /// The maximum number of customers who share one purchase, besides its owner.
+        package var most: Int
+
+        package static let mostDefault = 5
+        /// For how many days after its signature a document gives a share. Someone with only an old
+        /// copy has no device that could get a new one.
+        package static let documentDaysMax = 30
+
+        package init(most: Int = mostDefault) { self.most = most }
+
+        func accepts(documentOfAge age: Duration?) -> Bool {
+            age.map { $0 <= .days(Self.documentDaysMax) } ?? false
+        }
+    }
+
+    package enum Verdict: Hashable, Sendable {
+        /// It is already the claimant's, or they already have a share.
+        case alreadyTheirs
+        /// It belonged to nobody, and becomes the claimant's.
+        case link(by: Evidence)
+        /// It becomes the claimant's, and is taken from the owner.
+        case move(by: Evidence)
+        case share
+        case refuse(Refusal)
+    }
+
+    package enum Refusal: String, Hashable, Sendable, CaseIterable {
+        /// The policy leaves it with its owner.
+        case kept
+        /// It names another customer, or an id that is not one of the claimant's.
+        case namesAnother = "names_another"
+        case inUse = "in_use"
+        case blocked
+        case decidedBySupport = "decided_by_support"
+        /// Consumables stay where they were credited.
+        case usedUp = "used_up"
+        /// The maximum number of customers already has a share in it.
+        case sharedWithMost = "shared_with_most"
+        /// The presented document was signed too long ago to give a share.
+        case documentTooOld = "document_too_old"
+    }
+
+    package func verdict(
+        under policy: RestorePolicy, sharing rules: ShareRules = ShareRules()
+    ) -> Verdict {
+        let isNamed = named != nil && named == claimant
+        guard let owner else {
+            if named != nil && !isNamed { return .refuse(.namesAnother) }
+            return .link(by: isNamed ? .token : .device)
+        }
+        if owner.customer == claimant { return .alreadyTheirs }
+        if isShared && policy == .share { return .alreadyTheirs }
+        if owner.isBlocked { return .refuse(.blocked) }
+        if owner.evidence == .support { return .refuse(.decidedBySupport) }
+        if named != nil && !isNamed { return .refuse(.namesAnother) }
+        if isUsedUp && !(isNamed && isUnspent) { return .refuse(.usedUp) }
+        if isNamed { return .move(by: .token) }
+        return verdict(ofDevice: policy, rules)
+    }
+
+    private func verdict(ofDevice policy: RestorePolicy, _ rules: ShareRules) -> Verdict {
+        switch policy {
+        case .keep: .refuse(.kept)
+        case .transfer: .move(by: .device)
+        case .transferIfInactive: isInUse ? .refuse(.inUse) : .move(by: .device)
+        case .share: verdict(ofSharing: rules)
+        }
+    }
+
+    private func verdict(ofSharing rules: ShareRules) -> Verdict {
+        if isShareUndone { return .refuse(.decidedBySupport) }
+        if sharers >= rules.most { return .refuse(.sharedWithMost) }
+        return rules.accepts(documentOfAge: documentAge) ? .share : .refuse(.documentTooOld)
+    }
+}

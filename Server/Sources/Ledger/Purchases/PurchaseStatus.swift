@@ -1,0 +1,60 @@
+/// The status of a purchase, as reported before and after a change: what it gives, and whether it
+/// continues.
+package struct PurchaseStatus: Hashable, Sendable {
+    package var product: ProductID
+    /// Nil if it gives nothing by time or ownership, such as a consumable, or nothing yet.
+    package var state: Access.State?
+    /// If open: the end if nothing else happens. Nil if it never ends by itself, or is shut.
+    package var until: Instant?
+    /// Nil if the App Store has not reported it.
+    package var willRenew: Bool?
+
+    package init(
+        product: ProductID, state: Access.State? = nil, until: Instant? = nil,
+        willRenew: Bool? = nil
+    ) {
+        self.product = product
+        self.state = state
+        self.until = until
+        self.willRenew = willRenew
+    }
+
+    package var isOpen: Bool { state?.isOpen ?? false }
+}
+
+extension Timeline {
+    /// The status of this purchase at a moment. Returns nil if no payment is known.
+    ///
+    /// It follows from ``access(at:rules:)``, with one exception: just after a period's end the
+    /// notification is usually on its way. While that is likely, the status stays the one before
+    /// the end.
+    package func status(at now: Instant, rules: AccessRules = AccessRules()) -> PurchaseStatus? {
+        status(from: reportedAccess(at: now, rules: rules))
+    }
+
+    /// The status that follows from an access. If there is none, it has only the last product, and
+    /// it is nil if there is no period.
+    func status(from access: Access?) -> PurchaseStatus? {
+        guard let access else { return periods.last.map { PurchaseStatus(product: $0.product) } }
+        return PurchaseStatus(access)
+    }
+
+    /// The access that ``status(at:rules:)`` is based on.
+    func reportedAccess(at now: Instant, rules: AccessRules) -> Access? {
+        let access = access(at: now, rules: rules)
+        guard case .unconfirmed(let since, _)? = access?.reason, let period = period(at: now),
+            now < since + period.notificationWait, period.from < since
+        else { return access }
+        // An earlier wait may have applied at that time as well: the App Store can extend an end by
+        // less than the wait.
+        return reportedAccess(at: since - .milliseconds(1), rules: rules)
+    }
+}
+
+extension PurchaseStatus {
+    init(_ access: Access) {
+        self.init(
+            product: access.product, state: access.state,
+            until: access.isOpen ? access.until : nil, willRenew: access.willRenew)
+    }
+}

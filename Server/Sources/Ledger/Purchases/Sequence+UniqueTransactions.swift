@@ -1,0 +1,28 @@
+extension Sequence {
+    /// The elements without duplicates of a transaction. A sandbox receipt can name a transaction's
+    /// purchase by another number than the signed transaction does: then one payment appears in two
+    /// purchases. If it is revoked in one of them, it counts as revoked.
+    func uniquedByTransaction(_ payment: (Element) -> Payment) -> [Element] {
+        var places: [TransactionID: Int] = [:]
+        var kept: [Element] = []
+        for element in self {
+            let transaction = payment(element).transaction
+            guard let place = places[transaction] else {
+                places[transaction] = kept.count
+                kept.append(element)
+                continue
+            }
+            if payment(element).wasRevokedEarlier(before: payment(kept[place])) {
+                kept[place] = element
+            }
+        }
+        return kept
+    }
+}
+
+extension Payment {
+    fileprivate func wasRevokedEarlier(before other: Payment) -> Bool {
+        guard let mine = revocation?.at else { return false }
+        return other.revocation.map { mine < $0.at } ?? true
+    }
+}

@@ -1,0 +1,22 @@
+/// Delays before retrying after failures: the first one, then each twice the one before, up to the
+/// longest.
+package struct ExponentialBackoff: Hashable, Sendable {
+    package var first: Duration
+    package var longest: Duration
+
+    package init(first: Duration, longest: Duration) {
+        self.first = first
+        self.longest = longest
+    }
+
+    /// - Parameter failures: the number of failures in a row. No delay for 0 or less.
+    package func delay(after failures: Int) -> Duration {
+        guard failures > 0 else { return .zero }
+        var (pause, doublingsLeft) = (first, failures - 1)
+        while doublingsLeft > 0, pause < longest {
+            pause = pause * 2
+            doublingsLeft -= 1
+        }
+        return min(pause, longest)
+    }
+}

@@ -1,0 +1,269 @@
+/// What is known about our checks of one purchase with the App Store. When to check next follows
+/// from this and from the purchase's timeline, and from nothing else.
+package struct CheckHistory: Hashable, Sendable {
+    /// When we first learned of the purchase.
+    package var knownAt: Instant
+    /// When the App Store last responded. Nil if it never did, so that the purchase's history is
+    /// not known either.
+    package var askedAt: Instant?
+    /// When the last check failed, since the last success.
+    package var failedAt: Instant?
+    /// How many checks failed since the last success.
+    package var failures: Int
+
+    package init(
+        knownAt: Instant, askedAt: Instant? = nil, failedAt: Instant? = nil, failures: Int = 0
+    ) {
+        self.knownAt = knownAt
+        self.askedAt = askedAt
+        self.failedAt = failedAt
+        self.failures = failures
+    }
+
+    /// The history after a successful check.
+    package func succeeded(at now: Instant) -> CheckHistory {
+        CheckHistory(knownAt: knownAt, askedAt: max(askedAt ?? now, now))
+    }
+
+    /// Whether a check now is the first in its interval. Intervals are counted from when we first
+    /// learned of the purchase.
+    package func isFirst(at now: Instant, inEach stretch: Duration) -> Bool {
+        guard let askedAt else { return true }
+        return Int64((now - knownAt) / stretch) != Int64((askedAt - knownAt) / stretch)
+    }
+
+    /// The history after a failed check.
+    package func failed(at now: Instant) -> CheckHistory {
+        CheckHistory(knownAt: knownAt, askedAt: askedAt, failedAt: now, failures: failures + 1)
+    }
+}
+
+/// How often to check when nothing is in doubt.
+package struct CheckRules: Hashable, Sendable {
+    /// A live purchase is checked after this time, or after the length of one of its periods if
+    /// that is longer. Ended purchases are checked a third as often, and less and less.
+    package var sweep: Duration
+    package static let sweepDefault = Duration.days(30)
+
+    package init(sweep: Duration = Self.sweepDefault) { self.sweep = sweep }
+}
+
+extension CheckHistory {
+    /// Used while failures are treated as temporary: the next attempt comes after at most the
+    /// longest of these delays.
+    private static let retryBackoff = ExponentialBackoff(
+        first: .seconds(60), longest: .seconds(1800))
+    /// About a day of failures. What still fails then has a persistent cause.
+    private static let temporaryFailuresMax = 48
+    private static let persistentFailureDelay = Duration.hours(6)
+
+    /// A purchase whose check failed is not checked again before then.
+    var retryAt: Instant? {
+        guard let failedAt, failures > 0 else { return nil }
+        guard failures <= Self.temporaryFailuresMax else {
+            return failedAt + Self.persistentFailureDelay
+        }
+        return failedAt + Self.retryBackoff.delay(after: failures)
+    }
+}
+
+/// When to check a purchase with the App Store.
+///
+/// If notifications arrive, only the slow sweep remains: information about a moment makes a check
+/// about it unnecessary. Checks follow from missing information:
+///
+/// - at once, for a purchase never checked: its history is not known;
+/// - before a period's end, if nothing is known of its renewal;
+/// - after a period's end, until the App Store reports the outcome;
+/// - during grace and retry, less and less often, and at the end of either;
+/// - after an upgrade to a product not named yet;
+/// - after information that does not say when it was true.
+///
+/// Delays grow with the time passed, so that the number of checks of one purchase, besides the
+/// sweep, is bounded by the logarithm of its age.
+extension Timeline {
+    /// How long to wait for the notification after a period's end.
+    static let notificationWaitMax = Duration.seconds(60)
+    static let notificationWaitMin = Duration.seconds(5)
+    /// The longest time between two checks while the App Store tries to collect.
+    private static let collectingPauseMax = Duration.days(3)
+    private static let hour = Duration.hours(1)
+
+    /// The next moment to check with the App Store. In the past if the check is overdue.
+    package func nextCheck(_ history: CheckHistory, rules: CheckRules = CheckRules()) -> Instant {
+        let wanted: Instant
+        if let asked = history.askedAt {
+            let sweep = nextSweep(after: asked, rules)
+            // A check a little later than the sweep replaces the sweep.
+            let question = [
+                nextRenewalCheck(after: asked), nextCheckAfterLaterEnd(after: asked),
+                unresolvedUpgrade(after: asked).map { $0 + Self.upgradeWait },
+                nextUndatedCheck(after: asked),
+            ].compactMap(\.self).min()
+            wanted = question.flatMap { $0 <= sweep + rules.sweep / 10 ? $0 : nil } ?? sweep
+        } else {
+            wanted = history.knownAt
+        }
+        return max(wanted, history.retryAt ?? wanted)
+    }
+
+    /// The subscription period that ends last and may be followed by another. It may be a refunded
+    /// one, if the App Store continues to charge; but not one that never began.
+    private var lastPeriod: (period: Period, end: Instant)? {
+        let last = periods.last {
+            $0.payment.kind == .autoRenewable && $0.payment.until != nil && !$0.isVoid
+        }
+        guard let last, let end = last.end else { return nil }
+        let mayGoOn = last.payment.revocation == nil || renewal?.value.willRenew == true
+        return mayGoOn ? (last, end) : nil
+    }
+
+    // MARK: - Doubt
+
+    private func nextRenewalCheck(after asked: Instant) -> Instant? {
+        guard let (period, end) = lastPeriod else { return nil }
+        if period.isUpgradedToUnknown {
+            return nextUpgradeCheck(of: period, after: asked)
+        }
+        // Info about a renewal that was charged early comes before that renewal begins.
+        guard let news = renewal, news.at >= min(period.from, period.attestedAt) else {
+            let before = end - min(Self.hour, period.length / 4)
+            if asked < before { return before }
+            return nextCheckAfterEnd(of: period, end, after: asked)
+        }
+        guard news.at >= end else { return nextCheckAfterEnd(of: period, end, after: asked) }
+        return nextRenewalCheck(of: news, about: period, end: end, after: asked)
+    }
+
+    /// The product of an upgrade was not named: by information since the last check, or by the
+    /// response to it. A response is dated anew each time, so it does not say since when that is
+    /// so.
+    private func nextUpgradeCheck(of period: Period, after asked: Instant) -> Instant? {
+        let told = period.attestedAt
+        if asked + Self.clockSkewMax < told { return told + period.notificationWait }
+        let isOfAnswer = asked <= told + Self.clockSkewMax
+        return nextCheckInSilence(
+            since: isOfAnswer ? period.from : told, of: period, after: asked)
+    }
+
+    private func nextCheckAfterEnd(of period: Period, _ end: Instant, after asked: Instant)
+        -> Instant?
+    {
+        if asked < end + period.notificationWait { return end + period.notificationWait }
+        return nextCheckInSilence(since: end, of: period, after: asked)
+    }
+
+    /// If the App Store has named a later end than that of the last known payment, check after that
+    /// end, too.
+    private func nextCheckAfterLaterEnd(after asked: Instant) -> Instant? {
+        guard let (period, end) = lastPeriod, let told = renewalInfo(about: period)?.value,
+            told.ending == nil, let later = told.renewsAt, later > end
+        else { return nil }
+        return nextCheckAfterEnd(of: period, later, after: asked)
+    }
+
+    /// The App Store has said after a period's end that the period continues until a later date,
+    /// and names no payment for it. Nothing is due before then, and access is open. So checks
+    /// become less and less frequent, in case that date belongs to a payment reported late.
+    private func nextCheckBeforeLaterEnd(
+        of period: Period, end: Instant, after asked: Instant
+    ) -> Instant {
+        let least = min(period.notificationWait * 60, Self.hour)
+        return max(asked, end) + max(least, asked - end)
+    }
+
+    /// What the App Store said at the end, or after it, may be final or may leave something open.
+    private func nextRenewalCheck(
+        of news: Attested<Renewal>, about period: Period, end: Instant, after asked: Instant
+    ) -> Instant? {
+        let patience = period.notificationWait
+        let last = max(asked, news.at)
+        guard news.value.willRenew || news.value.isRetrying else { return nil }
+        if let grace = news.value.graceUntil, grace > last {
+            return min(
+                grace + patience, nextCheckWhileCollecting(since: end, after: last, patience))
+        }
+        if news.value.isRetrying || (news.value.graceUntil ?? end) > end {
+            let over = end + period.retryMax + patience
+            return last < over
+                ? min(over, nextCheckWhileCollecting(since: end, after: last, patience)) : nil
+        }
+        if news.value.ending != nil { return nil }
+        if let later = news.value.renewsAt, later > end, asked < later {
+            return nextCheckBeforeLaterEnd(of: period, end: end, after: asked)
+        }
+        return nextCheckInSilence(since: end, of: period, after: asked)
+    }
+
+    /// Waits as long again as collecting has lasted, at least an hour (less if periods are short),
+    /// at most three days.
+    private func nextCheckWhileCollecting(
+        since end: Instant, after last: Instant, _ patience: Duration
+    ) -> Instant {
+        let least = min(patience * 60, Self.hour)
+        return last + max(least, min(last - end, Self.collectingPauseMax))
+    }
+
+    /// Waits as long again as the silence has lasted; hourly after one hour; after eight hours, an
+    /// eighth of the time passed. Returns nil after the time in which the App Store collects: then
+    /// only the sweep remains.
+    private func nextCheckInSilence(
+        since start: Instant, of period: Period, after asked: Instant
+    ) -> Instant? {
+        let least = period.notificationWait
+        guard asked >= start + least else { return start + least }
+        let passed = asked - start
+        guard passed < period.retryMax else { return nil }
+        return asked + max(least, min(passed, max(Self.hour, passed / 8)))
+    }
+
+    // MARK: - Upgrades
+
+    /// How long to wait after an upgrade before reading its list of transactions.
+    private static let upgradeWait = Duration.hours(1)
+
+    /// When another product replaced a paid period, if the App Store's list of transactions was not
+    /// read since: only that list says how much the upgrade refunded. Returns nil if there is
+    /// nothing to read.
+    package func unresolvedUpgrade(after asked: Instant) -> Instant? {
+        let replaced = periods.last {
+            $0.isReplaced && (!$0.payment.isUpgraded || $0.payment.isRefundShareUnknown)
+                && $0.payment.kind == .autoRenewable && $0.payment.ownership != .familyShared
+        }
+        guard let end = replaced?.end else { return nil }
+        return asked < end + Self.clockSkewMax ? end : nil
+    }
+
+    // MARK: - Information without a date
+
+    /// When to check because of information that does not say when it was true and may be late: the
+    /// App Store knows the current state. Nil if there was a check since, or if the App Store has
+    /// reported something later.
+    private func nextUndatedCheck(after asked: Instant) -> Instant? {
+        guard let heard = sourcedRenewal?.heardAt, let renewal, renewal.at < heard else {
+            return nil
+        }
+        // A moment later, so that the service that responds has received it as well.
+        let question = heard + (periods.last?.notificationWait ?? Self.notificationWaitMax)
+        return asked < question ? question : nil
+    }
+
+    // MARK: - Sweep
+
+    private func nextSweep(after asked: Instant, _ rules: CheckRules) -> Instant {
+        if let living = periods.last(where: { $0.end.map { asked < $0 } ?? false }) {
+            return asked + max(rules.sweep, living.length)
+        }
+        let since = periods.last.map { $0.end ?? $0.from } ?? asked
+        return asked + max(rules.sweep * 3, (asked - since) / 2)
+    }
+}
+
+extension Timeline.Period {
+    fileprivate var length: Duration { (end ?? from) - from }
+
+    /// A minute; less in the sandbox, where a month may last five minutes.
+    var notificationWait: Duration {
+        max(Timeline.notificationWaitMin, min(Timeline.notificationWaitMax, length / 300))
+    }
+}

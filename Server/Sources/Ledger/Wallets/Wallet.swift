@@ -1,0 +1,263 @@
+/// A currency of the app's own that is used up, such as gems.
+package struct CurrencyID: TextIdentifier {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// One debit, as the app's server requested it.
+package struct Debit: Hashable, Sendable {
+    package var id: DebitID
+    package var currency: CurrencyID
+    /// Greater than 0.
+    package var amount: Int64
+    package var reason: String
+    package var at: Instant
+
+    package init(
+        id: DebitID, currency: CurrencyID, amount: Int64, reason: String, at: Instant
+    ) {
+        self.id = id
+        self.currency = currency
+        self.amount = amount
+        self.reason = reason
+        self.at = at
+    }
+}
+
+package struct DebitID: TextIdentifier {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// The app's rules for its currencies.
+package struct WalletRules: Hashable, Sendable {
+    /// How much one unit of a product credits to each currency.
+    package var credits: [ProductID: [CurrencyID: Int64]]
+    /// Currencies with rules that differ from the default.
+    package var currencies: [CurrencyID: Currency]
+
+    package struct Currency: Hashable, Sendable {
+        package var refunds = Refunds.toZero
+        /// Whether the balance may become negative by spending.
+        package var allowsDebt = false
+
+        package init(refunds: Refunds = .toZero, allowsDebt: Bool = false) {
+            self.refunds = refunds
+            self.allowsDebt = allowsDebt
+        }
+    }
+
+    /// What a refund of the purchase deducts from the wallet.
+    package enum Refunds: String, Hashable, Sendable, CaseIterable {
+        /// What is still there.
+        case toZero = "to_zero"
+        /// All of it: what was already spent becomes a debt, which the next purchase pays.
+        case belowZero = "below_zero"
+        /// Nothing.
+        case nothing
+    }
+
+    package static let none = WalletRules(credits: [:])
+
+    package init(
+        credits: [ProductID: [CurrencyID: Int64]], currencies: [CurrencyID: Currency] = [:]
+    ) {
+        self.credits = credits
+        self.currencies = currencies
+    }
+
+    package func currency(_ id: CurrencyID) -> Currency { currencies[id] ?? Currency() }
+
+    package var allCurrencies: Set<CurrencyID> { Set(credits.values.flatMap(\.keys)) }
+
+    /// How much one unit of a payment's product credits to a currency. Returns nil if nothing, or
+    /// if it is no consumable.
+    fileprivate func credit(by payment: Payment, to currency: CurrencyID) -> Int64? {
+        payment.kind == .consumable ? credits[payment.product]?[currency] : nil
+    }
+
+    /// The payments that credit a currency, each transaction once, and how much one unit of each
+    /// credits.
+    fileprivate func credited(
+        by payments: [Payment], to currency: CurrencyID
+    ) -> [(Payment, Int64)] {
+        payments.uniquedByTransaction({ $0 }).compactMap { payment in
+            credit(by: payment, to: currency).map { (payment, $0) }
+        }
+    }
+}
+
+/// A customer's balance of one currency, with its statement: a pure function of what they bought
+/// and what they spent.
+///
+/// Only payments credit, and each payment only once, however often and by whichever way it is
+/// reported: a restored purchase cannot credit twice.
+package struct Wallet: Hashable, Sendable {
+    package private(set) var balance: Int64 = 0
+    /// Sorted by time.
+    package private(set) var entries: [Entry] = []
+
+    package struct Entry: Hashable, Sendable {
+        package var at: Instant
+        package var cause: Cause
+        /// Signed.
+        package var amount: Int64
+        /// The amount before the refund rules apply, which may deduct less than was refunded.
+        var whole: Int64
+        /// The balance after this entry.
+        package var balance: Int64
+    }
+
+    package enum Cause: Hashable, Sendable {
+        case purchase(TransactionID, ProductID)
+        case refund(TransactionID, ProductID)
+        case debit(DebitID, reason: String)
+    }
+
+    /// The limit of what one purchase credits or one debit takes: any realistic number of them
+    /// stays far from the limits of Int64.
+    package static let amountMax: Int64 = 1_000_000_000_000
+
+    /// - Parameters:
+    ///   - payments: the customer's payments; those for products that credit other currencies are
+    ///     ignored.
+    ///   - debits: debits of this currency.
+    package init(
+        of currency: CurrencyID, _ payments: [Payment], _ debits: [Debit],
+        rules: WalletRules
+    ) {
+        var movements = debits.map(Movement.init)
+        for (payment, credit) in rules.credited(by: payments, to: currency) {
+            movements += Movement.movements(of: payment, crediting: credit)
+        }
+        let rules = rules.currency(currency)
+        for movement in movements.sorted(by: { $0.precedes($1) }) { apply(movement, rules) }
+    }
+
+    /// The balance alone, from the sum of debits. Returns nil if the times of the debits matter: a
+    /// refund deducts only what was there at its time.
+    package static func balance(
+        of currency: CurrencyID, _ payments: [Payment], spent: Int64,
+        rules: WalletRules
+    ) -> Int64? {
+        let refunds = rules.currency(currency).refunds
+        var balance = -spent
+        for (payment, credit) in rules.credited(by: payments, to: currency) {
+            if payment.revocation != nil && refunds == .toZero { return nil }
+            for movement in Movement.movements(of: payment, crediting: credit) {
+                if case .refund = movement.cause, refunds == .nothing { continue }
+                balance += movement.amount
+            }
+        }
+        return balance
+    }
+
+    /// Whether a payment credits this currency.
+    package static func credits(
+        _ payment: Payment, _ currency: CurrencyID, rules: WalletRules
+    ) -> Bool {
+        rules.credit(by: payment, to: currency) != nil
+    }
+
+    /// The steps by which payments are added to a wallet that contains none of them and from which
+    /// nothing was refunded, so that all other entries stay unchanged. Returns nil if one of the
+    /// payments was revoked.
+    package static func steps(
+        adding payments: [Payment], to currency: CurrencyID, rules: WalletRules
+    ) -> [Step]? {
+        guard payments.allSatisfy({ $0.revocation == nil }) else { return nil }
+        let movements = rules.credited(by: payments, to: currency).flatMap { payment, credit in
+            Movement.movements(of: payment, crediting: credit)
+        }
+        return movements.filter { $0.amount != 0 }.sorted { $0.precedes($1) }.map {
+            Step(kind: .walletCredited, at: $0.at, cause: $0.cause, amount: $0.amount)
+        }
+    }
+
+    private mutating func apply(_ movement: Movement, _ rules: WalletRules.Currency) {
+        switch movement.cause {
+        case .purchase: append(movement.at, movement.cause, movement.amount)
+        case .debit:
+            if rules.refunds == .toZero && !rules.allowsDebt {
+                reduceRefunds(upTo: -(balance + movement.amount))
+            }
+            append(movement.at, movement.cause, movement.amount)
+        case .refund where rules.refunds == .nothing: break
+        case .refund:
+            append(movement.at, movement.cause, movement.amount)
+            // An earlier debt remains.
+            let most = rules.allowsDebt ? -movement.amount : .max
+            if rules.refunds == .toZero { reduceRefunds(upTo: min(-balance, most)) }
+        }
+    }
+
+    private mutating func append(_ at: Instant, _ cause: Cause, _ amount: Int64) {
+        balance += amount
+        entries.append(
+            Entry(at: at, cause: cause, amount: amount, whole: amount, balance: balance))
+    }
+
+    /// Reduces refunds in the statement, the latest first, so that they leave no debt. A refund
+    /// that we learn of late must not leave one either: what was spent since counts as spent before
+    /// it.
+    private mutating func reduceRefunds(upTo missing: Int64) {
+        var rest = max(0, missing)
+        for index in entries.indices.reversed() where rest > 0 {
+            guard case .refund = entries[index].cause else { continue }
+            let given = min(rest, -entries[index].amount)
+            entries[index].amount += given
+            for later in index..<entries.count { entries[later].balance += given }
+            balance += given
+            rest -= given
+        }
+    }
+}
+
+/// Something that moves a balance, before the refund rules apply.
+private struct Movement {
+    var at: Instant
+    var cause: Wallet.Cause
+    var amount: Int64
+
+    init(_ debit: Debit) {
+        at = debit.at
+        cause = .debit(debit.id, reason: debit.reason)
+        amount = -debit.amount
+    }
+
+    private init(_ at: Instant, _ cause: Wallet.Cause, _ amount: Int64) {
+        self.at = at
+        self.cause = cause
+        self.amount = amount
+    }
+
+    static func movements(of payment: Payment, crediting credit: Int64) -> [Movement] {
+        let count = Int64(min(payment.quantity, TermRules.quantityMax))
+        let amount = min(credit * count, Wallet.amountMax)
+        let bought = Movement(payment.from, .purchase(payment.transaction, payment.product), amount)
+        guard let revocation = payment.revocation else { return [bought] }
+        let back = Percentage.part(revocation.percentage, of: amount)
+        let at = max(revocation.at, payment.from)
+        return [bought, Movement(at, .refund(payment.transaction, payment.product), -back)]
+    }
+
+    /// Credits of the same moment come first, then debits, then refunds.
+    func precedes(_ other: Movement) -> Bool {
+        (at, rank, id) < (other.at, other.rank, other.id)
+    }
+
+    private var rank: Int {
+        switch cause {
+        case .purchase: 0
+        case .debit: 1
+        case .refund: 2
+        }
+    }
+
+    private var id: String {
+        switch cause {
+        case .purchase(let transaction, _), .refund(let transaction, _): transaction.rawValue
+        case .debit(let id, _): id.rawValue
+        }
+    }
+}

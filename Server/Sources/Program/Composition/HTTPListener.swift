@@ -1,0 +1,43 @@
+import Foundation
+import Hummingbird
+import NIOCore
+import ServiceLifecycle
+
+/// A web application that reports clearly why it cannot listen.
+struct HTTPListener<App: ApplicationProtocol>: Service {
+    var app: App
+    var host: String
+    var port: Int
+    /// The command-line flag for choosing another port.
+    var flag: String
+
+    func run() async throws {
+        do { try await app.run() } catch let error as IOError {
+            throw failure(errno: error.errnoCode) ?? error
+        } catch is SocketAddressError {
+            throw addressUnknown
+        } catch is SocketAddressError.UnknownHost { throw addressUnknown }
+    }
+
+    private func failure(errno: CInt) -> StartFailure? {
+        switch errno {
+        case EADDRINUSE:
+            StartFailure(
+                "Port \(port) is in use.",
+                remedy: "Stop the other program, or choose another port with \(flag).")
+        case EACCES:
+            StartFailure(
+                "Port \(port) needs administrator rights.",
+                remedy: "Choose one above 1023 with \(flag) and put a proxy in front of it.")
+        case EADDRNOTAVAIL: addressUnknown
+        default: nil
+        }
+    }
+
+    private var addressUnknown: StartFailure {
+        StartFailure(
+            "\(host) is not an address of this machine.",
+            remedy: "Listen on 127.0.0.1 behind a proxy, or on 0.0.0.0 for all of its addresses: "
+                + "--host.")
+    }
+}

@@ -1,0 +1,115 @@
+import AppStoreClient
+import AppStoreFormats
+import AsyncHTTPClient
+import Engine
+import HTTPServer
+import Hummingbird
+import PerennialContract
+import ServiceLifecycle
+import Simulator
+
+/// The services of a ``LocalStack``: the server first, then the simulator, which needs the server's
+/// address.
+struct LocalServices: Sendable {
+    let settings: LocalStack.Settings
+    let assembly: Assembly
+    let clock: DeferredClock
+    let appStore: DeferredAppStore
+    let client: HTTPClient
+    let reconciler: ReconciliationWorker
+    let teller: TransitionWorker
+    let forwarder: ForwardWorker
+
+    private enum Completion<Value: Sendable>: Sendable {
+        case services
+        case body(Value)
+    }
+
+    func run<Value: Sendable>(
+        stopsOnSignals: Bool,
+        _ body: @escaping @Sendable (LocalStack) async throws -> Value
+    ) async throws -> Value? {
+        let (ports, portSink) = AsyncStream.makeStream(of: Int.self)
+        let (stores, storeSink) = AsyncStream.makeStream(of: LocalStack.self)
+        let group = ServiceGroup(
+            together: [
+                HTTPListener(
+                    app: PerennialServer(
+                        engine: assembly.engine, logger: settings.logger,
+                        logLinesDropped: { LineLog.standardError.droppedCount }
+                    )
+                    .application(
+                        host: settings.host, port: settings.port
+                    ) { portSink.yield($0) },
+                    host: settings.host, port: settings.port, flag: "--port"),
+                DeferredSimulator(parts: self, ports: ports) { storeSink.yield($0) }, reconciler,
+                teller, forwarder,
+            ], stopsOnSignals: stopsOnSignals, logger: settings.logger)
+        return try await withThrowingTaskGroup(of: Completion<Value>.self) { tasks in
+            tasks.addTask {
+                try await group.run()
+                return .services
+            }
+            tasks.addTask {
+                for await store in stores { return .body(try await body(store)) }
+                throw CancellationError()
+            }
+            defer { tasks.cancelAll() }
+            guard case .body(let value)? = try await tasks.next() else { return nil }
+            await group.triggerGracefulShutdown()
+            _ = try await tasks.next()
+            return value
+        }
+    }
+}
+
+/// Starts the simulator once the server listens.
+private struct DeferredSimulator: Service {
+    let parts: LocalServices
+    let ports: AsyncStream<Int>
+    let onListening: @Sendable (LocalStack) -> Void
+
+    func run() async throws {
+        for await port in ports.cancelOnGracefulShutdown() {
+            return try await run(serverURL: "http://127.0.0.1:\(port)")
+        }
+    }
+
+    private func run(serverURL: String) async throws {
+        var settings = parts.settings.simulator
+        let url = serverURL + Paths.notifications
+        let announcements = parts.settings.notificationVersions
+        settings.notificationURL = announcements == .v1 ? nil : url
+        if announcements != .signed { settings.v1NotificationURL = url }
+        let simulator = AppStoreSimulator(
+            settings, authority: parts.settings.authority, keepsRoot: true,
+            post: NotificationSender(client: parts.client).post,
+            quiesce: {
+                await parts.reconciler.processDue()
+                await parts.teller.processDue()
+                await parts.forwarder.processDue()
+            }, keepTime: parts.settings.keepTime)
+        parts.clock.follow(simulator.clock)
+        let secret = AppSecret(settings.sharedSecret)
+        let credentials = try AppStoreCredentials.simulated(bundleID: settings.bundleID)
+        try await SimulatorHost(
+            simulator: simulator, host: parts.settings.host, port: parts.settings.simulatorPort,
+            flag: "--simulator-port", logger: parts.settings.logger
+        ) { port in
+            let url = "http://127.0.0.1:\(port)"
+            let appStore = AppStoreClient(
+                credentials, now: { simulator.clock.now },
+                send: httpSender(parts.client, hosts: .simulator(url)))
+            parts.appStore.follow(
+                appStore,
+                VerifyReceiptClient(
+                    secret, now: { simulator.clock.now },
+                    send: httpSender(parts.client, hosts: .simulator(url))))
+            onListening(
+                LocalStack(
+                    engine: parts.assembly.engine, database: parts.assembly.database,
+                    simulator: simulator, appStore: appStore, serverURL: serverURL,
+                    simulatorURL: url))
+        }.run()
+    }
+}

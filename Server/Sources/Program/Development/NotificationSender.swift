@@ -1,0 +1,36 @@
+import AsyncHTTPClient
+import NIOCore
+import Simulator
+
+/// Posts the simulator's notifications to a server.
+struct NotificationSender: Sendable {
+    /// The time limit until the response, in seconds.
+    static let timeoutSeconds: Int64 = 30
+
+    let client: HTTPClient
+
+    @Sendable func post(_ url: String, _ body: [UInt8]) async -> PostResult {
+        var request = HTTPClientRequest(url: url)
+        request.method = .POST
+        request.headers.add(name: "content-type", value: "application/json")
+        request.body = .bytes(body)
+        do {
+            let answer = try await client.execute(
+                request, timeout: .seconds(Self.timeoutSeconds))
+            return PostResult(status: Int(answer.status.code))
+        } catch {
+            return PostResult(error: "\(error)")
+        }
+    }
+}
+
+extension HTTPClient.Configuration {
+    /// For posting to a server under test, and for forwarding. Follows no redirects. A refused
+    /// connection fails at once instead of being retried until the timeout, because the simulator
+    /// and the forwarding queue have their own retry schedules.
+    static var notifications: Self {
+        var configuration = Self(redirectConfiguration: .disallow)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return configuration
+    }
+}

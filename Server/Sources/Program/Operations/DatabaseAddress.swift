@@ -1,0 +1,143 @@
+import Foundation
+import Storage
+import StoragePostgres
+import StorageSQLite
+
+/// The value of `--database`: a PostgreSQL server, or the path of a SQLite file.
+enum DatabaseAddress {
+    /// The prefixes of a server's URL. A server's address may also be key words like `host=db
+    /// dbname=perennial`. Anything else is a path.
+    private static let schemes = ["postgres://", "postgresql://"]
+    /// An address in key words is shown as this, because any of the words may be part of a
+    /// password.
+    private static let wordsShown = "host=…"
+
+    static func isServer(_ address: String) -> Bool {
+        schemes.contains { address.hasPrefix($0) } || isKeyValueForm(address)
+    }
+
+    /// Whether the address consists of libpq's key words. It may contain a password, so it must
+    /// never become a file name. A path with an equals sign has a slash, too, or can be given one.
+    static func isKeyValueForm(_ address: String) -> Bool {
+        guard address.contains("="), !address.contains("://") else { return false }
+        if !address.contains("/") { return true }
+        return address.contains(/^\s*(host|hostaddr|port|dbname|user|password|service)\s*=/)
+    }
+
+    static func isFile(_ address: String) -> Bool {
+        !address.isEmpty && !address.contains("://") && !isKeyValueForm(address)
+    }
+
+    /// Opens a database. A connection to a server is opened when it is first needed. A database file
+    /// is marked as in use until it is closed: see ``DatabaseUse``.
+    ///
+    /// - Parameter mayCreate: whether to create a missing file and its folder. If false, a missing
+    ///   file is an error, because the user probably mistyped its name.
+    static func open(
+        _ address: String, mayCreate: Bool = true
+    ) throws(StartFailure) -> any DatabaseDriver {
+        guard isServer(address) || isFile(address) else {
+            throw StartFailure(
+                "“\(withoutPassword(address))” is no database.",
+                remedy: "Name a file, or postgres://USER@HOST/NAME, with --database.")
+        }
+        guard isServer(address) || mayCreate || FileManager.default.fileExists(atPath: address)
+        else {
+            throw StartFailure(
+                "There is no database at \(address).",
+                remedy: "Name the one that the server uses, with --database or "
+                    + "PERENNIAL_DATABASE.")
+        }
+        do {
+            if isServer(address) { return try PostgresDriver(url: address) }
+            let folder = URL(fileURLWithPath: address).deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let use = try DatabaseUse.shared(of: address)
+            return try SQLiteDriver(path: address, keeping: use)
+        } catch let failure as StartFailure {
+            throw failure
+        } catch {
+            guard !isKeyValueForm(address) else {
+                throw StartFailure(
+                    "The database's address has an equals sign, and cannot be read as words like "
+                        + "host=… dbname=….",
+                    remedy: "Write postgres://USER@HOST/NAME, or ./ before the name of a file.")
+            }
+            throw StartFailure(
+                "The database \(withoutPassword(address)) cannot be opened: \(error).",
+                remedy: "Name another file, which this user may write, or "
+                    + "postgres://USER@HOST/NAME, with --database.")
+        }
+    }
+
+    /// Opens a database whose tables must have this program's schema version, and does not change
+    /// them.
+    static func openForInspection(_ address: String) async throws(StartFailure)
+        -> any DatabaseDriver
+    {
+        let database = try open(address, mayCreate: false)
+        do throws(StartFailure) {
+            let version = try await version(of: database, at: address)
+            guard version == Schema.version else {
+                throw StartFailure(
+                    "The database \(withoutPassword(address)) has schema version \(version), this "
+                        + "program \(Schema.version).",
+                    remedy: "Start the server once with this program, which brings it up to date; "
+                        + "or use the program that serves it.")
+            }
+            return database
+        } catch {
+            database.close()
+            throw error
+        }
+    }
+
+    /// Returns the schema version of a database without changing it. Returns 0 if it has no tables
+    /// yet.
+    static func version(of address: String) async throws(StartFailure) -> Int {
+        if isFile(address), !FileManager.default.fileExists(atPath: address) {
+            try requireFolder(of: address)
+            return 0
+        }
+        let database = try open(address)
+        defer { database.close() }
+        return try await version(of: database, at: address)
+    }
+
+    private static func version(
+        of database: any DatabaseDriver, at address: String
+    ) async throws(StartFailure) -> Int {
+        do { return try await Database(database).schemaVersion() } catch {
+            throw StartFailure(
+                "The database \(withoutPassword(address)) cannot be read: \(error).",
+                remedy: "See that it runs, restore a backup, or name another with --database.")
+        }
+    }
+
+    /// Throws if the nearest existing folder is not writable, so that the file could not be
+    /// created.
+    private static func requireFolder(of path: String) throws(StartFailure) {
+        var folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+        while folder.path != "/", !FileManager.default.fileExists(atPath: folder.path) {
+            folder.deleteLastPathComponent()
+        }
+        guard FileManager.default.isWritableFile(atPath: folder.path) else {
+            throw StartFailure(
+                "The database \(path) cannot be made: \(folder.path) may not be written.",
+                remedy: "Let this user write there, or name another place with --database.")
+        }
+    }
+
+    /// Returns the hosts to which data may be sent over a network without encryption. Empty for a
+    /// file.
+    static func unencryptedHosts(of address: String) -> [String] {
+        isServer(address) ? PostgresDriver.unencryptedHosts(of: address) : []
+    }
+
+    /// The address without its password, for messages and logs.
+    static func withoutPassword(_ address: String) -> String {
+        if isKeyValueForm(address) { return wordsShown }
+        return address.replacing(/(^\w+:\/\/[^:@\/]*):[^@]*@/) { "\($0.1):***@" }
+            .replacing(/([?&](?:ssl)?password=)[^&]*/) { "\($0.1)***" }
+    }
+}

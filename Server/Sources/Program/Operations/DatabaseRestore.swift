@@ -1,0 +1,145 @@
+import Foundation
+import Ledger
+import Storage
+import StorageSQLite
+
+/// Replaces a SQLite database by a backup. Meanwhile no server may run on it, and no command may
+/// have it open.
+struct DatabaseRestore {
+    var backup: String
+    /// The path of the database.
+    var path: String
+    var now: Instant
+    private var progress: @Sendable (BackupCopy.Progress) -> Void
+
+    struct Outcome: Sendable {
+        var contents: DatabaseContents
+        /// The path of the replaced database. Nil if there was none.
+        var aside: String?
+        /// The epoch of the logs from now on.
+        var epoch: String
+    }
+
+    private var sidecars: [String] { ["-wal", "-shm", "-journal"] }
+
+    /// - Parameters:
+    /// - path: the path of the database. A symbolic link stays, and its target is replaced.
+    /// - progress: called with the progress of copying the backup.
+    init(
+        backup: String, path: String, now: Instant,
+        progress: @escaping @Sendable (BackupCopy.Progress) -> Void = { _ in }
+    ) {
+        self.backup = backup
+        self.path = Disk.resolved(path) ?? path
+        self.now = now
+        self.progress = progress
+    }
+
+    /// Prepares everything next to the database. Then the restored database gets its name in one
+    /// step. Until then, the old database stays in use, even if the power fails.
+    func run() async throws -> Outcome {
+        try requireDistinctFiles()
+        let lock = try ServerLock.acquire(for: path)
+        defer { lock?.release() }
+        let use = try DatabaseUse.alone(of: path)
+        defer { use?.release() }
+        let fresh = path + ".restoring"
+        BackupCopy.remove(fresh)
+        let contents = try await BackupCopy(of: backup).makePart(fresh, progress: progress)
+        do {
+            let epoch = try await beginEpoch(in: fresh)
+            if let status = FileStatus(path: path) { try status.apply(to: fresh, of: path) }
+            try await SQLiteFile(fresh).close()
+            try Disk.sync(fresh)
+            let aside = try await moveAside()
+            try Disk.rename(fresh, to: path)
+            try Disk.syncFolder(of: path)
+            return Outcome(contents: contents, aside: aside, epoch: epoch)
+        } catch {
+            BackupCopy.remove(fresh)
+            throw error
+        }
+    }
+
+    private func requireDistinctFiles() throws {
+        guard let status = FileStatus(path: backup) else {
+            throw StartFailure(
+                "There is no backup at \(backup).",
+                remedy: "Name a file that `perennial backup` made.")
+        }
+        if let present = FileStatus(path: path), present.isSameFile(as: status) {
+            throw StartFailure(
+                "\(backup) is the database itself.",
+                remedy: "Name the backup first, and the database with --database.")
+        }
+    }
+
+    /// The restored log continues numbering from the end of the backup: see ``LogPlace``.
+    private func beginEpoch(in file: String) async throws -> String {
+        // Nobody else knows it, and no lock of it shall stay.
+        let store = Database(try SQLiteDriver(path: file))
+        defer { store.driver.close() }
+        return try await store.beginEpoch(at: now)
+    }
+
+    // MARK: - The replaced database
+
+    /// Gives the present database a second name, under which it is kept, and returns that name.
+    /// Returns nil if there is no database yet.
+    private func moveAside() async throws -> String? {
+        guard Disk.exists(path) else {
+            // The log of a database that no longer exists would be mistaken for that of the
+            // restored one.
+            for suffix in sidecars where Disk.exists(path + suffix) {
+                try Disk.renameExclusively(path + suffix, aside + suffix)
+            }
+            return nil
+        }
+        let isReadable = try await checkpoint()
+        let isInUse = ["-wal", "-journal"].contains { Disk.exists(path + $0) }
+        guard !isReadable || !isInUse else {
+            // One that could not say so, or is not ours.
+            throw DatabaseUse.inUse(path)
+        }
+        if isReadable, link(path, aside) == 0 {
+            try Disk.syncFolder(of: path)
+            return aside
+        }
+        // The database is damaged, or its file system does not support hard links, so it is missing
+        // for a moment. Its log is moved last, because without it the database would lack the
+        // latest writes.
+        try Disk.renameExclusively(path, aside)
+        for suffix in sidecars where Disk.exists(path + suffix) {
+            try Disk.renameExclusively(path + suffix, aside + suffix)
+        }
+        try Disk.syncFolder(of: path)
+        return aside
+    }
+
+    /// Writes the log into the database file. Returns false if the database is too damaged to be
+    /// opened, which may be why it is replaced.
+    private func checkpoint() async throws -> Bool {
+        do {
+            try await SQLiteFile(path).checkpoint()
+            return true
+        } catch let failure as StorageFailure where failure.kind == .busy {
+            throw StartFailure(
+                "Another program works on the database \(path): \(failure).",
+                remedy: "Let it end, then restore.")
+        } catch { return false }
+    }
+
+    /// For example `perennial.sqlite.replaced-1795248000000`.
+    private var aside: String { "\(path).replaced-\(now.milliseconds)" }
+}
+
+extension Database {
+    /// Begins a new epoch of every app's log, in a database of this schema version or an older one.
+    func beginEpoch(at now: Instant) async throws -> String {
+        try await migrate(at: now.milliseconds)
+        var random = SystemRandomNumberGenerator()
+        let epoch = LogPosition.newEpoch(by: &random)
+        try await transaction { tx in try tx.beginEpoch(named: epoch, at: now) }
+        return epoch
+    }
+}

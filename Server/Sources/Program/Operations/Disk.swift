@@ -1,0 +1,87 @@
+import Foundation
+
+/// File operations that survive a power failure: when a call returns, the bytes and names of files
+/// and folders are on the disk.
+enum Disk {
+    /// Read and write permission for the program's own user only.
+    static let permissions: mode_t = 0o600
+
+    /// Makes an empty file that only its own user can read, from the moment it exists.
+    ///
+    /// - Throws: also if a file of that name exists. Nothing is ever overwritten.
+    static func make(_ path: String) throws {
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions)
+        guard file >= 0 else { throw failure(path) }
+        close(file)
+    }
+
+    /// Writes the bytes of a file, or the names in a folder, to the disk.
+    static func sync(_ path: String) throws {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw failure(path) }
+        defer { close(file) }
+        guard fsync(file) == 0 else { throw failure(path) }
+    }
+
+    static func syncFolder(of path: String) throws { try sync(folder(of: path)) }
+
+    static func folder(of path: String) -> String {
+        URL(fileURLWithPath: path).deletingLastPathComponent().path
+    }
+
+    /// Renames a file, replacing any file with the new name.
+    static func rename(_ path: String, to other: String) throws {
+        guard Foundation.rename(path, other) == 0 else { throw failure(path) }
+    }
+
+    /// Renames a file to a name that must not exist yet.
+    static func renameExclusively(_ path: String, _ other: String) throws {
+        if link(path, other) == 0 {
+            guard unlink(path) == 0 else { throw failure(path) }
+            return
+        }
+        // Not every file system supports hard links.
+        guard errno != EEXIST, !exists(other) else { throw failure(other, EEXIST) }
+        try rename(path, to: other)
+    }
+
+    /// Resolves all symbolic links in a path. Returns nil if nothing exists there.
+    static func resolved(_ path: String) -> String? {
+        guard let real = realpath(path, nil) else { return nil }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    /// The same, also where the last part of the path is not there yet.
+    static func resolvedName(_ path: String) -> String {
+        if let real = resolved(path) { return real }
+        let folder = folder(of: path)
+        return "\(resolved(folder) ?? folder)/\(URL(fileURLWithPath: path).lastPathComponent)"
+    }
+
+    static func exists(_ path: String) -> Bool {
+        var found = stat()
+        return lstat(path, &found) == 0
+    }
+
+    /// Replaces a file's contents atomically: after a power failure, the file has either the old
+    /// bytes or the new ones.
+    static func replace(_ path: String, with bytes: Data) throws {
+        let fresh = path + ".new"
+        if exists(fresh) { unlink(fresh) }
+        try make(fresh)
+        try bytes.write(to: URL(fileURLWithPath: fresh))
+        try sync(fresh)
+        try rename(fresh, to: path)
+        try syncFolder(of: path)
+    }
+
+    /// Makes an error from a failed system call, with the system's message.
+    static func failure(_ path: String, _ code: Int32 = errno) -> StartFailure {
+        StartFailure(
+            "\(path): \(String(cString: strerror(code))).",
+            remedy: code == EEXIST
+                ? "Choose another name, or remove the file. Nothing is overwritten."
+                : "Check that this user may write there and that the disk has space.")
+    }
+}

@@ -1,0 +1,132 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// A queue of lines for a file descriptor. A separate thread writes them, so that logging never
+/// waits for the reader of the log.
+///
+/// If the queue is full, lines are dropped and counted. When the reader continues, a line in
+/// their place says how many are missing.
+final class LineQueue: Sendable {
+    /// The maximum number of waiting bytes. As many again may be in the process of being written.
+    static let bytesMax = 4_194_304
+    /// A buffer that has grown beyond this is released.
+    private static let retainedBytesMax = 262_144
+
+    private struct State {
+        var bytes: [UInt8] = []
+        /// True if the thread is working or has been signalled.
+        var isAwake = false
+        var hasThread = false
+        /// Lines dropped since the last line that reported a number.
+        var dropped = 0
+        var droppedSinceStart = 0
+        /// The number of callers that wait until everything is written.
+        var flushes = 0
+    }
+
+    private let descriptor: Int32
+    private let bytesMax: Int
+    private let notice: @Sendable (Int) -> [UInt8]
+    private let state = Mutex(State())
+    private let work = DispatchSemaphore(value: 0)
+    private let flushed = DispatchSemaphore(value: 0)
+
+    /// - Parameter notice: makes the line that says how many lines were dropped.
+    init(
+        to descriptor: Int32, bytesMax: Int = bytesMax,
+        notice: @escaping @Sendable (Int) -> [UInt8]
+    ) {
+        self.descriptor = descriptor
+        self.bytesMax = bytesMax
+        self.notice = notice
+    }
+
+    /// The number of lines dropped since the start.
+    var droppedCount: Int { state.withLock { $0.droppedSinceStart } }
+
+    /// Adds a line. Never blocks.
+    func add(_ line: [UInt8]) {
+        let (wakes, begins) = state.withLock { state in
+            guard state.bytes.count + line.count <= bytesMax else {
+                state.dropped += 1
+                state.droppedSinceStart += 1
+                return (false, false)
+            }
+            state.bytes += line
+            defer { (state.isAwake, state.hasThread) = (true, true) }
+            return (!state.isAwake, !state.hasThread)
+        }
+        if begins { startThread() }
+        if wakes { work.signal() }
+    }
+
+    /// Waits until everything is written, or until the time is over. Call it before the process
+    /// ends.
+    func flush(atMost seconds: Double) {
+        let waits = state.withLock { state in
+            if state.isAwake { state.flushes += 1 }
+            return state.isAwake
+        }
+        if waits { _ = flushed.wait(timeout: .now() + seconds) }
+    }
+
+    // MARK: - The thread
+
+    private func startThread() {
+        let thread = Thread { [self] in
+            var batch: [UInt8] = []
+            while true {
+                work.wait()
+                while dequeue(&batch) { write(batch) }
+            }
+        }
+        thread.name = "perennial-log"
+        thread.start()
+    }
+
+    /// Takes the waiting bytes. Returns false if there are none; then the thread sleeps.
+    private func dequeue(_ batch: inout [UInt8]) -> Bool {
+        if batch.capacity > Self.retainedBytesMax { batch = [] }
+        batch.removeAll(keepingCapacity: true)
+        let (taken, dropped) = state.withLock { state in
+            let taken = state.bytes
+            state.bytes = batch
+            let dropped = state.dropped
+            state.dropped = 0
+            if taken.isEmpty, dropped == 0 {
+                state.isAwake = false
+                for _ in 0..<state.flushes { flushed.signal() }
+                state.flushes = 0
+            }
+            return (taken, dropped)
+        }
+        batch = taken
+        if dropped > 0 { batch += notice(dropped) }
+        return !batch.isEmpty
+    }
+
+    /// If the descriptor fails, the lines are lost: a log must not end the program.
+    private func write(_ lines: [UInt8]) {
+        var rest = lines[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Foundation.write(descriptor, $0.baseAddress, $0.count)
+            }
+            switch (count, errno) {
+            case (1..., _): rest = rest.dropFirst(count)
+            case (_, EINTR): continue
+            case (_, EAGAIN): waitForRoom()
+            default:
+                let lost = rest.count { $0 == UInt8(ascii: "\n") }
+                return state.withLock { $0.droppedSinceStart += lost }
+            }
+        }
+    }
+
+    /// Waits until the descriptor is writable. Needed if somebody made it non-blocking.
+    private func waitForRoom() {
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&wanted, 1, -1)
+    }
+}

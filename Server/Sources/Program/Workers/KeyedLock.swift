@@ -1,0 +1,34 @@
+import Synchronization
+
+/// Runs callers one after the other, in the order in which they came. Each name has a separate
+/// line.
+final class KeyedLock: Sendable {
+    /// For each name in use: the callers that wait behind the one at the front.
+    private let waiting = Mutex<[String: [CheckedContinuation<Void, Never>]]>([:])
+
+    /// Returns when the caller is at the front. The caller must call ``unlock(at:)`` afterwards.
+    func lock(at name: String = "") async {
+        await withCheckedContinuation { continuation in
+            let isFree = waiting.withLock { waiting in
+                guard waiting[name] != nil else {
+                    waiting[name] = []
+                    return true
+                }
+                waiting[name]?.append(continuation)
+                return false
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    func unlock(at name: String = "") {
+        let next = waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in
+            guard waiting[name]?.isEmpty == false else {
+                waiting[name] = nil
+                return nil
+            }
+            return waiting[name]?.removeFirst()
+        }
+        next?.resume()
+    }
+}

@@ -1,0 +1,67 @@
+import AppStoreFormats
+
+// Requests by callers in the same process: notifications that do not come from a purchase, and
+// batched reads.
+
+extension AppStoreSimulator {
+    /// Sends a test notification.
+    package func sendTest(in environment: SimulatedEnvironment = .production) async throws {
+        _ = try await emit { world, now in world.testNotification(in: environment, at: now) }
+    }
+
+    /// Sends a reminder of a purchase outside the App Store.
+    package func remindOfExternalPurchase(
+        in environment: SimulatedEnvironment = .production
+    ) async throws {
+        _ = try await emit { world, now in
+            world.externalPurchaseToken(ExternalTokenOrder(), in: environment, at: now)
+        }
+    }
+
+    /// Sends the notification that parents withdrew their consent to a child's use of the app.
+    package func rescindConsent(
+        of account: String, in environment: SimulatedEnvironment = .production
+    ) async throws {
+        _ = try await emit { world, now throws(SimulatorProblem) in
+            try world.rescindConsent(of: account, in: environment, at: now)
+        }
+    }
+
+    /// Extends the renewal date of every active subscriber of a product.
+    package func extendAll(_ productID: String, days: Int, requestID: String) async throws {
+        let order = ExtensionOrder(days: days, reason: 3, requestID: requestID)
+        try await massExtend(MassExtension(order, productID: productID))
+    }
+
+    /// The true purchases of each of several accounts; an empty list for an account that does not
+    /// exist yet.
+    package func groundTruths(of accounts: [String]) -> [[TruePurchase]] {
+        let now = clock.now
+        return accounts.map { (try? world.groundTruth(of: $0, at: now).purchases) ?? [] }
+    }
+
+    /// The true state of one purchase, by its original transaction id.
+    package func truePurchase(_ purchase: String) -> TruePurchase? {
+        try? world.truePurchase(purchase, at: clock.now)
+    }
+
+    /// The app account token that a device's purchases carry if the order names none. Returns nil
+    /// if the device has no token or does not exist yet.
+    package func accountToken(on deviceID: String) -> String? {
+        try? world.device(deviceID).appAccountToken
+    }
+
+    /// Eligibility for introductory offers as seen by a device, by subscription group. StoreKit's
+    /// products report the same.
+    @discardableResult
+    package func introductoryOffers(on deviceID: String) throws -> [String: Bool] {
+        introductoryEligibility(on: try world.device(deviceID))
+    }
+
+    /// Whether everything due by now has happened and its notifications were sent. Otherwise the
+    /// ground truth is ahead of what any server can know.
+    package var isIdle: Bool {
+        let now = clock.now
+        return ![deliveries.nextDue, world.nextDue].compactMap(\.self).contains { $0 <= now }
+    }
+}

@@ -1,0 +1,143 @@
+import AppStoreFormats
+import HTTPTypes
+import Hummingbird
+
+// HTTP: decodes requests, calls routes, encodes responses. Everything particular to a route is in
+// its entry in the list.
+
+extension AppStoreSimulator {
+    /// A router for the control plane (`/_sim/…`), verifyReceipt and the App Store Server API. Each
+    /// call makes a new router.
+    package nonisolated func router() -> Router<BasicRequestContext> {
+        let router = Router(context: BasicRequestContext.self)
+        router.add(middleware: ProblemMiddleware(simulator: self))
+        for route in SimulatorRoute.all {
+            let path = route.path.replacing("{", with: ":").replacing("}", with: "")
+            router.on(RouterPath(path), method: route.method) { request, context in
+                try await self.response(to: request, context, route)
+            }
+        }
+        addVerifyReceipt(to: router)
+        addServerAPI(to: router)
+        return router
+    }
+
+    private nonisolated func response(
+        to request: Request, _ context: BasicRequestContext, _ route: SimulatorRoute
+    ) async throws -> Response {
+        let known = route.fields.map(\.name)
+        let bytes = try await Self.bytes(of: request, atMost: route.bodyBytesMax)
+        var parameters: [String: String] = [:]
+        for name in route.parameters { parameters[name] = context.parameters.get(name) }
+        var query: [String: String] = [:]
+        for (name, value) in request.uri.queryParameters { query[String(name)] = String(value) }
+        let isJSON = route.mediaType == nil
+        let call = SimulatorRoute.Call(
+            body: try RequestBody(isJSON ? bytes : [], known: known),
+            bytes: isJSON ? [] : bytes, parameters: parameters, query: query)
+        switch try await route.handler(self, call) {
+        case .bytes(let bytes, let type): return Response(.ok, bytes, type: type)
+        case .events(let events): return Response(events)
+        case .json(let json):
+            guard let field = query["only"] else {
+                // A trailing newline, so that responses end with a line break in a terminal.
+                let line = json.bytes + [UInt8(ascii: "\n")]
+                return Response(.ok, line, type: "application/json; charset=utf-8")
+            }
+            return try Self.text(of: field, in: json)
+        }
+    }
+
+    static func bytes(of request: Request, atMost limit: Int) async throws -> [UInt8] {
+        do {
+            let buffer = try await request.body.collect(upTo: limit)
+            return [UInt8](buffer.readableBytesView)
+        } catch {
+            throw SimulatorProblem(
+                "body_too_large", status: 413, "The body could not be read, or is too large.",
+                remedy: "Send at most \(limit) bytes.")
+        }
+    }
+
+    /// Responds with one field as plain text, so that a shell needs no JSON tool: `curl …
+    /// ?only=signed_transaction`.
+    private static func text(of field: String, in json: JSON) throws(SimulatorProblem) -> Response {
+        guard let value = json[field] else {
+            let fields = (json.members ?? []).map(\.key).joined(separator: ", ")
+            throw .badRequest(
+                "The response has no field \(field). The request itself has been carried out.",
+                remedy: "Available fields: \(fields).")
+        }
+        let text = value.string ?? value.text
+        return Response(.ok, Array(text.utf8), type: "text/plain; charset=utf-8")
+    }
+}
+
+/// Logs each request, and turns every failure into a problem response (RFC 9457).
+private struct ProblemMiddleware: RouterMiddleware {
+    let simulator: AppStoreSimulator
+
+    @concurrent func handle(
+        _ request: Request, context: BasicRequestContext,
+        next: @concurrent (Request, BasicRequestContext) async throws -> Response
+    ) async throws -> Response {
+        let response: Response
+        do { response = try await next(request, context) } catch {
+            response = Response(problem(for: error, request))
+        }
+        await simulator.appendToLog(
+            .request,
+            [
+                ("method", .string(request.method.rawValue)), ("path", .string(request.uri.path)),
+                ("status", .integer(Int64(response.status.code))),
+            ])
+        return response
+    }
+
+    private func problem(for error: any Error, _ request: Request) -> SimulatorProblem {
+        if let problem = error as? SimulatorProblem { return problem }
+        if let failure = error as? any HTTPResponseError, failure.status.code < 500 {
+            return SimulatorProblem(
+                "unknown_route", status: failure.status.code,
+                "There is no route \(request.method.rawValue) \(request.uri.path).",
+                remedy: "GET /_sim/openapi.json lists the routes.")
+        }
+        return SimulatorProblem(
+            "simulator_failed", status: 500, "The simulator failed: \(error)",
+            remedy: "Report it together with the earlier requests: GET /_sim/log.")
+    }
+}
+
+extension Response {
+    fileprivate init(_ status: HTTPResponse.Status, _ bytes: [UInt8], type: String) {
+        var headers = HTTPFields()
+        headers[.contentType] = type
+        headers[.contentLength] = String(bytes.count)
+        self.init(
+            status: status, headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    fileprivate init(_ events: AsyncStream<ServerSentEvent>) {
+        let body = ResponseBody { writer in
+            for await event in events {
+                try await writer.write(ByteBuffer(bytes: event.bytes))
+            }
+            try await writer.finish(nil)
+        }
+        self.init(
+            status: .ok,
+            headers: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: body)
+    }
+
+    fileprivate init(_ problem: SimulatorProblem) {
+        let json: JSON = [
+            "type": "about:blank", "title": .string(problem.message),
+            "status": .integer(Int64(problem.status)), "detail": .string(problem.message),
+            "code": .string(problem.code), "remedy": .string(problem.remedy),
+        ]
+        self.init(
+            HTTPResponse.Status(code: problem.status), json.bytes + [UInt8(ascii: "\n")],
+            type: "application/problem+json")
+    }
+}

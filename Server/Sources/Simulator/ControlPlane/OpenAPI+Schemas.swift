@@ -1,0 +1,149 @@
+import AppStoreFormats
+
+/// The structures of responses, in JSON Schema. Routes and other structures refer to each by its
+/// name.
+extension OpenAPI {
+    static let schemas: [JSON.Member] =
+        worldSchemas + faultSchemas + deviceSchemas + shopSchemas + groundTruthSchemas + sentSchemas
+
+    // MARK: - Building blocks
+
+    static let text: JSON = ["type": "string"]
+    static let whole: JSON = ["type": "integer"]
+    static let number: JSON = ["type": "number"]
+    static let flag: JSON = ["type": "boolean"]
+    static let time: JSON = ["type": "string", "format": "date-time"]
+    /// An object whose members are defined elsewhere.
+    static let foreign: JSON = ["type": "object"]
+
+    static func reference(_ name: String) -> JSON {
+        ["$ref": .string("#/components/schemas/\(name)")]
+    }
+
+    static func list(_ content: JSON) -> JSON { ["type": "array", "items": content] }
+
+    static func orNull(_ schema: JSON) -> JSON { ["anyOf": [schema, ["type": "null"]]] }
+
+    static func words(_ words: [String]) -> JSON {
+        ["type": "string", "enum": .array(words.map { .string($0) })]
+    }
+
+    /// The raw values of an enumeration.
+    static func words<Word: RawRepresentable & CaseIterable>(
+        of type: Word.Type
+    ) -> JSON where Word.RawValue == String {
+        words(type.allCases.map(\.rawValue))
+    }
+
+    /// An object that requires all of these members, except those listed as absent.
+    static func object(
+        _ members: KeyValuePairs<String, JSON>, mayLack absent: Set<String> = []
+    ) -> JSON {
+        object(of: members.map { JSON.Member($0.key, $0.value) }, mayLack: absent)
+    }
+
+    static func object(of members: [JSON.Member], mayLack absent: Set<String>) -> JSON {
+        let required = members.map(\.key).filter { !absent.contains($0) }
+        return [
+            "type": "object", "required": .array(required.map { .string($0) }),
+            "properties": .object(members),
+        ]
+    }
+
+    static func structure(
+        _ name: String, _ members: KeyValuePairs<String, JSON>, mayLack absent: Set<String> = []
+    ) -> JSON.Member {
+        JSON.Member(name, object(members, mayLack: absent))
+    }
+}
+
+// MARK: - The world
+
+extension OpenAPI {
+    private static let worldSchemas: [JSON.Member] = [
+        structure(
+            "Problem",
+            [
+                "type": text, "title": text, "status": whole, "detail": text, "code": text,
+                "remedy": text,
+            ]),
+        structure("Health", ["status": words(["ok"]), "now": time]),
+        structure(
+            "Description",
+            ["openapi": text, "info": foreign, "paths": foreign, "components": foreign]),
+        structure("Clock", ["now": time, "rate": number]),
+        structure("NewWorld", ["now": time, "rate": number, "warnings": list(text)]),
+        structure("Population", ["accounts": list(text)]),
+        structure(
+            "Habits", ["habits": list(object(["name": text, "on": flag, "summary": text]))]),
+        structure("Scenarios", ["scenarios": list(object(["name": text, "summary": text]))]),
+        structure(
+            "ScenarioRun",
+            [
+                "scenario": text, "account": text, "device_id": text,
+                "steps": list(object(["at": time, "what": text])),
+                "notifications": list(
+                    object(["type": text, "subtype": orNull(text), "uuid": text, "at": time])),
+                "truth": reference("Books"),
+            ]),
+        structure(
+            "APIKey",
+            ["key_id": text, "issuer_id": text, "bundle_id": text, "private_key": text]),
+        structure("APIToken", ["token": text]),
+        structure("OrderedStatuses", ["ordered": whole]),
+    ]
+}
+
+// MARK: - Faults
+
+extension OpenAPI {
+    private static let faultSchemas: [JSON.Member] = [
+        structure(
+            "Faults",
+            [
+                "notifications": layer(
+                    NotificationFault.self,
+                    ["delay_seconds": delay, "outage": orNull(reference("Outage"))]),
+                "api": layer(
+                    APIFault.self,
+                    [
+                        "slow_seconds": number, "stale_seconds": whole,
+                        "retry_after_seconds": whole, "outage": orNull(reference("Outage")),
+                    ]),
+                "devices": layer(DeviceFault.self, [:]),
+                "next": object([
+                    "notifications": list(words(of: NotificationFault.self)),
+                    "api": list(words(of: APIFault.self)),
+                    "devices": list(words(of: DeviceFault.self)),
+                ]),
+                "struck": object([
+                    "notifications": each(NotificationFault.self, whole),
+                    "api": each(APIFault.self, whole), "devices": each(DeviceFault.self, whole),
+                ]),
+                "known": object([
+                    "notifications": each(NotificationFault.self, text),
+                    "api": each(APIFault.self, text), "devices": each(DeviceFault.self, text),
+                ]),
+            ]),
+        structure("Outage", ["from": time, "until": time]),
+    ]
+
+    /// Seconds, or their maximum.
+    private static let delay: JSON = ["anyOf": [whole, object(["max": whole])]]
+
+    /// The armed faults of a layer with their probabilities, and its other settings.
+    private static func layer<Kind: FaultKind>(
+        _ kind: Kind.Type, _ rest: KeyValuePairs<String, JSON>
+    ) -> JSON {
+        let odds = kind.allCases.map { JSON.Member($0.rawValue, number) }
+        return object(
+            of: odds + rest.map { JSON.Member($0.key, $0.value) },
+            mayLack: Set(odds.map(\.key)))
+    }
+
+    /// An object with an optional member for each fault.
+    private static func each<Kind: FaultKind>(_ kind: Kind.Type, _ content: JSON) -> JSON {
+        let members = kind.allCases.map { JSON.Member($0.rawValue, content) }
+        return object(of: members, mayLack: Set(members.map(\.key)))
+    }
+}

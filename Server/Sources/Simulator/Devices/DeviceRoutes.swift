@@ -1,0 +1,171 @@
+import AppStoreFormats
+
+// Actions on devices.
+
+extension SimulatorRoute {
+    static let deviceRoutes = [
+        post(
+            "/_sim/devices", "Adds a device, and its account if that is new.", deviceFields,
+            gives: .json("DeviceName")
+        ) { simulator, call in
+            .json(["device_id": .string(try await simulator.addDevice(call.body))])
+        },
+        post(
+            "/_sim/devices/{id}/account", "Signs another account in on a device.",
+            [
+                Field("account", "string", "The Apple account's name, new or existing."),
+                Field("storefront", "string", "ISO 3166-1 alpha-3; unchanged if absent."),
+            ], gives: .json("DeviceName")
+        ) { simulator, call in
+            let id = try call.parameter("id")
+            try await simulator.signIn(
+                name(call.body), on: id, storefront: call.body.string("storefront"))
+            return .json(["device_id": .string(id)])
+        },
+        post(
+            "/_sim/devices/{id}/purchases", "Buys a product.", PurchaseOrder.fields,
+            gives: .json("PurchaseOutcome")
+        ) { simulator, call in
+            let device = try call.parameter("id")
+            let outcome = try await simulator.order(
+                PurchaseOrder(call.body), on: device, at: call.body.time("at"))
+            guard case .purchased = outcome else { return .json(outcome.json) }
+            let receipt = JSON.string(try await simulator.receipt(on: device))
+            let members = outcome.json.members ?? []
+            return .json(.object(members + [.init("app_receipt", receipt)]))
+        },
+        post(
+            "/_sim/devices/{id}/restore", "What a device sends after restoring purchases.", [],
+            gives: .json("RestoredPurchases")
+        ) { simulator, call in
+            let restored = try await simulator.restore(on: call.parameter("id"))
+            return .json([
+                "signed_transactions": texts(restored.signedTransactions),
+                "signed_renewal_infos": texts(restored.signedRenewalInfos),
+                "app_receipt": .string(try await simulator.receipt(on: call.parameter("id"))),
+            ])
+        },
+        get(
+            "/_sim/devices/{id}/transactions", "All transactions, signed.",
+            gives: .json("SignedTransactions")
+        ) { simulator, call in
+            let signed = try await simulator.transactions(on: call.parameter("id"))
+            return .json(["signed_transactions": texts(signed)])
+        },
+        get(
+            "/_sim/devices/{id}/entitlements", "The transactions that grant access now, signed.",
+            gives: .json("SignedTransactions")
+        ) { simulator, call in
+            let signed = try await simulator.entitlements(on: call.parameter("id"))
+            return .json(["signed_transactions": texts(signed)])
+        },
+        get(
+            "/_sim/devices/{id}/unfinished", "The transactions that the app has not finished yet.",
+            gives: .json("SignedTransactions")
+        ) { simulator, call in
+            let signed = try await simulator.unfinished(on: call.parameter("id"))
+            return .json(["signed_transactions": texts(signed)])
+        },
+        get(
+            "/_sim/devices/{id}/updates", "Streams updates from now on as server-sent events.",
+            query: ["limit"], gives: .events
+        ) { simulator, call in
+            .events(try await simulator.updates(on: call.parameter("id"), limit: limit(call)))
+        },
+        post(
+            "/_sim/devices/{id}/transactions/{transaction_id}/finish",
+            "Marks a transaction as finished by the app.", [], gives: .json("Finished")
+        ) { simulator, call in
+            try await simulator.finish(
+                call.parameter("transaction_id"), on: call.parameter("id"))
+            return .json(["result": "finished"])
+        },
+        get(
+            "/_sim/devices/{id}/statuses", "The subscriptions and their status.",
+            gives: .json("SignedStatuses")
+        ) { simulator, call in
+            let statuses = try await simulator.statuses(on: call.parameter("id"))
+            return .json(["statuses": .array(statuses.map(\.json))])
+        },
+        get(
+            "/_sim/devices/{id}/app-transaction", "The signed app transaction.",
+            gives: .json("SignedAppTransaction")
+        ) { simulator, call in
+            let signed = try await simulator.appTransaction(on: call.parameter("id"))
+            let verification = try await simulator.verificationID(of: call.parameter("id"))
+            return .json([
+                "signed_app_transaction": .string(signed),
+                "device_verification_id": .string(verification),
+            ])
+        },
+        get(
+            "/_sim/devices/{id}/storefront", "The device's storefront.",
+            gives: .json("Storefront")
+        ) { simulator, call in
+            let storefront = try await simulator.storefront(of: call.parameter("id"))
+            return .json([
+                "country_code": .string(storefront.country), "id": .string(storefront.id),
+                "currency": .string(storefront.currency),
+            ])
+        },
+    ]
+
+    private static let deviceFields = [
+        Field("account", "string", "The Apple account's name, such as anna."),
+        Field("environment", "string", "production (default) or sandbox."),
+        Field("storefront", "string", "ISO 3166-1 alpha-3; by default the shop's, else USA."),
+        Field("app_account_token", "string", "A UUID for all purchases of this device."),
+        Field("family", "string", "The family that the account joins."),
+        Field("ask_to_buy", "boolean", "Whether the account's purchases wait for a parent."),
+        Field("testflight", "boolean", "Sandbox only: everything renews daily, six times."),
+        Field("renewal_minutes", "integer", "Sandbox only: minutes per month: 3, 5, 15, 30 or 60."),
+    ]
+
+    /// How many events the stream sends before it ends. Nil means no limit.
+    private static func limit(_ call: Call) throws(SimulatorProblem) -> Int? {
+        guard let text = call.query["limit"] else { return nil }
+        guard let limit = Int(text), limit > 0 else {
+            throw RequestBody.invalidField("limit", "a number from 1")
+        }
+        return limit
+    }
+
+    static func texts(_ texts: [String]) -> JSON { .array(texts.map { .string($0) }) }
+}
+
+extension SignedStatus {
+    fileprivate var json: JSON {
+        [
+            "original_transaction_id": .string(originalTransactionID),
+            "status": .integer(status.rawValue),
+            "signed_transaction": .string(signedTransaction),
+            "signed_renewal_info": .string(signedRenewalInfo),
+        ]
+    }
+}
+
+extension SimulatorRoute {
+    /// Maximum number of characters of an account's name.
+    private static let nameLengthMax = 64
+
+    fileprivate static func name(_ body: RequestBody) throws(SimulatorProblem) -> String {
+        let name = try body.requiredString("account")
+        let allowed = name.allSatisfy { $0.isLetter || $0.isNumber || "._@+-".contains($0) }
+        guard allowed, name.count <= nameLengthMax else {
+            throw RequestBody.invalidField("account", "a name of letters, digits and ._@+-")
+        }
+        return name
+    }
+}
+
+extension AppStoreSimulator {
+    fileprivate func addDevice(_ body: RequestBody) async throws -> String {
+        let name = try SimulatorRoute.name(body)
+        let environment = try SimulatorRoute.environment(body)
+        return try await addDevice(
+            account: name, environment: environment, storefront: body.string("storefront"),
+            appAccountToken: body.uuid("app_account_token"),
+            pace: environment == .sandbox ? SimulatorRoute.pace(body) : nil,
+            family: body.string("family"), asksToBuy: body.bool("ask_to_buy"))
+    }
+}

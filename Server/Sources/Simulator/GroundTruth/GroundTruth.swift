@@ -1,0 +1,206 @@
+import AppStoreFormats
+
+/// What an account may truly use, according to the simulator. Computed from the world's state,
+/// without any of the documents it has sent.
+package struct GroundTruth: Hashable, Sendable {
+    package var account: String
+    package var now: AppStoreDate
+    package var purchases: [TruePurchase]
+    /// Orders that wait for somebody's decision, oldest first.
+    package var pending: [TruePendingOrder] = []
+    /// The account's family, if it is in one.
+    package var family: TrueFamily?
+
+    package var json: JSON {
+        [
+            "account": .string(account), "now": .string(RFC3339.text(now)),
+            "purchases": .array(purchases.map(\.json)), "pending": .array(pending.map(\.json)),
+            "family": family?.json ?? .null,
+        ]
+    }
+}
+
+/// One chain of renewals, or one one-time purchase.
+package struct TruePurchase: Hashable, Sendable {
+    package enum State: String, Hashable, Sendable, CaseIterable {
+        case trial
+        case offer
+        case paid
+        case grace
+        case retry
+        case expired
+        case refunded
+    }
+
+    package var originalTransactionID: String
+    /// The product in force. After an immediate change, the new one.
+    package var productID: String
+    package var environment: SimulatedEnvironment
+    package var state: State
+    /// Whether the customer may use the product now.
+    package var isOpen: Bool
+    /// When access ends or ended, as known now. Nil if it does not end by time.
+    package var until: AppStoreDate?
+    package var willRenew: Bool
+    /// Subscriptions only.
+    package var renewsTo: String?
+    package var isRevoked: Bool
+    package var isInGrace: Bool
+    /// Payment is being retried, without a grace period or after it.
+    package var isInRetry: Bool
+    package var graceUntil: AppStoreDate?
+    /// The current period, or the last one. Nil if the product has no end.
+    package var period: Range<AppStoreDate>?
+    package var ownership = OwnershipType.purchased
+    /// Set if the customer has committed to a number of months.
+    package var commitment: TrueCommitment?
+    /// A higher price that the customer was told of and has not paid yet.
+    package var priceRise: PriceRise?
+    /// What the next period will cost, in thousandths of the currency unit. Nil if none follows.
+    package var nextPrice: Int64?
+    /// How often the renewal date was extended.
+    package var extensionCount = 0
+    /// All charges and refunds, oldest first.
+    package var charges: [TrueCharge] = []
+
+    package var json: JSON {
+        func time(_ date: AppStoreDate?) -> JSON { date.map { .string(RFC3339.text($0)) } ?? .null }
+        let span: JSON =
+            period.map {
+                ["from": time($0.lowerBound), "until": time($0.upperBound)]
+            } ?? .null
+        return [
+            "original_transaction_id": .string(originalTransactionID),
+            "product_id": .string(productID), "environment": .string(environment.rawValue),
+            "state": .string(state.rawValue), "open": .bool(isOpen), "until": time(until),
+            "will_renew": .bool(willRenew), "renews_to": renewsTo.map { .string($0) } ?? .null,
+            "revoked": .bool(isRevoked), "in_grace": .bool(isInGrace),
+            "in_retry": .bool(isInRetry), "grace_until": time(graceUntil), "period": span,
+            "ownership": ownership.json, "commitment": commitment?.json ?? .null,
+            "price_rise": priceRise?.json ?? .null,
+            "next_price_milliunits": nextPrice.map { .integer($0) } ?? .null,
+            "extensions": .integer(Int64(extensionCount)),
+            "charges": .array(charges.map(\.json)),
+        ]
+    }
+}
+
+extension World {
+    /// Everything an account has bought: production first, then sandbox, each oldest first.
+    func groundTruth(of name: String, at now: AppStoreDate) throws(SimulatorProblem) -> GroundTruth
+    {
+        let known = [SimulatedEnvironment.production, .sandbox].compactMap {
+            accounts[Account.Key(name: name, environment: $0)]
+        }
+        guard !known.isEmpty else { throw .unknownAccount(name) }
+        let purchases = known.flatMap { account in
+            let chains = chains(of: account.key).sorted { $0.id < $1.id }
+            let rest = account.oneTimePurchases.compactMap { oneTimePurchases[$0] }
+            return chains.map { truePurchase($0, at: now) } + rest.map { truePurchase($0) }
+        }
+        return GroundTruth(
+            account: name, now: now, purchases: purchases,
+            pending: known.flatMap { pendingOrders(of: $0.key) },
+            family: known.compactMap { $0.family.flatMap { families[$0]?.trueFamily } }.first)
+    }
+
+    /// The true state of one purchase, by its original transaction id or any transaction id.
+    func truePurchase(_ id: String, at now: AppStoreDate) throws(SimulatorProblem) -> TruePurchase {
+        if let once = oneTimePurchases[id] { return truePurchase(once) }
+        return truePurchase(try subscription(chainOfTransaction[id] ?? id), at: now)
+    }
+
+    private func truePurchase(_ transaction: StoreTransaction) -> TruePurchase {
+        let revoked = transaction.revocation
+        return TruePurchase(
+            originalTransactionID: transaction.originalID, productID: transaction.product.id,
+            environment: transaction.account.environment, state: revoked == nil ? .paid : .refunded,
+            isOpen: revoked == nil, until: revoked?.at, willRenew: false, renewsTo: nil,
+            isRevoked: revoked != nil, isInGrace: false, isInRetry: false, graceUntil: nil,
+            period: nil, ownership: transaction.ownership, charges: transaction.charges)
+    }
+
+    private func truePurchase(_ subscription: Subscription, at now: AppStoreDate) -> TruePurchase {
+        // A renewal that was charged early has not begun: the period that covers now counts.
+        let current = subscription.transactions.last { $0.covers(now) }
+        let shown = current ?? subscription.begun(by: now) ?? subscription.latest
+        var graceUntil: AppStoreDate?
+        if case .grace(let until, _) = subscription.phase { graceUntil = until }
+        let state = subscription.state(covering: current, at: now)
+        return TruePurchase(
+            originalTransactionID: subscription.id, productID: shown.product.id,
+            environment: subscription.account.environment, state: state,
+            isOpen: current != nil || graceUntil != nil,
+            until: until(subscription, covering: current, graceUntil: graceUntil),
+            willRenew: subscription.willRenew, renewsTo: subscription.upcomingProduct.value.id,
+            isRevoked: state == .refunded,
+            isInGrace: state == .grace, isInRetry: state == .retry, graceUntil: graceUntil,
+            period: shown.expires.map { shown.purchased..<max(shown.purchased, $0) },
+            ownership: shown.ownership, commitment: subscription.trueCommitment,
+            priceRise: subscription.isOver ? nil : subscription.announcedRise,
+            nextPrice: subscription.willRenew ? subscription.nextPrice : nil,
+            extensionCount: subscription.extensions.count,
+            // Sorted by id, because a reversed refund may have reordered the transactions.
+            charges: subscription.transactions.flatMap(\.charges)
+                .sorted { $0.transactionID < $1.transactionID })
+    }
+
+    /// The end of the paid time that continues without a gap, of the grace period, or of past
+    /// access.
+    private func until(
+        _ subscription: Subscription, covering current: StoreTransaction?,
+        graceUntil: AppStoreDate?
+    ) -> AppStoreDate? {
+        if let graceUntil { return graceUntil }
+        guard let current, var end = current.expires else {
+            let latest = subscription.latest
+            return latest.revocation?.at ?? latest.expires
+        }
+        for next in subscription.transactions where next.purchased == end && next.covers(end) {
+            end = next.expires ?? end
+        }
+        return end
+    }
+}
+
+extension Subscription {
+    /// Whether another period will be charged, provided the payment succeeds.
+    fileprivate var willRenew: Bool {
+        switch phase {
+        case .active, .grace, .retry: continuesRenewing
+        case .revoked: renews
+        case .ended: false
+        }
+    }
+
+    fileprivate func state(
+        covering current: StoreTransaction?, at now: AppStoreDate
+    ) -> TruePurchase.State {
+        if let current {
+            switch current.offer?.discount {
+            case nil: return .paid
+            case .freeTrial?: return .trial
+            default: return .offer
+            }
+        }
+        switch phase {
+        case .grace: return .grace
+        case .retry: return .retry
+        case .revoked: return .refunded
+        // Also if a renewal was attempted after a refund and all retries failed.
+        case .ended(.billingError): return .expired
+        case .active, .ended: return isRefunded(at: now) ? .refunded : .expired
+        }
+    }
+
+    /// Whether the period that would be in force, or was the last, was refunded. The next period
+    /// may have been charged already without having begun.
+    private func isRefunded(at now: AppStoreDate) -> Bool {
+        begun(by: now)?.revocation != nil
+    }
+
+    /// The period that began last, whatever its state.
+    fileprivate func begun(by now: AppStoreDate) -> StoreTransaction? {
+        transactions.last { !$0.isUpgraded && $0.purchased <= now }
+    }
+}

@@ -1,0 +1,77 @@
+import AppStoreFormats
+
+// The money in the ground truth.
+
+/// One charge, and how much of it was refunded. In thousandths of the currency unit.
+package struct TrueCharge: Hashable, Sendable {
+    package let transactionID: String
+    /// Identifies the order, whichever transaction id it is reported under.
+    package let webOrderLineItemID: String?
+    package let productID: String
+    /// When the paid period begins.
+    package let at: AppStoreDate
+    package let amount: Int64
+    /// ISO 4217.
+    package let currency: String
+    package let refunded: Int64
+    package let refundedAt: AppStoreDate?
+
+    package var json: JSON {
+        [
+            "transaction_id": .string(transactionID),
+            "web_order_line_item_id": webOrderLineItemID.map { .string($0) } ?? .null,
+            "product_id": .string(productID), "at": .string(RFC3339.text(at)),
+            "amount_milliunits": .integer(amount), "currency": .string(currency),
+            "refunded_milliunits": .integer(refunded),
+            "refunded_at": refundedAt.map { .string(RFC3339.text($0)) } ?? .null,
+        ]
+    }
+}
+
+/// The state of a twelve-month commitment.
+package struct TrueCommitment: Hashable, Sendable {
+    /// The last paid month, from 1.
+    package let month: Int
+    package let months: Int
+    package let until: AppStoreDate
+    /// Whether another twelve months follow.
+    package let renews: Bool
+
+    package var json: JSON {
+        [
+            "month": .integer(Int64(month)), "months": .integer(Int64(months)),
+            "until": .string(RFC3339.text(until)), "renews": .bool(renews),
+        ]
+    }
+}
+
+extension StoreTransaction {
+    /// What was charged. Empty for family members, because the purchaser has paid.
+    var charges: [TrueCharge] {
+        guard ownership == .purchased else { return [] }
+        return [
+            TrueCharge(
+                transactionID: id, webOrderLineItemID: webOrderLineItemID, productID: product.id,
+                at: purchased, amount: price, currency: storefront.currency, refunded: refunded,
+                refundedAt: revocation?.at)
+        ]
+    }
+}
+
+extension Subscription {
+    var trueCommitment: TrueCommitment? {
+        guard let commitment, !isOver else { return nil }
+        return TrueCommitment(
+            month: commitment.month, months: Commitment.months, until: commitment.expires,
+            renews: renews)
+    }
+}
+
+extension PriceRise {
+    var json: JSON {
+        [
+            "price_milliunits": .integer(price), "from": .string(RFC3339.text(from)),
+            "needs_consent": .bool(needsConsent), "agreed": .bool(agreed != nil),
+        ]
+    }
+}

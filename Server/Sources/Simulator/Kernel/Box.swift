@@ -1,0 +1,16 @@
+/// One copy of a value for many holders: a million transactions refer to a handful of products. It
+/// keeps value semantics: nobody can change it for the others.
+indirect enum Box<Value: Sendable>: Sendable {
+    case one(Value)
+
+    init(_ value: Value) { self = .one(value) }
+
+    var value: Value {
+        switch self {
+        case .one(let value): value
+        }
+    }
+}
+
+extension Box: Equatable where Value: Equatable {}
+extension Box: Hashable where Value: Hashable {}

@@ -1,0 +1,61 @@
+/// A deviation of the App Store from its documentation, or one of several behaviours that the
+/// documentation allows. Each is off unless it is named in `habits` of `POST /_sim/reset`.
+package enum Quirk: String, Hashable, Sendable, CaseIterable {
+    case graceWithoutRetryFlag = "grace_without_retry_flag"
+    case expiredNeverSent = "expired_never_sent"
+    case productChangeNearTrialEndRenews = "product_change_near_trial_end_renews"
+    case lateTrialCancellationRenews = "late_trial_cancellation_renews"
+    case renewalHasAnotherID = "renewal_told_under_another_id"
+    case extensionMakesTransaction = "extension_makes_transaction"
+    case retryEndKeepsRenewalOn = "retry_end_keeps_renewal_on"
+    case cancellationInRetrySendsNoExpired = "cancellation_in_retry_told_alone"
+    case refundKeepsRenewalOn = "refund_keeps_renewal_on"
+    case declinedRefundRestoresRenewal = "declined_refund_restores_renewal"
+    case consumptionRequestRepeated = "consumption_asked_again"
+    case summaryBeforeExtensions = "summary_before_extensions"
+    case commitmentCancellationIsSilent = "commitment_cancellation_untold"
+    case oneTimeChargeInSandboxOnly = "one_time_charge_in_sandbox_only"
+    case sandboxHasSixPeriods = "sandbox_has_six_periods"
+    case declinedPurchaseArrives = "declined_purchase_arrives"
+    case interruptedPurchaseFails = "interrupted_purchase_fails"
+    case familyTransactionsHidePrice = "family_transactions_hide_price"
+    case sandboxReceiptsShiftOriginalID = "sandbox_receipts_shift_original_id"
+
+    /// What happens if the quirk is on, in one sentence.
+    package var summary: String {
+        switch self {
+        case .graceWithoutRetryFlag: "In grace isInBillingRetryPeriod is false."
+        case .expiredNeverSent: "EXPIRED is not sent, except after `expire`."
+        case .productChangeNearTrialEndRenews:
+            "Within a day of a trial's end, a change of product sends DID_RENEW only."
+        case .lateTrialCancellationRenews:
+            "Switching renewal off within a day of a trial's end comes too late for one renewal."
+        case .renewalHasAnotherID:
+            "DID_RENEW carries another transactionId, with the same webOrderLineItemId."
+        case .extensionMakesTransaction:
+            "Extended time is a transaction of its own; else the last one's expiresDate moves."
+        case .retryEndKeepsRenewalOn: "When the retries end, autoRenewStatus stays 1."
+        case .cancellationInRetrySendsNoExpired:
+            "Switching renewal off in grace or retry sends no EXPIRED."
+        case .refundKeepsRenewalOn: "After a refund the next period is still charged."
+        case .declinedRefundRestoresRenewal:
+            "Renewal, switched off by a refund request, is switched on when that is declined."
+        case .consumptionRequestRepeated:
+            "CONSUMPTION_REQUEST is repeated, as a new notification, until the app answers."
+        case .summaryBeforeExtensions: "The SUMMARY of a mass extension comes before the others."
+        case .commitmentCancellationIsSilent:
+            "Switching renewal off within a commitment sends nothing."
+        case .oneTimeChargeInSandboxOnly: "ONE_TIME_CHARGE is sent in the sandbox only."
+        case .sandboxHasSixPeriods:
+            "The sandbox renews five times, to six periods, as until 2021; else twelve times."
+        case .declinedPurchaseArrives:
+            "A purchase that a parent declines still arrives, as in the iOS 27 simulator."
+        case .interruptedPurchaseFails:
+            "An interrupted purchase fails at first, as in StoreKit 1; else it is pending."
+        case .familyTransactionsHidePrice:
+            "A family member's transaction costs 0; else it shows what the purchaser paid."
+        case .sandboxReceiptsShiftOriginalID:
+            "Receipts of the sandbox have an original_transaction_id that is higher by one."
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import AppStoreFormats
+
+/// One charge, as the simulator records it.
+struct StoreTransaction: Hashable, Sendable {
+    struct Revocation: Hashable, Sendable {
+        var at: AppStoreDate
+        var reason: RevocationReason
+        var type: RevocationType
+        /// Thousandths of a percent.
+        var percentage: Int64
+    }
+
+    /// What the transactions of one chain normally share.
+    struct Origin: Hashable, Sendable {
+        let originalID: String
+        let account: Account.Key
+        let originallyPurchased: AppStoreDate
+        let storefront: Storefront
+        var appAccountToken: String?
+        let ownership: OwnershipType
+    }
+
+    /// The position of a month within a commitment.
+    struct CommitmentMonth: Hashable, Sendable {
+        /// From 1.
+        let number: Int
+        let total: Int
+        let expires: AppStoreDate
+        /// Price of the whole commitment, in thousandths of the currency unit.
+        let price: Int64
+    }
+
+    let id: String
+    private(set) var origin: Box<Origin>
+    let boxedProduct: Box<StoreKitProduct>
+    /// Unique for each subscription period.
+    let webOrderLineItemID: String?
+    let purchased: AppStoreDate
+    var expires: AppStoreDate?
+    let quantity: Int64
+    let reason: TransactionReason
+    /// Price of the whole quantity, in thousandths of the currency unit.
+    let price: Int64
+    let boxedOffer: Box<StoreKitOffer>?
+    var commitment: Box<CommitmentMonth>?
+    var advancedCommerce: Box<AdvancedCommerceTransaction>?
+    /// The purchaser's transaction, if a family member has this one by sharing.
+    var sharedFrom: String?
+    var revocation: Revocation?
+    var isUpgraded = false
+
+    init(
+        id: String, originalID: String, account: Account.Key, product: StoreKitProduct,
+        webOrderLineItemID: String?, purchased: AppStoreDate, originallyPurchased: AppStoreDate,
+        expires: AppStoreDate?, quantity: Int64, reason: TransactionReason, price: Int64,
+        storefront: Storefront, offer: StoreKitOffer?, appAccountToken: String?,
+        ownership: OwnershipType = .purchased
+    ) {
+        let origin = Origin(
+            originalID: originalID, account: account, originallyPurchased: originallyPurchased,
+            storefront: storefront, appAccountToken: appAccountToken, ownership: ownership)
+        self.init(
+            id: id, origin: Box(origin), product: Box(product),
+            webOrderLineItemID: webOrderLineItemID, purchased: purchased, expires: expires,
+            quantity: quantity, reason: reason, price: price, offer: offer.map { Box($0) })
+    }
+
+    /// Makes a transaction that shares values with others, so that a renewal takes little memory.
+    init(
+        id: String, origin: Box<Origin>, product: Box<StoreKitProduct>,
+        webOrderLineItemID: String?, purchased: AppStoreDate, expires: AppStoreDate?,
+        quantity: Int64 = 1, reason: TransactionReason, price: Int64,
+        offer: Box<StoreKitOffer>?
+    ) {
+        self.id = id
+        self.origin = origin
+        boxedProduct = product
+        self.webOrderLineItemID = webOrderLineItemID
+        self.purchased = purchased
+        self.expires = expires
+        self.quantity = quantity
+        self.reason = reason
+        self.price = price
+        boxedOffer = offer
+    }
+
+    var originalID: String { origin.value.originalID }
+    var account: Account.Key { origin.value.account }
+    var originallyPurchased: AppStoreDate { origin.value.originallyPurchased }
+    var storefront: Storefront { origin.value.storefront }
+    var ownership: OwnershipType { origin.value.ownership }
+    var product: StoreKitProduct { boxedProduct.value }
+    var offer: StoreKitOffer? { boxedOffer?.value }
+
+    var appAccountToken: String? {
+        get { origin.value.appAccountToken }
+        set {
+            var changed = origin.value
+            changed.appAccountToken = newValue
+            origin = Box(changed)
+        }
+    }
+
+    /// Whether the paid time includes a moment, and the transaction is neither refunded nor
+    /// replaced.
+    func covers(_ now: AppStoreDate) -> Bool {
+        guard revocation == nil, !isUpgraded, purchased <= now else { return false }
+        return expires.map { now < $0 } ?? true
+    }
+
+    /// The refunded amount, in thousandths of the currency unit.
+    var refunded: Int64 {
+        guard let revocation else { return 0 }
+        return price * revocation.percentage / World.wholePercentage
+    }
+
+    /// The same charge under another transaction id, with the same order.
+    func reissued(as id: String) -> Self {
+        var copy = Self(
+            id: id, origin: origin, product: boxedProduct,
+            webOrderLineItemID: webOrderLineItemID, purchased: purchased, expires: expires,
+            quantity: quantity, reason: reason, price: price, offer: boxedOffer)
+        (copy.commitment, copy.advancedCommerce) = (commitment, advancedCommerce)
+        (copy.revocation, copy.isUpgraded) = (revocation, isUpgraded)
+        return copy
+    }
+}

@@ -1,0 +1,189 @@
+import AppStoreFormats
+
+// Family Sharing. A member has chains and transactions of their own, which follow the purchaser's.
+// After each change of a purchase its family is processed next, and each member's copy is updated,
+// with one notification for each change.
+//
+// Sharing ends with a revocation if the purchaser is refunded, a member leaves, sharing is switched
+// off, or the product cannot be shared. If the purchaser's subscription ends by time, the members'
+// expire too.
+
+extension World {
+    /// Whether a purchase may be shared with accounts other than its own.
+    func isShared(_ transaction: StoreTransaction) -> Bool {
+        guard transaction.sharedFrom == nil else { return false }
+        let hasFamily = accounts[transaction.account]?.family != nil
+        return hasFamily && transaction.product.isFamilyShareable
+            || sharings[transaction.originalID] != nil
+    }
+
+    /// Refuses acts that only a purchaser can perform.
+    func checkIsPurchased(_ transaction: StoreTransaction) throws(SimulatorProblem) {
+        guard let source = transaction.sharedFrom else { return }
+        throw .wrongState(
+            "\(transaction.account.name) has \(transaction.originalID) by Family Sharing.",
+            remedy: "Use the purchaser's: \(chainOfTransaction[source] ?? source).")
+    }
+
+    /// Updates a family after a change of one member's purchase.
+    mutating func share(_ purchase: String, at now: AppStoreDate) -> [NotificationDraft] {
+        if let transaction = oneTimePurchases[purchase] {
+            return allMembers(concerned: purchase, by: transaction.account).flatMap {
+                shareOneTimePurchase(transaction, with: $0, at: now)
+            }
+        }
+        guard let source = subscriptions[purchase] else { return [] }
+        let members = allMembers(concerned: purchase, by: source.account)
+        // A period paid in advance may be shared although the current one is not, or vice versa.
+        if !members.isEmpty, source.latest.purchased > now {
+            schedule(.sharing(purchase: purchase), at: source.latest.purchased)
+        }
+        return members.flatMap { updateMember(source, as: $0, at: now) }
+    }
+
+    /// All members who share the purchase now, or did before.
+    private func allMembers(concerned purchase: String, by purchaser: Account.Key) -> [Account.Key]
+    {
+        let family = accounts[purchaser]?.family.flatMap { families[$0] }
+        let former = sharings[purchase].map { Array($0.shares.keys) } ?? []
+        return Set((family?.members ?? []) + former).subtracting([purchaser]).sorted()
+    }
+
+    /// Whether a member may share in a purchase, given that the purchase itself is valid.
+    func mayShare(_ member: Account.Key, _ transaction: StoreTransaction) -> Bool {
+        guard transaction.product.isFamilyShareable, let family = accounts[member]?.family,
+            family == accounts[transaction.account]?.family
+        else { return false }
+        guard let sharing = sharings[transaction.originalID] else { return true }
+        return !sharing.isStopped && !sharing.withheld.contains(member)
+    }
+
+    /// Copies a purchaser's transaction for a member.
+    ///
+    /// - Parameters:
+    /// - first: when the member's share began, if before this period.
+    /// - reason: a member's share begins as a purchase, whatever the buyer's reason is.
+    mutating func copy(
+        _ transaction: StoreTransaction, id: String, of original: String, for member: Account.Key,
+        from start: AppStoreDate, since first: AppStoreDate? = nil,
+        reason: TransactionReason = .purchase
+    ) -> StoreTransaction {
+        let origin = StoreTransaction.Origin(
+            originalID: original, account: member, originallyPurchased: first ?? start,
+            storefront: transaction.storefront, appAccountToken: nil, ownership: .familyShared)
+        var shared = StoreTransaction(
+            id: id, origin: Box(origin), product: transaction.boxedProduct,
+            webOrderLineItemID: transaction.webOrderLineItemID.map { _ in newID() },
+            purchased: start, expires: transaction.expires, quantity: transaction.quantity,
+            reason: reason,
+            price: settings.has(.familyTransactionsHidePrice) ? 0 : transaction.price,
+            offer: transaction.boxedOffer)
+        shared.sharedFrom = transaction.id
+        shared.commitment = transaction.commitment
+        return shared
+    }
+
+    func familyRevocation(at now: AppStoreDate) -> StoreTransaction.Revocation {
+        .init(at: now, reason: .other, type: .familyRevoke, percentage: Self.wholePercentage)
+    }
+}
+
+// MARK: - One-time purchases
+
+extension World {
+    private mutating func shareOneTimePurchase(
+        _ transaction: StoreTransaction, with member: Account.Key, at now: AppStoreDate
+    ) -> [NotificationDraft] {
+        let isGiven =
+            transaction.revocation == nil && transaction.product.type == .nonConsumable
+            && mayShare(member, transaction)
+        let own = sharings[transaction.id]?.shares[member].flatMap { oneTimePurchases[$0] }
+        let has = own.map { $0.revocation == nil } ?? false
+        guard isGiven != has else { return [] }
+        if var own, has {
+            own.revocation = familyRevocation(at: now)
+            oneTimePurchases[own.id] = own
+            return [draft(.revoke, of: own, at: now)]
+        }
+        let id = newID()
+        let shared = copy(transaction, id: id, of: id, for: member, from: now)
+        oneTimePurchases[id] = shared
+        accounts[member]?.oneTimePurchases.append(id)
+        sharings[transaction.id, default: Sharing()].shares[member] = id
+        return [draft(.oneTimeCharge, of: shared, at: now)]
+    }
+}
+
+// MARK: - Joining and leaving
+
+extension World {
+    /// Adds an account to a family, which is created with its first member. From then on all
+    /// members share their purchases.
+    mutating func join(_ name: String, _ account: Account.Key) throws(SimulatorProblem) {
+        let key = Family.Key(name: name, environment: account.environment)
+        if let present = accounts[account]?.family {
+            guard present != key else { return }
+            throw .wrongState(
+                "\(account.name) is in the family \(present.name).",
+                remedy: "POST /_sim/families/\(present.name)/leave first.")
+        }
+        var family = families[key] ?? Family(name: name, members: [])
+        guard family.members.count < Family.membersMax else {
+            throw .wrongState(
+                "The family \(name) has \(Family.membersMax) members.",
+                remedy: "Let one leave: POST /_sim/families/\(name)/leave.")
+        }
+        guard families[key] != nil || families.count < ShopRules.familiesMax else { throw .full }
+        family.members.append(account)
+        families[key] = family
+        accounts[account]?.family = key
+        for member in family.members { scheduleSharingOfAll(of: member) }
+    }
+
+    /// Removes an account from its family. It loses what the others share, and they lose what it
+    /// shares.
+    mutating func leave(_ name: String, _ account: Account.Key) throws(SimulatorProblem) {
+        let key = Family.Key(name: name, environment: account.environment)
+        guard var family = families[key], accounts[account]?.family == key else {
+            throw .wrongState(
+                "\(account.name) is not in the family \(name).",
+                remedy: "GET /_sim/truth/\(account.name) shows the family.")
+        }
+        let members = family.members
+        family.members.removeAll { $0 == account }
+        families[key] = family.members.isEmpty ? nil : family
+        accounts[account]?.family = nil
+        for member in members { scheduleSharingOfAll(of: member) }
+    }
+
+    /// Stops sharing a purchase: completely for the purchaser's id, for one member for a member's
+    /// id.
+    mutating func stopSharing(_ id: String) throws(SimulatorProblem) {
+        let source: String
+        if let own = oneTimePurchases[id] {
+            source = own.sharedFrom ?? id
+        } else {
+            let chain = try subscription(chainOfTransaction[id] ?? id)
+            source = chain.sharedBy ?? chain.id
+        }
+        guard let sharing = sharings[source], !sharing.shares.isEmpty else {
+            throw .wrongState(
+                "\(id) is not shared with anybody.",
+                remedy: "Add accounts to one family: POST /_sim/devices {\"family\": …}.")
+        }
+        if let member = sharing.shares.first(where: { $0.value == id })?.key {
+            sharings[source]?.withheld.insert(member)
+        } else {
+            sharings[source]?.isStopped = true
+        }
+        scheduleSharing(source)
+    }
+
+    private mutating func scheduleSharingOfAll(of account: Account.Key) {
+        guard let bought = accounts[account] else { return }
+        for id in bought.chains.values.sorted() { scheduleSharing(id) }
+        for id in bought.oneTimePurchases where oneTimePurchases[id]?.sharedFrom == nil {
+            scheduleSharing(id)
+        }
+    }
+}

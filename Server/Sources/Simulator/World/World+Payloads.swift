@@ -1,0 +1,226 @@
+import AppStoreFormats
+
+// The world's state in Apple's document formats, each with its signing date.
+
+/// What every document about one account needs besides the purchase.
+struct DocumentContext: Sendable {
+    let settings: Box<SimulatorSettings>
+    let appTransactionID: String?
+}
+
+extension World {
+    func documentContext(of account: Account.Key) -> DocumentContext {
+        DocumentContext(
+            settings: boxedSettings, appTransactionID: accounts[account]?.appTransactionID)
+    }
+
+    mutating func payload(of transaction: StoreTransaction, at now: AppStoreDate)
+        -> TransactionPayload
+    {
+        let signed = signatureDate(of: transaction.originalID, at: now)
+        return transaction.payload(signed: signed, documentContext(of: transaction.account))
+    }
+
+    mutating func renewalPayload(
+        of subscription: Subscription, at now: AppStoreDate
+    ) -> RenewalPayload {
+        let signed = signatureDate(of: subscription.id, at: now)
+        return subscription.renewalPayload(
+            signed: signed, documentContext(of: subscription.account))
+    }
+}
+
+extension World {
+    /// The app transaction of an account.
+    func appTransaction(
+        of key: Account.Key, at now: AppStoreDate
+    ) throws(SimulatorProblem) -> AppTransactionPayload {
+        guard let account = accounts[key] else { throw .unknownAccount(key.name) }
+        let isProduction = key.environment == .production
+        var payload = AppTransactionPayload()
+        payload.receiptType = key.environment.storeEnvironment
+        payload.appAppleId = isProduction ? settings.appAppleID : nil
+        payload.bundleId = settings.bundleID
+        payload.applicationVersion = Self.bundleVersion
+        payload.originalApplicationVersion = Self.originalVersion(in: key.environment)
+        payload.versionExternalIdentifier = isProduction ? Self.versionExternalIdentifier : nil
+        payload.receiptCreationDate = now
+        payload.originalPurchaseDate = Self.firstDownloaded(account.downloaded, in: key.environment)
+        payload.appTransactionId = account.appTransactionID
+        payload.originalPlatform = .iOS
+        return payload
+    }
+}
+
+extension StoreTransaction {
+    func payload(signed: AppStoreDate, _ letterhead: DocumentContext) -> TransactionPayload {
+        let settings = letterhead.settings.value
+        var payload = TransactionPayload()
+        payload.transactionId = id
+        payload.originalTransactionId = originalID
+        payload.webOrderLineItemId = webOrderLineItemID
+        payload.bundleId = settings.bundleID
+        payload.productId = product.id
+        payload.subscriptionGroupIdentifier = product.subscription?.groupID
+        payload.purchaseDate = purchased
+        payload.originalPurchaseDate = originallyPurchased
+        payload.expiresDate = expires
+        payload.quantity = quantity
+        payload.type = product.type
+        payload.appAccountToken = appAccountToken
+        payload.inAppOwnershipType = ownership
+        payload.signedDate = signed
+        payload.environment = account.environment.storeEnvironment
+        payload.storefront = storefront.country
+        payload.storefrontId = storefront.id
+        payload.transactionReason = reason
+        payload.price = price
+        payload.currency = storefront.currency
+        payload.appTransactionId = letterhead.appTransactionID
+        // Apple includes it only if it is true.
+        payload.isUpgraded = isUpgraded ? true : nil
+        if !isUpgraded || settings.upgradeSetsRevocationDate || revocation?.type == .familyRevoke {
+            write(revocation, into: &payload)
+        }
+        if let offer { write(offer, into: &payload) }
+        if let month = commitment?.value { write(month, into: &payload) }
+        if let advancedCommerce {
+            payload.advancedCommerceInfo = advancedCommerce.value
+            if payload.revocationType != .familyRevoke { moveRefundToItems(in: &payload) }
+            // Every such subscription was migrated and has kept its id.
+            payload.previousOriginalTransactionId = originalID
+        }
+        return payload
+    }
+
+    /// In an Advanced Commerce transaction the refunded amount is given per item. There is one item
+    /// here.
+    private func moveRefundToItems(in payload: inout TransactionPayload) {
+        guard let type = payload.revocationType, let date = payload.revocationDate else { return }
+        (payload.revocationType, payload.revocationPercentage) = (nil, nil)
+        var refund = AdvancedCommerceRefund()
+        refund.refundAmount = refunded
+        refund.refundDate = date
+        refund.refundType = type == .refundFull ? "FULL" : "PRORATED"
+        refund.refundReason =
+            isUpgraded
+            ? "MODIFY_ITEMS_REFUND"
+            : payload.revocationReason == .issueWithTheApp ? "FULFILLMENT_ISSUE" : "OTHER"
+        let items = payload.advancedCommerceInfo?.items?.map { item in
+            var item = item
+            (item.refunds, item.revocationDate) = ([refund], date)
+            return item
+        }
+        payload.advancedCommerceInfo?.items = items
+    }
+
+    private func write(_ revocation: Revocation?, into payload: inout TransactionPayload) {
+        payload.revocationDate = revocation?.at
+        payload.revocationReason = revocation?.reason
+        payload.revocationType = revocation?.type
+        payload.revocationPercentage = revocation?.percentage
+    }
+
+    private func write(_ offer: StoreKitOffer, into payload: inout TransactionPayload) {
+        payload.offerType = offer.type
+        payload.offerIdentifier = offer.id
+        payload.offerDiscountType = offer.discount
+        payload.offerPeriod = offer.period.description
+    }
+
+    private func write(_ month: CommitmentMonth, into payload: inout TransactionPayload) {
+        var info = TransactionCommitment()
+        info.billingPeriodNumber = Int64(month.number)
+        info.totalBillingPeriods = Int64(month.total)
+        info.commitmentExpiresDate = month.expires
+        info.commitmentPrice = month.price
+        payload.commitmentInfo = info
+        payload.billingPlanType = .monthly
+    }
+}
+
+extension Subscription {
+    func renewalPayload(signed: AppStoreDate, _ letterhead: DocumentContext) -> RenewalPayload {
+        let settings = letterhead.settings.value
+        let latest = latest
+        var payload = RenewalPayload()
+        payload.originalTransactionId = id
+        payload.productId = latest.product.id
+        payload.autoRenewProductId = upcomingProduct.value.id
+        payload.autoRenewStatus = continuesRenewing ? .on : .off
+        payload.currency = latest.storefront.currency
+        payload.renewalDate = latest.expires
+        payload.recentSubscriptionStartDate = startedRecently
+        payload.signedDate = signed
+        payload.environment = account.environment.storeEnvironment
+        payload.appAccountToken = latest.appAccountToken
+        payload.appTransactionId = letterhead.appTransactionID
+        payload.advancedCommerceInfo = advancedCommerce?.value
+        write(phase, into: &payload, settings)
+        if !isOver { payload.priceIncreaseStatus = announcedRise?.status }
+        if continuesRenewing { writeNextPeriod(into: &payload) }
+        if let commitment { write(commitment, into: &payload) }
+        if isOver {
+            let all = latest.product.subscription?.winBackOffers ?? []
+            let offers = all.filter(\.isEligible)
+            payload.eligibleWinBackOfferIds = offers.isEmpty ? nil : offers.compactMap(\.id)
+        }
+        return payload
+    }
+
+    private func write(
+        _ phase: Phase, into payload: inout RenewalPayload, _ settings: SimulatorSettings
+    ) {
+        switch phase {
+        case .active, .revoked: break
+        case .grace(let until, _):
+            payload.isInBillingRetryPeriod = !settings.has(.graceWithoutRetryFlag)
+            payload.expirationIntent = .billingError
+            payload.gracePeriodExpiresDate = until
+        case .retry:
+            payload.isInBillingRetryPeriod = true
+            payload.expirationIntent = .billingError
+        case .ended(let intent):
+            payload.isInBillingRetryPeriod = false
+            payload.expirationIntent = intent
+        }
+    }
+
+    private func writeNextPeriod(into payload: inout RenewalPayload) {
+        payload.renewalPrice = nextPrice
+        guard let running = nextOffer else { return }
+        payload.offerType = running.offer.type
+        payload.offerIdentifier = running.offer.id
+        payload.offerDiscountType = running.offer.discount
+        payload.offerPeriod = running.offer.period.description
+    }
+
+    private func write(_ commitment: Commitment, into payload: inout RenewalPayload) {
+        payload.renewalBillingPlanType = .monthly
+        var info = RenewalCommitment()
+        info.commitmentAutoRenewProductId = nextProduct.id
+        info.commitmentAutoRenewStatus = renews ? .on : .off
+        info.commitmentRenewalBillingPlanType = renews ? .monthly : nil
+        info.commitmentRenewalDate = commitment.expires
+        info.commitmentRenewalPrice = renews ? commitment.terms.totalPrice : nil
+        payload.commitmentInfo = info
+    }
+
+    /// What the next period will cost, in thousandths of the currency unit.
+    var nextPrice: Int64 {
+        if isWithinCommitment, let commitment { return commitment.terms.monthlyPrice }
+        if let nextOffer { return nextOffer.offer.price }
+        if let plannedCommitment, boxedNextProduct.value.id == latest.product.id {
+            return plannedCommitment.monthlyPrice
+        }
+        // A price rise is shown once it is announced, agreed or not.
+        if let rise = announcedRise, rise.from <= paidUntil { return rise.price }
+        return regularPrice(of: boxedNextProduct.value, from: paidUntil)
+    }
+
+    /// The price of a period without an offer.
+    func regularPrice(of product: StoreKitProduct, from start: AppStoreDate) -> Int64 {
+        if let commitment, product.id == latest.product.id { return commitment.terms.monthlyPrice }
+        return risenPrice(of: product.id, from: start) ?? product.price
+    }
+}

@@ -1,0 +1,153 @@
+import AppStoreFormats
+
+// Refunds and their reversal.
+
+/// How much is refunded, and why.
+package struct RefundOrder: Hashable, Sendable {
+    package enum Share: Hashable, Sendable {
+        case whole
+        /// Thousandths of a percent. Nil for the unused part of a subscription's period.
+        case prorated(Int64?)
+    }
+
+    package var share: Share
+    package var reason: RevocationReason
+
+    package init(_ share: Share = .whole, reason: RevocationReason = .other) {
+        self.share = share
+        self.reason = reason
+    }
+}
+
+extension World {
+    /// 100 %, in thousandths of a percent, which is the unit of Apple's documents.
+    static let wholePercentage: Int64 = 100_000
+
+    /// Refunds one transaction. Refunding a subscription's latest transaction ends access and
+    /// normally renewal; refunding an earlier one does not.
+    mutating func refund(
+        _ id: String, _ order: RefundOrder = RefundOrder(), row: LifecycleRow? = nil,
+        at now: AppStoreDate
+    ) throws(SimulatorProblem) -> [NotificationDraft] {
+        guard let chain = chainOfTransaction[id] else {
+            return try refundOneTimePurchase(id, order, row: row, at: now)
+        }
+        var subscription = try subscription(chain)
+        let index = try transactionIndex(id, of: subscription, isRefunded: false)
+        subscription.transactions[index].revocation = revocation(
+            of: subscription.transactions[index], order, at: now)
+        if index == subscription.transactions.count - 1 {
+            subscription.phase = .revoked
+            subscription.runningOffer = nil
+            if !settings.has(.refundKeepsRenewalOn) {
+                subscription.renews = false
+                subscription.commitment = nil
+            }
+        }
+        let refunded = subscription.transactions[index]
+        let notices = [draft(.refund, of: subscription, transaction: refunded, row: row, at: now)]
+        save(subscription)
+        return notices
+    }
+
+    private func revocation(
+        of transaction: StoreTransaction, _ order: RefundOrder, at now: AppStoreDate
+    ) -> StoreTransaction.Revocation {
+        switch order.share {
+        case .whole:
+            .init(
+                at: now, reason: order.reason, type: .refundFull, percentage: Self.wholePercentage)
+        case .prorated(let percentage):
+            .init(
+                at: now, reason: order.reason, type: .refundProrated,
+                percentage: percentage ?? transaction.unusedPercentage(at: now))
+        }
+    }
+
+    /// Reverses a refund: the rest of the period may be used again. Renewal stays off.
+    mutating func reverseRefund(_ id: String, at now: AppStoreDate) throws(SimulatorProblem)
+        -> [NotificationDraft]
+    {
+        guard let chain = chainOfTransaction[id] else {
+            return try changeOneTimePurchase(id, .refundReversed, nil, at: now)
+        }
+        var subscription = try subscription(chain)
+        let index = try transactionIndex(id, of: subscription, isRefunded: true)
+        subscription.transactions[index].revocation = nil
+        let restored = subscription.transactions[index]
+        reinstate(&subscription, by: index, at: now)
+        let notices = [draft(.refundReversed, of: subscription, transaction: restored, at: now)]
+        save(subscription)
+        return notices
+    }
+
+    /// Sets the state of an ended chain according to the dates of a transaction that counts again:
+    /// active until its end, even if the customer had returned and left again meanwhile. The
+    /// transaction then becomes the latest, because it lasts longest.
+    private func reinstate(
+        _ subscription: inout Subscription, by index: Int, at now: AppStoreDate
+    ) {
+        guard subscription.isOver else { return }
+        let isLatest = index == subscription.transactions.count - 1
+        // Also for a period that was charged early and has not begun.
+        if subscription.transactions[index].expires.map({ now < $0 }) == true {
+            let restored = subscription.transactions.remove(at: index)
+            subscription.transactions.append(restored)
+            subscription.phase = .active
+        } else if isLatest, subscription.phase == .revoked {
+            subscription.phase = .ended(subscription.endedBy ?? .cancelled)
+        }
+    }
+
+    /// The transaction of a chain that a request without a transaction id refers to: the latest
+    /// that is, or is not, refunded.
+    func refundable(_ id: String, isRefunded: Bool) throws(SimulatorProblem) -> String {
+        let subscription = try subscription(id)
+        let found = subscription.transactions.last {
+            !$0.isUpgraded && ($0.revocation != nil) == isRefunded
+        }
+        guard let found else { throw Self.nothingTo(isRefunded ? "reverse" : "refund", id) }
+        return found.id
+    }
+
+    private func transactionIndex(
+        _ id: String, of subscription: Subscription, isRefunded: Bool
+    ) throws(SimulatorProblem) -> Int {
+        let index = subscription.transactions.firstIndex { $0.id == id }
+        guard let index else { throw .unknownTransaction(id) }
+        let transaction = subscription.transactions[index]
+        try checkIsPurchased(transaction)
+        guard !transaction.isUpgraded, (transaction.revocation != nil) == isRefunded else {
+            throw Self.nothingTo(isRefunded ? "reverse" : "refund", id)
+        }
+        return index
+    }
+
+    private mutating func refundOneTimePurchase(
+        _ id: String, _ order: RefundOrder, row: LifecycleRow?, at now: AppStoreDate
+    ) throws(SimulatorProblem) -> [NotificationDraft] {
+        guard let transaction = oneTimePurchases[id] else { throw .unknownTransaction(id) }
+        let revocation = revocation(of: transaction, order, at: now)
+        return try changeOneTimePurchase(id, .refund, revocation, row: row, at: now)
+    }
+
+    private mutating func changeOneTimePurchase(
+        _ id: String, _ type: NotificationType, _ revocation: StoreTransaction.Revocation?,
+        row: LifecycleRow? = nil, at now: AppStoreDate
+    ) throws(SimulatorProblem) -> [NotificationDraft] {
+        guard var transaction = oneTimePurchases[id] else { throw .unknownTransaction(id) }
+        try checkIsPurchased(transaction)
+        guard (transaction.revocation == nil) == (revocation != nil) else {
+            throw Self.nothingTo(revocation == nil ? "reverse" : "refund", id)
+        }
+        transaction.revocation = revocation
+        save(transaction)
+        return [draft(type, of: transaction, row: row, at: now)]
+    }
+
+    static func nothingTo(_ what: String, _ id: String) -> SimulatorProblem {
+        .wrongState(
+            "There is nothing to \(what) for \(id).",
+            remedy: "GET /_sim/truth/{account} shows what is refunded.")
+    }
+}

@@ -1,0 +1,40 @@
+import Ledger
+
+extension Schema {
+    /// Secret keys shared by the servers of one database.
+    static func secretTables(_ type: Dialect) -> [String] {
+        [
+            """
+            CREATE TABLE secrets (
+                app \(type.text) NOT NULL,
+                name \(type.text) NOT NULL,
+                secret \(type.bytes) NOT NULL,
+                created_at_ms \(type.integer) NOT NULL,
+                PRIMARY KEY (app, name)
+            ) \(type.strictWithoutRowID)
+            """
+        ]
+    }
+}
+
+extension DatabaseSession {
+    /// A secret of an app by its name. Returns nil if there is none.
+    package func secret(
+        _ name: String, of app: AppID
+    ) throws(StorageFailure) -> [UInt8]? {
+        let rows = try connection.rows(
+            "SELECT secret FROM secrets WHERE app = $1 AND name = $2",
+            [.text(app.rawValue), .text(name)])
+        return try rows.first?.bytes(0)
+    }
+
+    /// Stores a secret, unless there is already one with that name.
+    package func addSecret(
+        _ secret: [UInt8], _ name: String, of app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO secrets (app, name, secret, created_at_ms) VALUES ($1, $2, $3, $4) "
+                + "ON CONFLICT (app, name) DO NOTHING",
+            [.text(app.rawValue), .text(name), .bytes(secret), .integer(now.milliseconds)])
+    }
+}

@@ -1,0 +1,55 @@
+import Ledger
+
+/// A key for signing entitlement tokens.
+package struct StoredTokenKey: Hashable, Sendable {
+    /// The key id in tokens and in the published key set.
+    package var id: String
+    package var app: AppID
+    /// The P-256 private key as a raw scalar. As confidential as the database itself.
+    package var privateKey: [UInt8]
+    package var createdAt: Instant
+    /// The time when another key took over; nil for the key that signs now.
+    package var retiredAt: Instant?
+
+    package init(
+        id: String, app: AppID, privateKey: [UInt8], createdAt: Instant, retiredAt: Instant? = nil
+    ) {
+        self.id = id
+        self.app = app
+        self.privateKey = privateKey
+        self.createdAt = createdAt
+        self.retiredAt = retiredAt
+    }
+}
+
+extension DatabaseSession {
+    /// All keys of an app, oldest first.
+    package func tokenKeys(of app: AppID) throws(StorageFailure) -> [StoredTokenKey] {
+        let rows = try connection.rows(
+            "SELECT key_id, private_key, created_at_ms, retired_at_ms FROM token_keys "
+                + "WHERE app = $1", [.text(app.rawValue)])
+        var keys: [StoredTokenKey] = []
+        for row in rows {
+            keys.append(
+                StoredTokenKey(
+                    id: try row.text(0), app: app, privateKey: try row.bytes(1),
+                    createdAt: Instant(milliseconds: try row.integer(2)),
+                    retiredAt: try row.optionalInteger(3).map(Instant.init(milliseconds:))))
+        }
+        return keys.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+    }
+
+    /// Makes a key the signing key, and retires the present one. Not idempotent.
+    package func rotate(to key: StoredTokenKey) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE token_keys SET retired_at_ms = $1 WHERE app = $2 AND retired_at_ms IS NULL",
+            [.integer(key.createdAt.milliseconds), .text(key.app.rawValue)])
+        try connection.run(
+            "INSERT INTO token_keys (app, key_id, private_key, created_at_ms) "
+                + "VALUES ($1, $2, $3, $4)",
+            [
+                .text(key.app.rawValue), .text(key.id), .bytes(key.privateKey),
+                .integer(key.createdAt.milliseconds),
+            ])
+    }
+}

@@ -1,0 +1,147 @@
+import Ledger
+
+/// Whether a customer consented to Apple receiving information about how they use their purchases.
+package struct Consent: Hashable, Sendable {
+    package var isGiven: Bool
+    /// Whether the customer could try before buying; nil means the app's configured default.
+    package var hadSample: Bool?
+    package var at: Instant
+
+    package init(isGiven: Bool, hadSample: Bool?, at: Instant) {
+        self.isGiven = isGiven
+        self.hadSample = hadSample
+        self.at = at
+    }
+}
+
+extension DatabaseSession {
+    /// Returns nil if no consent or refusal was recorded.
+    package func consent(
+        of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> Consent? {
+        let rows = try connection.rows(
+            "SELECT is_given, had_sample, at_ms FROM consumption_consents "
+                + "WHERE app = $1 AND customer = $2",
+            [.text(app.rawValue), .text(customer.rawValue)])
+        guard let row = rows.first else { return nil }
+        return Consent(
+            isGiven: try row.integer(0) != 0, hadSample: try row.optionalInteger(1).map { $0 != 0 },
+            at: Instant(milliseconds: try row.integer(2)))
+    }
+
+    /// Records the consent of a known customer, replacing an earlier one. Idempotent.
+    package func save(
+        _ consent: Consent, of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO consumption_consents (app, customer, is_given, had_sample, at_ms) "
+                + "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (app, customer) "
+                + "DO UPDATE SET is_given = excluded.is_given, "
+                + "had_sample = excluded.had_sample, at_ms = excluded.at_ms",
+            [
+                .text(app.rawValue), .text(customer.rawValue),
+                .integer(consent.isGiven ? 1 : 0), .integer(consent.hadSample.map { $0 ? 1 : 0 }),
+                .integer(consent.at.milliseconds),
+            ])
+    }
+
+    /// What the app's server reported about the use of a customer's purchases.
+    package func uses(
+        of customer: CustomerID, in app: AppID, environment: Environment
+    ) throws(StorageFailure) -> [PurchaseUsage] {
+        let rows = try connection.rows(
+            "SELECT transaction_id, delivery, used FROM consumption_uses "
+                + "WHERE app = $1 AND customer = $2 AND environment = $3 ORDER BY transaction_id",
+            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)])
+        var uses: [PurchaseUsage] = []
+        for row in rows {
+            uses.append(
+                PurchaseUsage(
+                    transaction: TransactionID(rawValue: try row.text(0)),
+                    delivery: try Self.delivery(try row.text(1)),
+                    used: try row.optionalInteger(2)))
+        }
+        return uses
+    }
+
+    /// Records the use of purchases, replacing what was recorded for the same transactions.
+    /// Idempotent.
+    package func save(
+        _ uses: [PurchaseUsage], of customer: CustomerID, in app: AppID, environment: Environment
+    ) throws(StorageFailure) {
+        try connection.runEach(
+            "INSERT INTO consumption_uses (app, customer, environment, transaction_id, delivery, "
+                + "used) VALUES ($1, $2, $3, $4, $5, $6) "
+                + "ON CONFLICT (app, customer, environment, transaction_id) "
+                + "DO UPDATE SET delivery = excluded.delivery, used = excluded.used",
+            uses.map {
+                [
+                    .text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue),
+                    .text($0.transaction.rawValue), .text($0.delivery.rawValue),
+                    .integer($0.used),
+                ]
+            })
+    }
+
+    static func delivery(_ text: String) throws(StorageFailure) -> Delivery {
+        guard let delivery = Delivery(rawValue: text) else {
+            throw StorageFailure("unknown delivery \(text): use a newer version of Perennial")
+        }
+        return delivery
+    }
+
+    // MARK: - Merging and erasing customers
+
+    /// A merged customer has given consent only if both customers had. A customer without purchases
+    /// is ignored, because there is nothing about them that could be sent.
+    func mergeConsents(
+        of other: CustomerID, into customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
+        let theirs = try consent(of: other, in: app)
+        let ours = try consent(of: customer, in: app)
+        if var both = ours ?? theirs {
+            if ours == nil, try hasPurchases(customer, in: app) { both.isGiven = false }
+            if theirs == nil, try hasPurchases(other, in: app) { both.isGiven = false }
+            both.isGiven = both.isGiven && theirs?.isGiven != false
+            try save(both, of: customer, in: app)
+        }
+        for environment in Environment.allCases {
+            try save(
+                try uses(of: other, in: app, environment: environment), of: customer, in: app,
+                environment: environment)
+        }
+        try deleteConsents(of: other, in: app)
+    }
+
+    /// Returns whether the customer has purchases, linked or by an account token that is one of
+    /// their ids.
+    private func hasPurchases(
+        _ customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> Bool {
+        if try linkCount(of: customer, in: app) > 0 { return true }
+        let ids = try self.customer(known: customer, in: app)?.ids ?? [customer]
+        for environment in Environment.allCases
+        where try !timelinesByToken(ids, in: app, environment: environment).isEmpty { return true }
+        return false
+    }
+
+    /// Revokes the customer's consent if the added id has purchases, because their buyer has not
+    /// consented.
+    func revokeConsent(
+        of customer: CustomerID, forNamed id: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
+        guard var consent = try consent(of: customer, in: app), consent.isGiven,
+            try hasPurchases(id, in: app)
+        else { return }
+        consent.isGiven = false
+        try save(consent, of: customer, in: app)
+    }
+
+    func deleteConsents(of customer: CustomerID, in app: AppID) throws(StorageFailure) {
+        for table in ["consumption_consents", "consumption_uses"] {
+            try connection.run(
+                "DELETE FROM \(table) WHERE app = $1 AND customer = $2",
+                [.text(app.rawValue), .text(customer.rawValue)])
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import Ledger
+
+extension DatabaseSession {
+    /// Erases a customer: deletes their ids, links, blocks, shares, grants, transfers and consent.
+    ///
+    /// Their purchases lose their owner, except for consumables, which stay with a pseudonym: see
+    /// ``transferConsumables(_:under:in:at:)``. Shares of their purchases end. Documents signed by
+    /// Apple, and Apple's requests for consumption information, stay.
+    ///
+    /// In existing events their ids are replaced by meaningless pseudonyms. Their own events also
+    /// lose the ids of other customers, because if one of these is erased later, that erasure would
+    /// not find the ids there.
+    ///
+    /// - Parameters:
+    ///   - names: for each of their ids, the pseudonym that replaces it in existing events.
+    ///   - hashes: the plain hash of each id: see ``DatabaseRules/erasedHash``.
+    /// - Returns: the number of purchases that lost their owner.
+    @discardableResult
+    package func erase(
+        _ person: StoredCustomer, names: [CustomerID: CustomerID], hashes: [[UInt8]],
+        in app: AppID, at now: Instant
+    ) throws(StorageFailure) -> Int {
+        guard let pseudonym = names[person.customer] else {
+            preconditionFailure("Every id of an erased customer needs a pseudonym.")
+        }
+        try linkConsumablesByToken(of: person, in: app, at: now)
+        var counterparts = Set(
+            try transfers(of: person.customer, in: app)
+                .flatMap { [$0.former, $0.customer] }.compactMap { $0 })
+        var unlinked = 0
+        counterparts.formUnion(try customersSeparatedFrom(person.ids, in: app))
+        for purchase in try purchases(of: person.customer, in: app) {
+            for sharer in try sharers(of: purchase, in: app) {
+                try revokeShare(
+                    of: purchase, with: sharer, from: person.customer, in: app, at: now)
+                counterparts.insert(sharer)
+            }
+            try deleteBlock(of: purchase, in: app)
+            guard try !isUsedUp(purchase, in: app) else { continue }
+            _ = try deleteLink(of: purchase, in: app, at: now)
+            unlinked += 1
+        }
+        let hashes = try hashesToErase(person, hashes, in: app)
+        try replaceIDs(names, in: app, mentionedBy: counterparts)
+        try transferConsumables(person.customer, under: pseudonym, in: app, at: now)
+        try deleteRows(of: person, in: app)
+        try recordErasures(hashes, in: app, at: now)
+        try append([
+            EventEntry(
+                app: app, customer: nil, purchase: nil,
+                change: Change(.customerErased, at: now), toldAt: now, cause: .request,
+                other: pseudonym)
+        ])
+        return unlinked
+    }
+
+    private func deleteRows(
+        of person: StoredCustomer, in app: AppID
+    ) throws(StorageFailure) {
+        let owner: [Value] = [.text(app.rawValue), .text(person.customer.rawValue)]
+        for table in ["links", "shares", "grants", "debits", "wallets", "customer_ids"] {
+            try connection.run("DELETE FROM \(table) WHERE app = $1 AND customer = $2", owner)
+        }
+        // If the customer shared a purchase that has another owner by now, the share still exists.
+        // Its transfer stays, without the former owner, so that the share can still be ended.
+        try connection.run(
+            "UPDATE transfers SET former = NULL WHERE app = $1 AND former = $2 "
+                + "AND kind = 'shared' AND EXISTS (SELECT 1 FROM shares "
+                + "WHERE shares.app = transfers.app "
+                + "AND shares.environment = transfers.environment "
+                + "AND shares.purchase = transfers.purchase "
+                + "AND shares.customer = transfers.customer)", owner)
+        try connection.run(
+            "DELETE FROM transfers WHERE app = $1 AND (customer = $2 OR former = $2)", owner)
+        try deleteConsents(of: person.customer, in: app)
+        try deleteRemovedIDs(person.ids, in: app)
+        try deleteReminders(
+            of: [person.customer] + person.ids + tokens(of: person, in: app), in: app)
+        try connection.run("DELETE FROM customers WHERE app = $1 AND customer = $2", owner)
+    }
+
+    /// Leaves out the hashes of account tokens that belong to another customer, who has the same
+    /// token in the other letter case: the token must keep identifying that customer.
+    private func hashesToErase(
+        _ person: StoredCustomer, _ hashes: [[UInt8]], in app: AppID
+    ) throws(StorageFailure) -> [[UInt8]] {
+        var own: [[UInt8]] = []
+        for (id, hash) in zip(person.ids, hashes) {
+            // Hashes are computed of the lower-case id; an id in mixed case is not itself a token.
+            let token = CustomerID(accountToken: id.rawValue)
+            let named = try token.flatMap { (token) throws(StorageFailure) in
+                try customer(named: token.rawValue, in: app)
+            }
+            if named == nil || named == person.customer { own.append(hash) }
+        }
+        return own
+    }
+
+    /// The account tokens under which reminders may be recorded while purchases have no owner,
+    /// except those that are the id of another customer. Call it after the customer's ids have been
+    /// deleted.
+    private func tokens(
+        of person: StoredCustomer, in app: AppID
+    ) throws(StorageFailure) -> [CustomerID] {
+        var tokens: [CustomerID] = []
+        for token in person.ids.compactMap(\.accountToken).map(CustomerID.init(rawValue:))
+        where try customer(known: token, in: app) == nil {
+            tokens.append(token)
+        }
+        return tokens
+    }
+
+    /// The number of purchases linked to a customer, in both environments.
+    package func linkCount(
+        of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> Int {
+        try purchases(of: customer, in: app).count
+    }
+
+    private static let eventBatch = 500
+
+    /// Replaces ids in the events of these customers, and in the events of others that mention
+    /// them, which are those of the customers mentioned here.
+    private func replaceIDs(
+        _ names: [CustomerID: CustomerID], in app: AppID, mentionedBy others: Set<CustomerID>
+    ) throws(StorageFailure) {
+        var mentioning = others
+        for customer in names.keys.sorted() {
+            mentioning.formUnion(try replaceIDs(names, inEventsOf: customer, in: app))
+        }
+        // The events of a customer who was merged into another remain under the earlier id.
+        for customer in mentioning.sorted() {
+            mentioning.formUnion(try self.customer(known: customer, in: app)?.ids ?? [])
+        }
+        for customer in mentioning.subtracting(names.keys).subtracting(names.values).sorted() {
+            _ = try replaceIDs(names, inEventsOf: customer, in: app)
+        }
+    }
+
+    /// Returns the customers whom the events mention.
+    private func replaceIDs(
+        _ names: [CustomerID: CustomerID], inEventsOf customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> Set<CustomerID> {
+        var mentioned: Set<CustomerID> = []
+        var last: Int64 = 0
+        while true {
+            let batch = try events(of: [customer], in: app, after: last, limit: Self.eventBatch)
+            guard let end = batch.last else { return mentioned }
+            mentioned.formUnion(batch.compactMap(\.entry.other))
+            try rewrite(batch.compactMap { $0.replacingIDs(names) }, in: app)
+            last = end.sequence
+        }
+    }
+
+    private func rewrite(_ events: [Event], in app: AppID) throws(StorageFailure) {
+        try connection.runEach(
+            "UPDATE events SET customer = $1, body = $2 WHERE app = $3 AND sequence = $4",
+            events.map {
+                [
+                    .text($0.entry.customer?.rawValue), .bytes($0.entry.body),
+                    .text(app.rawValue), .integer($0.sequence),
+                ]
+            })
+    }
+}
+
+extension WalletChange {
+    /// Removes the free text that the app's server wrote about a customer.
+    fileprivate mutating func removeFreeText() {
+        if debit != nil { (reason, key) = ("", nil) }
+    }
+}
+
+extension Event {
+    /// Returns the event with the ids replaced, or nil if it contains none of them.
+    fileprivate func replacingIDs(_ names: [CustomerID: CustomerID]) -> Event? {
+        var event = self
+        event.entry.customer = entry.customer.map { names[$0] ?? $0 }
+        event.entry.other = entry.other.map { names[$0] ?? $0 }
+        if event.entry.customer != entry.customer {
+            event.entry.other = entry.other.flatMap { names[$0] }
+            event.entry.change.grant?.reason = ""
+            event.entry.change.wallet?.removeFreeText()
+        }
+        return event == self ? nil : event
+    }
+}

@@ -1,0 +1,300 @@
+import Ledger
+
+/// The ownership of a purchase by a customer: since when, and on what evidence.
+package struct Link: Hashable, Sendable {
+    package var customer: CustomerID
+    package var evidence: Evidence
+    package var since: Instant
+
+    package init(customer: CustomerID, evidence: Evidence, since: Instant) {
+        self.customer = customer
+        self.evidence = evidence
+        self.since = since
+    }
+
+    package typealias Evidence = OwnershipClaim.Evidence
+}
+
+/// A customer: the id that represents them, and all of their ids, oldest first.
+package struct StoredCustomer: Hashable, Sendable {
+    package var customer: CustomerID
+    package var ids: [CustomerID]
+    /// Whether the customer ever received a manual grant.
+    package var hasGrants: Bool
+
+    package init(customer: CustomerID, ids: [CustomerID], hasGrants: Bool = false) {
+        self.customer = customer
+        self.ids = ids
+        self.hasGrants = hasGrants
+    }
+}
+
+extension DatabaseSession {
+    /// The customer that an id belongs to. Returns nil if the id is unknown.
+    package func customer(
+        known id: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> StoredCustomer? {
+        let rows = try connection.rows(
+            Self.selectIDs, [.text(app.rawValue), .text(id.rawValue)])
+        guard let first = rows.first else { return nil }
+        var known: [CustomerID] = []
+        for row in rows { known.append(CustomerID(rawValue: try row.text(1))) }
+        return StoredCustomer(
+            customer: CustomerID(rawValue: try first.text(0)), ids: known,
+            hasGrants: try first.integer(2) > 0)
+    }
+
+    static let selectIDs =
+        "SELECT ids.customer, ids.id, (SELECT count(*) FROM grants WHERE grants.app = ids.app "
+        + "AND grants.customer = ids.customer) FROM customer_ids asked CROSS JOIN customer_ids ids "
+        + "WHERE asked.app = $1 AND asked.id = $2 AND ids.app = asked.app "
+        + "AND ids.customer = asked.customer ORDER BY ids.since_ms, ids.id"
+
+    /// The customer that an id belongs to. An unknown id becomes a new customer.
+    ///
+    /// - Throws: ``StorageFailure`` of kind `erased` if the id is the pseudonym of an erased
+    ///   customer: nobody may gain access to an erased customer's data by using it as an id.
+    package func customer(
+        _ id: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) -> StoredCustomer {
+        if let known = try customer(known: id, in: app) { return known }
+        try requireNoPseudonym(id, in: app)
+        // An id that was separated from another customer may already have events: the numbers of
+        // new events continue theirs.
+        try connection.run(
+            "INSERT INTO customers (app, customer, created_at_ms, last_sequence) "
+                + "VALUES ($1, $2, $3, (SELECT COALESCE(MAX(customer_sequence), 0) FROM events "
+                + "WHERE events.app = $1 AND events.customer = $2))",
+            [.text(app.rawValue), .text(id.rawValue), .integer(now.milliseconds)])
+        try insertID(id, of: id, in: app, at: now)
+        try emitWalletEvents(named: id, by: id, in: app, at: now)
+        try rescheduleConsumptionInquiries(named: id, in: app, at: now)
+        return StoredCustomer(customer: id, ids: [id])
+    }
+
+    /// Adds an id that belonged to nobody to a customer, and emits an event. Not idempotent: check
+    /// first whom the id belongs to.
+    ///
+    /// - Throws: ``StorageFailure`` of kind `erased` if the id is the pseudonym of an erased
+    ///   customer.
+    package func addID(
+        _ id: CustomerID, to customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try requireNoPseudonym(id, in: app)
+        try revokeConsent(of: customer, forNamed: id, in: app)
+        try insertID(id, of: customer, in: app, at: now)
+        try emitIdentityEvent(.aliasAdded, of: customer, other: id, in: app, at: now)
+        try emitWalletEvents(named: id, by: customer, in: app, at: now)
+        try rescheduleConsumptionInquiries(named: id, in: app, at: now)
+        // Purchases that carry this id as their account token belong to the customer from now on.
+        for environment in Environment.allCases {
+            try watchTerms(of: customer, in: app, environment)
+        }
+    }
+
+    private func insertID(
+        _ id: CustomerID, of customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO customer_ids (app, id, customer, since_ms) VALUES ($1, $2, $3, $4)",
+            [
+                .text(app.rawValue), .text(id.rawValue), .text(customer.rawValue),
+                .integer(now.milliseconds),
+            ])
+    }
+
+    /// Merges the second customer into the first: every id, purchase and debit of the second
+    /// belongs to the first from now on, and events are emitted. Not idempotent: check first whom
+    /// the ids belong to.
+    package func merge(
+        _ other: CustomerID, into customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try emitIdentityEvent(.customerMerged, of: customer, other: other, in: app, at: now)
+        for purchase in try purchases(of: other, in: app) {
+            try emitOwnershipEvent(
+                of: purchase, is: customer, in: app, .moved, from: other, at: now)
+        }
+        try mergeShares(of: other, into: customer, in: app)
+        try mergeConsents(of: other, into: customer, in: app)
+        try mergeReminders(of: other, into: customer, in: app)
+        for table in ["customer_ids", "links", "debits", "grants", "transfers"] {
+            try connection.run(
+                "UPDATE \(table) SET customer = $1 WHERE app = $2 AND customer = $3",
+                [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
+        }
+        try connection.run(
+            "UPDATE transfers SET former = $1 WHERE app = $2 AND former = $3",
+            [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
+        for table in ["wallets", "customers"] {
+            try connection.run(
+                "DELETE FROM \(table) WHERE app = $1 AND customer = $2",
+                [.text(app.rawValue), .text(other.rawValue)])
+        }
+        try emitWalletAdjustments(of: customer, in: app, from: .request, other: other, at: now)
+        try rescheduleConsumptionInquiries(
+            about: try purchases(of: customer, in: app), in: app, at: now)
+    }
+
+    /// Keeps each share once, and none of a purchase that the merged customer owns.
+    private func mergeShares(
+        of other: CustomerID, into customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
+        let isTheirs =
+            "EXISTS (SELECT 1 FROM links WHERE links.app = shares.app "
+            + "AND links.environment = shares.environment AND links.purchase = shares.purchase "
+            + "AND links.customer IN ($2, $3))"
+        try connection.run(
+            "DELETE FROM shares WHERE app = $1 AND customer IN ($2, $3) AND \(isTheirs)",
+            [.text(app.rawValue), .text(customer.rawValue), .text(other.rawValue)])
+        try connection.run(
+            "INSERT INTO shares (app, environment, purchase, customer, since_ms) "
+                + "SELECT app, environment, purchase, $1, since_ms FROM shares "
+                + "WHERE app = $2 AND customer = $3 "
+                + "ON CONFLICT (app, purchase, environment, customer) DO NOTHING",
+            [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
+        try connection.run(
+            "DELETE FROM shares WHERE app = $1 AND customer = $2",
+            [.text(app.rawValue), .text(other.rawValue)])
+    }
+
+    func purchases(
+        of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> [PurchaseID] {
+        let rows = try connection.rows(
+            "SELECT environment, purchase FROM links WHERE app = $1 AND customer = $2 "
+                + "ORDER BY environment, purchase",
+            [.text(app.rawValue), .text(customer.rawValue)])
+        var purchases: [PurchaseID] = []
+        for row in rows {
+            purchases.append(
+                PurchaseID(
+                    TransactionID(rawValue: try row.text(1)),
+                    in: try Environment.stored(try row.text(0))))
+        }
+        return purchases
+    }
+}
+
+// MARK: - Links
+
+extension DatabaseSession {
+    /// The owner of a purchase. Returns nil if it has none.
+    package func link(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> Link? {
+        let rows = try connection.rows(
+            "SELECT customer, evidence, since_ms FROM links "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app))
+        guard let row = rows.first else { return nil }
+        guard let evidence = Link.Evidence(rawValue: try row.text(1)) else {
+            throw StorageFailure("unknown link evidence: use a newer version of Perennial")
+        }
+        return Link(
+            customer: CustomerID(rawValue: try row.text(0)), evidence: evidence,
+            since: Instant(milliseconds: try row.integer(2)))
+    }
+
+    /// Links a purchase without an owner to a customer, and emits an event. Not idempotent: check
+    /// the owner first.
+    package func link(
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) {
+        var purses = WalletProjectionCache()
+        try link(purchase, to: customer, by: evidence, in: app, at: now, &purses)
+    }
+
+    /// Links a purchase without an owner to a customer, and emits an event. Use this overload to
+    /// link several purchases to one customer.
+    ///
+    /// - Parameters:
+    ///   - named: the customer who had the purchase by its account token until now, for the event.
+    ///     The caller emits that customer's own event.
+    ///   - purses: the cached wallets, passed on from one call to the next.
+    /// - Returns: the number of the event that reports the new owner.
+    @discardableResult
+    package func link(
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
+        from named: CustomerID? = nil, in app: AppID, at now: Instant,
+        _ purses: inout WalletProjectionCache
+    ) throws(StorageFailure) -> Int64 {
+        let former = try walletCustomer(of: purchase, in: app)
+        try deleteShare(in: purchase, of: customer, in: app)
+        let number = try emitOwnershipEvent(
+            of: purchase, is: customer, in: app, named == nil ? .linked : .moved, from: named,
+            evidence: evidence, at: now)
+        try connection.run(
+            "INSERT INTO links (app, environment, purchase, customer, evidence, since_ms) "
+                + "VALUES ($1, $2, $3, $4, $5, $6)",
+            [
+                .text(app.rawValue), .text(purchase.environment.rawValue),
+                .text(purchase.original.rawValue), .text(customer.rawValue),
+                .text(evidence.rawValue), .integer(now.milliseconds),
+            ])
+        try emitWalletEvents(of: purchase, from: former, to: customer, in: app, at: now, &purses)
+        try rescheduleConsumptionInquiries(about: [purchase], in: app, at: now)
+        return number
+    }
+
+    /// The timelines of all purchases linked to a customer, ordered by their ids.
+    package func timelines(
+        of customer: CustomerID, in app: AppID, environment: Environment
+    ) throws(StorageFailure) -> [Timeline] {
+        try timelines(
+            Self.selectLinked,
+            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)],
+            in: environment)
+    }
+
+    /// The timelines of purchases that have no owner and carry the given account token, ordered by
+    /// their ids.
+    package func unlinkedTimelines(
+        token: String, in app: AppID, environment: Environment
+    ) throws(StorageFailure) -> [Timeline] {
+        try timelines(
+            Self.selectUnlinked,
+            [.text(app.rawValue), .text(token), .text(environment.rawValue)], in: environment)
+    }
+
+    // Sorted here and not by SQL, and joined starting from the links: otherwise SQLite, which does
+    // not know how few rows a customer has, reads every purchase of the app in order.
+    static let selectLinked =
+        "SELECT purchases.purchase, timeline FROM links CROSS JOIN purchases "
+        + "WHERE links.app = $1 AND links.customer = $2 AND links.environment = $3 "
+        + "AND purchases.app = links.app AND purchases.environment = links.environment "
+        + "AND purchases.purchase = links.purchase"
+
+    static let selectUnlinked =
+        "SELECT purchase, timeline FROM purchases "
+        + "WHERE app = $1 AND account_token = $2 AND environment = $3 "
+        + "AND NOT EXISTS (SELECT 1 FROM links WHERE links.app = purchases.app "
+        + "AND links.environment = purchases.environment "
+        + "AND links.purchase = purchases.purchase)"
+
+    func timelines(
+        _ select: String, _ values: [Value], in environment: Environment
+    ) throws(StorageFailure) -> [Timeline] {
+        var timelines: [Timeline] = []
+        for row in try connection.rows(select, values) {
+            let purchase = PurchaseID(TransactionID(rawValue: try row.text(0)), in: environment)
+            timelines.append(try Timeline(stored: try row.bytes(1), of: purchase))
+        }
+        return timelines.count > 1 ? timelines.sorted { $0.purchase < $1.purchase } : timelines
+    }
+}
+
+extension DatabaseSession {
+    /// The customers of an app ordered by id, after the given one.
+    package func customers(
+        of app: AppID, after: CustomerID?, limit: Int
+    ) throws(StorageFailure) -> [CustomerID] {
+        let rows = try connection.rows(
+            "SELECT customer FROM customers WHERE app = $1 AND customer > $2 "
+                + "ORDER BY customer LIMIT $3",
+            [.text(app.rawValue), .text(after?.rawValue ?? ""), .integer(Int64(limit))])
+        var customers: [CustomerID] = []
+        for row in rows { customers.append(CustomerID(rawValue: try row.text(0))) }
+        return customers
+    }
+}

@@ -1,0 +1,55 @@
+import Ledger
+
+// Separates an id from a customer it was added to by mistake.
+
+extension DatabaseSession {
+    /// Removes an id from a customer, and emits an event. All purchases stay with the customer,
+    /// including those that are theirs only because the id is the account token. Not idempotent:
+    /// check first whom the id belongs to.
+    ///
+    /// - Parameter alias: must not be the id that represents the customer in the database.
+    package func removeID(
+        _ alias: CustomerID, from customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        for environment in Environment.allCases {
+            for timeline in try timelinesByToken([alias], in: app, environment: environment) {
+                // With a token as the evidence, so that the person with that id can still claim the
+                // purchase with a device.
+                try link(timeline.purchase, to: customer, by: .token, in: app, at: now)
+            }
+        }
+        try connection.run(
+            "DELETE FROM customer_ids WHERE app = $1 AND id = $2",
+            [.text(app.rawValue), .text(alias.rawValue)])
+        try connection.run(
+            "INSERT INTO parted_ids (app, id, customer, parted_at_ms) VALUES ($1, $2, $3, $4) "
+                + "ON CONFLICT (app, id, customer) DO UPDATE "
+                + "SET parted_at_ms = excluded.parted_at_ms",
+            [
+                .text(app.rawValue), .text(alias.rawValue), .text(customer.rawValue),
+                .integer(now.milliseconds),
+            ])
+        try emitIdentityEvent(.aliasParted, of: customer, other: alias, in: app, at: now)
+    }
+
+    /// The customers from whom one of these ids was separated: their events mention it.
+    package func customersSeparatedFrom(
+        _ ids: [CustomerID], in app: AppID
+    ) throws(StorageFailure) -> [CustomerID] {
+        let found = try connection.rowsEach(
+            "SELECT customer FROM parted_ids WHERE app = $1 AND id = $2",
+            ids.map { [.text(app.rawValue), .text($0.rawValue)] })
+        var customers: [CustomerID] = []
+        for rows in found {
+            for row in rows { customers.append(CustomerID(rawValue: try row.text(0))) }
+        }
+        return customers
+    }
+
+    /// Deletes the records of separations from and of these ids.
+    func deleteRemovedIDs(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) {
+        try connection.runEach(
+            "DELETE FROM parted_ids WHERE app = $1 AND (id = $2 OR customer = $2)",
+            ids.map { [.text(app.rawValue), .text($0.rawValue)] })
+    }
+}

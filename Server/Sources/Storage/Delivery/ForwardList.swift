@@ -1,0 +1,146 @@
+import Ledger
+
+/// A position in the list of forwards, which is ordered newest first.
+package struct ForwardPosition: Hashable, Sendable {
+    package var createdAt: Instant
+    package var document: [UInt8]
+    package var target: String
+
+    package init(after forward: StoredForward) {
+        createdAt = forward.createdAt
+        document = forward.document
+        target = forward.target
+    }
+
+    package init(createdAt: Instant, document: [UInt8], target: String) {
+        self.createdAt = createdAt
+        self.document = document
+        self.target = target
+    }
+}
+
+extension DatabaseSession {
+    private static let columns =
+        "document, target, environment, created_at_ms, due_at_ms, attempts, attempted_at_ms, "
+        + "status, trouble, accepted_at_ms"
+
+    /// Forwards of an app in a state, or in any state, newest first.
+    package func forwards(
+        of app: AppID, in state: StoredForward.State?, after position: ForwardPosition?, limit: Int
+    ) throws(StorageFailure) -> [StoredForward] {
+        var values: [Value] = [.text(app.rawValue)]
+        if let position {
+            values += [
+                .integer(position.createdAt.milliseconds), .bytes(position.document),
+                .text(position.target),
+            ]
+        }
+        let rows = try connection.rows(
+            Self.selectForwards(in: state, isFirstPage: position == nil),
+            values + [.integer(Int64(limit))])
+        var forwards: [StoredForward] = []
+        for row in rows { forwards.append(try Self.forward(row)) }
+        return forwards
+    }
+
+    static func selectForwards(in state: StoredForward.State?, isFirstPage: Bool) -> String {
+        let position = isFirstPage ? "" : " AND (created_at_ms, document, target) < ($2, $3, $4)"
+        let condition = state.map { " AND \(Self.condition(of: $0))" } ?? ""
+        return "SELECT \(columns) FROM forwards WHERE app = $1\(position)\(condition) "
+            + "ORDER BY created_at_ms DESC, document DESC, target DESC "
+            + "LIMIT $\(isFirstPage ? 2 : 5)"
+    }
+
+    /// The forwards of one document to all addresses.
+    package func forwards(
+        of document: [UInt8], in app: AppID
+    ) throws(StorageFailure) -> [StoredForward] {
+        let rows = try connection.rows(
+            "SELECT \(Self.columns) FROM forwards WHERE app = $1 AND document = $2 "
+                + "ORDER BY target",
+            [.text(app.rawValue), .bytes(document)])
+        var forwards: [StoredForward] = []
+        for row in rows { forwards.append(try Self.forward(row)) }
+        return forwards
+    }
+
+    /// The conditions of the partial indexes. A waiting forward is never an accepted one.
+    private static func condition(of state: StoredForward.State) -> String {
+        switch state {
+        case .waiting: "due_at_ms IS NOT NULL"
+        case .accepted: "accepted_at_ms IS NOT NULL"
+        case .givenUp: "accepted_at_ms IS NULL AND due_at_ms IS NULL AND attempts > 0"
+        case .leftOut: "accepted_at_ms IS NULL AND due_at_ms IS NULL AND attempts = 0"
+        }
+    }
+
+    private static func forward(_ row: Row) throws(StorageFailure) -> StoredForward {
+        func instant(_ column: Int) throws(StorageFailure) -> Instant? {
+            try row.optionalInteger(column).map(Instant.init(milliseconds:))
+        }
+        return StoredForward(
+            document: try row.bytes(0), target: try row.text(1),
+            environment: try Environment.stored(try row.text(2)),
+            createdAt: Instant(milliseconds: try row.integer(3)), dueAt: try instant(4),
+            attempts: Int(try row.integer(5)), attemptedAt: try instant(6),
+            status: try row.optionalInteger(7).map(Int.init), lastError: try row.optionalText(8),
+            acceptedAt: try instant(9))
+    }
+
+    /// The number of deliveries waiting for an address.
+    package func backlog(
+        to target: String, of app: AppID
+    ) throws(StorageFailure) -> ForwardBacklog {
+        let rows = try connection.rows(
+            Self.selectBacklog,
+            [
+                .text(app.rawValue), .text(target), .integer(Int64(ForwardBacklog.countMax)),
+            ])
+        return ForwardBacklog(
+            count: Int(try rows[0].integer(0)),
+            oldest: try rows[0].optionalInteger(1).map(Instant.init(milliseconds:)))
+    }
+
+    // Ordered like the intended index: while the table is empty, PostgreSQL would choose any index.
+    static let selectBacklog =
+        "SELECT count(*), min(created_at_ms) FROM (SELECT created_at_ms FROM forwards "
+        + "WHERE app = $1 AND target = $2 AND due_at_ms IS NOT NULL "
+        + "ORDER BY due_at_ms LIMIT $3) AS waiting"
+
+    /// Deletes old forwards: accepted and left out ones from before `over`, and all others from
+    /// before `all`. The latter are those given up, which could still be retried manually, and
+    /// those for an address that is no longer configured. Returns how many it deleted.
+    package func deleteForwards(
+        of app: AppID, overBefore over: Instant, allBefore all: Instant, limit: Int
+    ) throws(StorageFailure) -> Int {
+        var count = 0
+        for state in StoredForward.State.allCases where count < limit {
+            let end = state == .accepted || state == .leftOut ? over : all
+            let rows = try connection.rows(
+                Self.selectExpired(in: state),
+                [
+                    .text(app.rawValue), .integer(end.milliseconds),
+                    .integer(Int64(limit - count)),
+                ])
+            for row in rows { try deleteForward(row, of: app) }
+            count += rows.count
+        }
+        return count
+    }
+
+    /// One query for each state, because no index contains all of them ordered by the time they
+    /// ended.
+    static func selectExpired(in state: StoredForward.State) -> String {
+        let since = state == .accepted ? "accepted_at_ms" : "created_at_ms"
+        return "SELECT document, target FROM forwards WHERE app = $1 AND \(since) < $2 "
+            + "AND \(condition(of: state)) ORDER BY \(since) LIMIT $3"
+    }
+
+    private func deleteForward(_ row: Row, of app: AppID) throws(StorageFailure) {
+        let document = try row.bytes(0)
+        try connection.run(
+            "DELETE FROM forwards WHERE app = $1 AND document = $2 AND target = $3",
+            [.text(app.rawValue), .bytes(document), .text(try row.text(1))])
+        try deleteBodyIfUnneeded(of: document, in: app)
+    }
+}

@@ -1,0 +1,279 @@
+import Ledger
+
+/// A notification as received.
+package struct ReceivedNotification: Hashable, Sendable {
+    /// The Content-Type header; nil if there was none.
+    package var contentType: String?
+    package var body: [UInt8]
+
+    package init(contentType: String?, body: [UInt8]) {
+        self.contentType = contentType
+        self.body = body
+    }
+}
+
+/// Where to forward a notification.
+package struct ForwardOrder: Hashable, Sendable {
+    package var notification: ReceivedNotification
+    /// The names of the target addresses.
+    package var targets: [String]
+    /// Targets whose queue is full. They are recorded as left out.
+    package var leftOut: [String]
+    package var createdAt: Instant
+    package var dueAt: Instant
+
+    package init(
+        _ arrived: ReceivedNotification, to targets: [String], leftOut: [String] = [],
+        createdAt: Instant, dueAt: Instant
+    ) {
+        self.notification = arrived
+        self.targets = targets
+        self.leftOut = leftOut
+        self.createdAt = createdAt
+        self.dueAt = dueAt
+    }
+}
+
+/// A notification and one target address.
+package struct StoredForward: Hashable, Sendable {
+    package var document: [UInt8]
+    package var target: String
+    package var environment: Environment
+    package var createdAt: Instant
+    /// The time of the next attempt; nil if there is none.
+    package var dueAt: Instant?
+    package var attempts: Int
+    package var attemptedAt: Instant?
+    /// The HTTP status of the last response; nil if there was none.
+    package var status: Int?
+    /// Why there was no response.
+    package var lastError: String?
+    package var acceptedAt: Instant?
+
+    package enum State: String, Hashable, Sendable, CaseIterable {
+        case waiting
+        case accepted
+        /// The maximum number of attempts failed.
+        case givenUp = "given_up"
+        /// Never tried, because the queue of the address was full.
+        case leftOut = "left_out"
+    }
+
+    package var state: State {
+        if acceptedAt != nil { return .accepted }
+        if dueAt != nil { return .waiting }
+        return attempts == 0 ? .leftOut : .givenUp
+    }
+}
+
+/// A delivery that one server has leased in order to attempt it.
+package struct ForwardLease: Hashable, Sendable {
+    package var document: [UInt8]
+    package var target: String
+    package var attempts: Int
+    package var holder: String
+    /// Nil if the body is gone, so that there is nothing left to send.
+    package var notification: ReceivedNotification?
+}
+
+/// The result of an attempt.
+package enum ForwardResult: Hashable, Sendable {
+    case status(Int)
+    /// No response, with the reason.
+    case noResponse(String)
+
+    /// The statuses that the App Store considers a success ("Responding to App Store Server
+    /// Notifications").
+    package var isAccepted: Bool {
+        if case .status(let code) = self { (200...206).contains(code) } else { false }
+    }
+}
+
+/// The number of deliveries waiting for one address.
+package struct ForwardBacklog: Hashable, Sendable {
+    /// At most ``countMax``, even if there are more.
+    package var count: Int
+    /// Since when the oldest has been waiting.
+    package var oldest: Instant?
+
+    package static let countMax = 100_000
+}
+
+extension DatabaseSession {
+    /// The maximum length in characters of a stored error description.
+    private static let forwardErrorCharactersMax = 200
+
+    // MARK: - Enqueueing
+
+    /// Enqueues documents for forwarding. Existing deliveries are unchanged.
+    func enqueueForwards(_ attested: [DocumentWithFacts]) throws(StorageFailure) {
+        for each in attested {
+            guard let order = each.forward else { continue }
+            let rows =
+                order.targets.map { Self.row(each.document, $0, order, order.dueAt) }
+                + order.leftOut.map { Self.row(each.document, $0, order, nil) }
+            let added = try connection.runEach(Self.insertForward, rows)
+            guard added.prefix(order.targets.count).contains(where: { $0 > 0 }) else { continue }
+            try connection.run(
+                "INSERT INTO forward_bodies (app, document, content_type, body) "
+                    + "VALUES ($1, $2, $3, $4) ON CONFLICT (app, document) DO NOTHING",
+                [
+                    .text(each.document.app.rawValue), .bytes(each.document.id),
+                    .text(order.notification.contentType), .bytes(order.notification.body),
+                ])
+        }
+    }
+
+    private static let insertForward =
+        "INSERT INTO forwards (app, document, target, environment, created_at_ms, due_at_ms, "
+        + "attempts, lease_until_ms) VALUES ($1, $2, $3, $4, $5, $6, 0, 0) "
+        + "ON CONFLICT (app, document, target) DO NOTHING"
+
+    private static func row(
+        _ document: StoredDocument, _ target: String, _ order: ForwardOrder, _ dueAt: Instant?
+    ) -> [Value] {
+        [
+            .text(document.app.rawValue), .bytes(document.id), .text(target),
+            .text(document.environment.rawValue), .integer(order.createdAt.milliseconds),
+            .integer(dueAt?.milliseconds),
+        ]
+    }
+
+    // MARK: - Leases
+
+    /// Leases due deliveries to one address, the longest overdue first. No other server can lease
+    /// them until the lease expires.
+    package func leaseForwards(
+        to target: String, of app: AppID, dueBy now: Instant, limit: Int, for holder: String,
+        lease: Duration
+    ) throws(StorageFailure) -> [ForwardLease] {
+        let clock = try clock()
+        let rows = try connection.rows(
+            Self.selectDueForwards(dialect),
+            [
+                .text(app.rawValue), .text(target), .integer(now.milliseconds), .integer(clock),
+                .integer(Int64(limit)),
+            ])
+        return try leases(rows, of: app, for: holder, until: clock + lease.wholeMilliseconds)
+    }
+
+    static func selectDueForwards(_ dialect: Dialect) -> String {
+        "SELECT document, target, attempts FROM forwards WHERE app = $1 AND target = $2 "
+            + "AND due_at_ms <= $3 AND lease_until_ms <= $4 ORDER BY due_at_ms LIMIT $5 "
+            + dialect.skippingLockedRows
+    }
+
+    /// Leases all deliveries of one document that have not been accepted, due or not.
+    package func leaseForwards(
+        of document: [UInt8], in app: AppID, for holder: String, lease: Duration
+    ) throws(StorageFailure) -> [ForwardLease] {
+        let clock = try clock()
+        let rows = try connection.rows(
+            "SELECT document, target, attempts FROM forwards WHERE app = $1 AND document = $2 "
+                + "AND accepted_at_ms IS NULL AND lease_until_ms <= $3 ORDER BY target "
+                + dialect.skippingLockedRows,
+            [.text(app.rawValue), .bytes(document), .integer(clock)])
+        return try leases(rows, of: app, for: holder, until: clock + lease.wholeMilliseconds)
+    }
+
+    private func leases(
+        _ rows: [Row], of app: AppID, for holder: String, until end: Int64
+    ) throws(StorageFailure) -> [ForwardLease] {
+        var leases: [ForwardLease] = []
+        for row in rows {
+            leases.append(
+                ForwardLease(
+                    document: try row.bytes(0), target: try row.text(1),
+                    attempts: Int(try row.integer(2)), holder: holder))
+        }
+        try connection.runEach(
+            "UPDATE forwards SET lease_until_ms = $1, lease_holder = $2 "
+                + "WHERE app = $3 AND document = $4 AND target = $5",
+            leases.map { [.integer(end), .text(holder)] + Self.key($0, in: app) })
+        let bodies = try connection.rowsEach(
+            "SELECT content_type, body FROM forward_bodies WHERE app = $1 AND document = $2",
+            leases.map { [.text(app.rawValue), .bytes($0.document)] })
+        for (index, found) in bodies.enumerated() {
+            guard let row = found.first else { continue }
+            leases[index].notification = ReceivedNotification(
+                contentType: try row.optionalText(0), body: try row.bytes(1))
+        }
+        return leases
+    }
+
+    private static func key(_ lease: ForwardLease, in app: AppID) -> [Value] {
+        [.text(app.rawValue), .bytes(lease.document), .text(lease.target)]
+    }
+
+    // MARK: - Manual retries
+
+    /// Retries deliveries of a document that were given up, to the given addresses, starting with a
+    /// first attempt. Accepted and waiting deliveries are unchanged.
+    package func retryForwards(
+        of document: [UInt8], in app: AppID, to targets: [String], at now: Instant
+    ) throws(StorageFailure) {
+        try connection.runEach(
+            "UPDATE forwards SET due_at_ms = $1, attempts = 0, lease_until_ms = 0, "
+                + "lease_holder = NULL WHERE app = $2 AND document = $3 AND target = $4 "
+                + "AND due_at_ms IS NULL AND accepted_at_ms IS NULL AND EXISTS (SELECT 1 "
+                + "FROM forward_bodies AS body WHERE body.app = $2 AND body.document = $3)",
+            targets.map {
+                [
+                    .integer(now.milliseconds), .text(app.rawValue), .bytes(document), .text($0),
+                ]
+            })
+    }
+
+    // MARK: - Results
+
+    /// Records the result of an attempt. A success is recorded even if the lease was lost; a
+    /// failure only by the lease holder.
+    ///
+    /// - Parameter next: the time of the next attempt; nil means none.
+    package func completeForward(
+        _ lease: ForwardLease, of app: AppID, _ answer: ForwardResult, at now: Instant,
+        next: Instant?
+    ) throws(StorageFailure) {
+        var status: Int?
+        var trouble: String?
+        switch answer {
+        case .status(let code): status = code
+        case .noResponse(let reason):
+            trouble = String(reason.prefix(Self.forwardErrorCharactersMax))
+        }
+        let isAccepted = answer.isAccepted
+        let condition = isAccepted ? "" : " AND lease_holder = $9"
+        try connection.run(
+            "UPDATE forwards SET attempts = attempts + 1, attempted_at_ms = $1, status = $2, "
+                + "trouble = $3, accepted_at_ms = $4, due_at_ms = $5, lease_until_ms = 0, "
+                + "lease_holder = NULL WHERE app = $6 AND document = $7 AND target = $8 "
+                + "AND accepted_at_ms IS NULL" + condition,
+            [
+                .integer(now.milliseconds), .integer(status.map(Int64.init)), .text(trouble),
+                .integer(isAccepted ? now.milliseconds : nil),
+                .integer(isAccepted ? nil : next?.milliseconds),
+            ] + Self.key(lease, in: app) + (isAccepted ? [] : [.text(lease.holder)]))
+        try deleteBodyIfUnneeded(of: lease.document, in: app)
+    }
+
+    /// Releases a lease without an attempt; the delivery stays due.
+    package func release(_ lease: ForwardLease, of app: AppID) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE forwards SET lease_until_ms = 0, lease_holder = NULL "
+                + "WHERE app = $1 AND document = $2 AND target = $3 AND lease_holder = $4",
+            Self.key(lease, in: app) + [.text(lease.holder)])
+    }
+
+    /// Deletes the body of a document if no delivery can need it any more. A delivery that was
+    /// given up can be retried manually, so it keeps its body; one that was left out cannot.
+    func deleteBodyIfUnneeded(of document: [UInt8], in app: AppID) throws(StorageFailure) {
+        let waiting = try connection.rows(
+            "SELECT 1 FROM forwards WHERE app = $1 AND document = $2 AND accepted_at_ms IS NULL "
+                + "AND (due_at_ms IS NOT NULL OR attempts > 0) LIMIT 1",
+            [.text(app.rawValue), .bytes(document)])
+        guard waiting.isEmpty else { return }
+        try connection.run(
+            "DELETE FROM forward_bodies WHERE app = $1 AND document = $2",
+            [.text(app.rawValue), .bytes(document)])
+    }
+}

@@ -1,0 +1,266 @@
+import Ledger
+
+/// A document in its stored, packed form, with its origin and times.
+package struct StoredDocument: Hashable, Sendable {
+    package var app: AppID
+    /// The SHA-256 of the signed content and the signer: 32 bytes. So all variants of a document
+    /// that differ only in unsigned parts have the same id, whichever arrives first. For a version
+    /// 1 notification, the SHA-256 of what is the same in all of its copies.
+    package var id: [UInt8]
+    /// The id that earlier versions computed: the SHA-256 of the document as received. Not stored;
+    /// nil if it is unknown or equal to `id`.
+    package var formerID: [UInt8]?
+    package var kind: Kind
+    package var environment: Environment
+    package var source: Source
+    package var signedAt: Instant
+    package var receivedAt: Instant
+    package var parts: [UInt8]
+    package var headers: [Header]
+
+    package enum Kind: String, Hashable, Sendable {
+        case notification
+        case transaction
+        case renewal
+        case appReceipt = "app_receipt"
+        case transactionReceipt = "transaction_receipt"
+        /// A version 1 notification, without the shared secret that it contained.
+        case notificationV1 = "notification_v1"
+        /// A response of verifyReceipt to one of our requests.
+        case receiptResponse = "receipt_answer"
+        /// Evidence that a subscription is in its grace period, from a response of the App Store
+        /// Server API whose signed part does not contain the end of that period.
+        case graceResponse = "grace_answer"
+    }
+
+    package enum Source: String, Hashable, Sendable {
+        case notification
+        case device
+        /// The App Store's response to one of our requests.
+        case reconciliation
+        /// A file that the operator imported.
+        case imported = "import"
+    }
+
+    /// A segment taken out of the document, and its SHA-256.
+    package struct Header: Hashable, Sendable {
+        package var digest: [UInt8]
+        package var segment: [UInt8]
+
+        package init(digest: [UInt8], segment: [UInt8]) {
+            self.digest = digest
+            self.segment = segment
+        }
+    }
+
+    package init(
+        app: AppID, id: [UInt8], kind: Kind, environment: Environment, source: Source,
+        signedAt: Instant, receivedAt: Instant, parts: [UInt8], headers: [Header]
+    ) {
+        self.app = app
+        self.id = id
+        self.kind = kind
+        self.environment = environment
+        self.source = source
+        self.signedAt = signedAt
+        self.receivedAt = receivedAt
+        self.parts = parts
+        self.headers = headers
+    }
+}
+
+extension StoredDocument.Kind {
+    static func stored(_ text: String) throws(StorageFailure) -> Self {
+        guard let kind = Self(rawValue: text) else {
+            throw StorageFailure("unknown document kind \(text): use a newer version of Perennial")
+        }
+        return kind
+    }
+}
+
+extension StoredDocument.Source {
+    static func stored(_ text: String) throws(StorageFailure) -> Self {
+        guard let source = Self(rawValue: text) else {
+            throw StorageFailure(
+                "unknown document source \(text): use a newer version of Perennial")
+        }
+        return source
+    }
+}
+
+/// The position of an iteration over all documents.
+package struct DocumentPosition: Hashable, Sendable {
+    var signedAt: Int64
+    var id: [UInt8]
+
+    package init(after document: StoredDocument) {
+        signedAt = document.signedAt.milliseconds
+        id = document.id
+    }
+
+    init() { (signedAt, id) = (.min, []) }
+
+    package static let start = DocumentPosition()
+}
+
+extension DatabaseSession {
+    private static let digestBytes = 32
+
+    /// Inserts a document. Returns false, without writing anything, if it is already stored.
+    package func insert(_ document: StoredDocument) throws(StorageFailure) -> Bool {
+        try insert([document])[0]
+    }
+
+    /// Inserts documents. For each, returns false if it is already stored, or if it occurs twice in
+    /// the list.
+    package func insert(_ documents: [StoredDocument]) throws(StorageFailure) -> [Bool] {
+        try insertHeaders(of: documents)
+        let added = try connection.runEach(
+            "INSERT INTO documents (app, signed_at_ms, id, kind, environment, source, "
+                + "received_at_ms, parts, headers) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
+                + "ON CONFLICT (app, signed_at_ms, id) DO NOTHING",
+            documents.concurrentMap(Self.row))
+        return added.map { $0 > 0 }
+    }
+
+    /// Most documents of an app share their headers, which are usually stored already: querying the
+    /// digest costs less than sending the segment, which is a hundred times as long.
+    private func insertHeaders(of documents: [StoredDocument]) throws(StorageFailure) {
+        let headers = Self.headers(of: documents)
+        let known = try connection.rowsEach(
+            "SELECT 1 FROM headers WHERE app = $1 AND digest = $2", headers.map(\.key.values))
+        let missing = zip(headers, known).filter { $1.isEmpty }.map(\.0)
+        try connection.runEach(
+            "INSERT INTO headers (app, digest, segment) VALUES ($1, $2, $3) "
+                + "ON CONFLICT (app, digest) DO NOTHING",
+            missing.map { $0.key.values + [.bytes($0.segment)] })
+    }
+
+    private struct HeaderKey: Hashable {
+        var app: AppID
+        var digest: [UInt8]
+
+        var values: [Value] { [.text(app.rawValue), .bytes(digest)] }
+    }
+
+    /// Returns each header once.
+    private static func headers(
+        of documents: [StoredDocument]
+    ) -> [(key: HeaderKey, segment: [UInt8])] {
+        var seen: Set<HeaderKey> = []
+        return documents.flatMap { document in
+            document.headers.compactMap { header in
+                let key = HeaderKey(app: document.app, digest: header.digest)
+                return seen.insert(key).inserted ? (key, header.segment) : nil
+            }
+        }
+    }
+
+    private static func row(of document: StoredDocument) -> [Value] {
+        [
+            .text(document.app.rawValue), .integer(document.signedAt.milliseconds),
+            .bytes(document.id), .text(document.kind.rawValue),
+            .text(document.environment.rawValue), .text(document.source.rawValue),
+            .integer(document.receivedAt.milliseconds), .bytes(document.parts),
+            .bytes(document.headers.flatMap(\.digest)),
+        ]
+    }
+
+    package func documentCount() throws(StorageFailure) -> Int {
+        Int(try connection.rows("SELECT count(*) FROM documents", [])[0].integer(0))
+    }
+
+    /// The apps that have documents, ordered by name.
+    package func appsWithDocuments() throws(StorageFailure) -> [AppID] {
+        var apps: [AppID] = []
+        // One search per app, where `DISTINCT` would read all rows.
+        while let next = try connection.rows(
+            "SELECT min(app) FROM documents WHERE app > $1", [.text(apps.last?.rawValue ?? "")]
+        ).first?.optionalText(0) {
+            apps.append(AppID(rawValue: next))
+        }
+        return apps
+    }
+
+    /// The next page of all documents of an app, ordered by signing time and id.
+    package func documents(
+        of app: AppID, after position: DocumentPosition, limit: Int
+    ) throws(StorageFailure) -> [StoredDocument] {
+        let rows = try connection.rows(
+            // The app is compared separately, because PostgreSQL underestimates how much a row
+            // comparison of all three columns narrows the search.
+            Self.selectDocuments + "WHERE app = $1 AND (signed_at_ms, id) > ($2, $3) "
+                + "ORDER BY signed_at_ms, id LIMIT $4",
+            [
+                .text(app.rawValue), .integer(position.signedAt), .bytes(position.id),
+                .integer(Int64(limit)),
+            ])
+        var segments: [[UInt8]: [UInt8]] = [:]
+        var documents: [StoredDocument] = []
+        for row in rows { documents.append(try document(row, segments: &segments)) }
+        return documents
+    }
+
+    /// The latest documents of the given kinds that attest facts about a purchase, newest first.
+    package func documents(
+        about purchase: PurchaseID, in app: AppID, of kinds: [StoredDocument.Kind], limit: Int
+    ) throws(StorageFailure) -> [StoredDocument] {
+        let names = kinds.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        let rows = try connection.rows(
+            Self.selectDocuments + "WHERE kind IN (\(names)) AND (app, signed_at_ms, id) IN "
+                + "(SELECT app, document_signed_at_ms, document FROM facts WHERE app = $1 "
+                + "AND environment = $2 AND purchase = $3) "
+                + "ORDER BY signed_at_ms DESC, id LIMIT $4",
+            Self.key(of: purchase, in: app) + [.integer(Int64(limit))])
+        var segments: [[UInt8]: [UInt8]] = [:]
+        var documents: [StoredDocument] = []
+        for row in rows { documents.append(try document(row, segments: &segments)) }
+        return documents
+    }
+
+    private static let selectDocuments =
+        "SELECT app, signed_at_ms, id, kind, environment, source, received_at_ms, parts, headers "
+        + "FROM documents "
+
+    private func document(
+        _ row: Row, segments: inout [[UInt8]: [UInt8]]
+    ) throws(StorageFailure) -> StoredDocument {
+        let app = AppID(rawValue: try row.text(0))
+        return StoredDocument(
+            app: app, id: try row.bytes(2), kind: try StoredDocument.Kind.stored(try row.text(3)),
+            environment: try Environment.stored(try row.text(4)),
+            source: try StoredDocument.Source.stored(try row.text(5)),
+            signedAt: Instant(milliseconds: try row.integer(1)),
+            receivedAt: Instant(milliseconds: try row.integer(6)), parts: try row.bytes(7),
+            headers: try headers(try row.bytes(8), of: app, known: &segments))
+    }
+
+    /// The segments that a document refers to. Few of them differ, so each is read once per batch.
+    private func headers(
+        _ digests: [UInt8], of app: AppID, known: inout [[UInt8]: [UInt8]]
+    ) throws(StorageFailure) -> [StoredDocument.Header] {
+        var headers: [StoredDocument.Header] = []
+        for start in stride(from: 0, to: digests.count, by: Self.digestBytes) {
+            let digest = Array(digests[start..<start + Self.digestBytes])
+            let segment: [UInt8]
+            if let read = known[digest] {
+                segment = read
+            } else {
+                segment = try self.segment(digest, of: app)
+                known[digest] = segment
+            }
+            headers.append(StoredDocument.Header(digest: digest, segment: segment))
+        }
+        return headers
+    }
+
+    private func segment(_ digest: [UInt8], of app: AppID) throws(StorageFailure) -> [UInt8] {
+        let rows = try connection.rows(
+            "SELECT segment FROM headers WHERE app = $1 AND digest = $2",
+            [.text(app.rawValue), .bytes(digest)])
+        guard let row = rows.first else {
+            throw StorageFailure("a document refers to a header that is not stored")
+        }
+        return try row.bytes(0)
+    }
+}

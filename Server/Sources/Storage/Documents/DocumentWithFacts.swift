@@ -1,0 +1,74 @@
+import Ledger
+
+/// A document to be recorded, the facts that it attests, and where to forward it.
+package struct DocumentWithFacts: Hashable, Sendable {
+    package var document: StoredDocument
+    package var facts: [Fact]
+    /// Where to forward the notification that contained the document; nil means nowhere.
+    package var forward: ForwardOrder?
+    /// Apple's request for consumption information that came with the document.
+    package var consumptionInquiry: ConsumptionInquiry?
+    /// That a purchase continued under another id.
+    package var succession: Succession?
+
+    package init(_ document: StoredDocument, _ facts: [Fact]) {
+        self.document = document
+        self.facts = facts
+    }
+}
+
+extension DatabaseSession {
+    /// Records a document with its facts. Returns false if it was recorded before; then its facts
+    /// are stored too.
+    package func record(_ attested: DocumentWithFacts) throws(StorageFailure) -> Bool {
+        try record([attested])[0]
+    }
+
+    /// Records a document with its facts. Use this overload when a transaction records several
+    /// documents in sequence, and the events of each must be emitted before the next is read.
+    ///
+    /// - Parameter purses: the cached wallets, passed on from one call to the next.
+    package func record(
+        _ attested: DocumentWithFacts, _ purses: inout WalletProjectionCache
+    ) throws(StorageFailure) -> Bool {
+        try record([attested], &purses)[0]
+    }
+
+    /// Records documents with their facts, with one batch per table. For each document, returns
+    /// false if it was recorded before, or if it occurs twice in the list.
+    func record(_ attested: [DocumentWithFacts]) throws(StorageFailure) -> [Bool] {
+        var purses = WalletProjectionCache()
+        return try record(attested, &purses)
+    }
+
+    private func record(
+        _ attested: [DocumentWithFacts], _ purses: inout WalletProjectionCache
+    ) throws(StorageFailure) -> [Bool] {
+        let attested = try withStoredIDs(attested)
+        let isNew = try insert(attested.map(\.document))
+        let new = zip(attested, isNew).filter(\.1).map(\.0)
+        try project(new, &purses)
+        try linkSuccessors(new, &purses)
+        try recordConsumptionInquiries(new)
+        try enqueueForwards(attested)
+        return isNew
+    }
+}
+
+extension Database {
+    /// Records a document with its facts, and returns when they are durable. Returns false if the
+    /// document was recorded before. Idempotent.
+    ///
+    /// Documents recorded at the same time share one commit and its statements: see
+    /// ``transaction(_:)``.
+    ///
+    /// - Throws: ``StorageFailure``; of kind `busy` if too many writes are waiting.
+    package func record(_ attested: DocumentWithFacts) async throws -> Bool {
+        try await commits.record([attested])[0].get()
+    }
+
+    /// Records several documents with their facts. Each succeeds or fails by itself.
+    package func record(_ attested: [DocumentWithFacts]) async -> [Result<Bool, any Error>] {
+        await commits.record(attested)
+    }
+}

@@ -1,0 +1,282 @@
+import Ledger
+
+/// One change, as recorded in an app's log.
+///
+/// The log is primary data: events are appended in the transaction that causes the change, and
+/// never rewritten. It records what was learned, and when. If a rebuild reaches another result, it
+/// appends events for the difference.
+package struct Event: Hashable, Sendable {
+    /// The position in the app's log, from 1, without gaps. A client that has seen an event can see
+    /// all events before it.
+    package var sequence: Int64
+    /// The position among the customer's events, from 1, without gaps; nil if the event has no
+    /// customer.
+    package var customerSequence: Int64?
+    package var entry: EventEntry
+
+    package init(sequence: Int64, customerSequence: Int64?, entry: EventEntry) {
+        self.sequence = sequence
+        self.customerSequence = customerSequence
+        self.entry = entry
+    }
+}
+
+/// The content of an event, without its position.
+package struct EventEntry: Hashable, Sendable {
+    package var app: AppID
+    /// The customer at that time; nil while the purchase had no owner.
+    package var customer: CustomerID?
+    /// Nil if the event is about the customer only.
+    package var purchase: PurchaseID?
+    package var change: Change
+    /// When the change became known to Perennial.
+    package var toldAt: Instant
+    package var cause: Cause
+    /// The account token of a purchase without an owner; nil if the token was the id of an erased
+    /// customer.
+    package var accountToken: String?
+    /// The former owner of the purchase, the merged customer, or the added id.
+    package var other: CustomerID?
+    /// Why the purchase belongs to the customer; only for ``Change/Kind/linked``.
+    package var evidence: Link.Evidence?
+
+    package enum Cause: Hashable, Sendable {
+        /// A document, identified by its id.
+        case document([UInt8])
+        /// The passage of time.
+        case time
+        /// A request.
+        case request
+        /// A rebuild of derived data.
+        case rebuild
+    }
+
+    package init(
+        app: AppID, customer: CustomerID?, purchase: PurchaseID?, change: Change, toldAt: Instant,
+        cause: Cause, accountToken: String? = nil, other: CustomerID? = nil,
+        evidence: Link.Evidence? = nil
+    ) {
+        self.app = app
+        self.customer = customer
+        self.purchase = purchase
+        self.change = change
+        self.toldAt = toldAt
+        self.cause = cause
+        self.accountToken = accountToken
+        self.other = other
+        self.evidence = evidence
+    }
+}
+
+extension EventEntry {
+    /// The environment of the purchase, the wallet or the grant; nil if the event is about the
+    /// customer only.
+    package var environment: Environment? {
+        purchase?.environment ?? change.wallet?.environment ?? change.grantEnvironment
+    }
+}
+
+extension DatabaseSession {
+    /// The maximum number of events in one response.
+    package static let eventsMax = 500
+
+    // MARK: - Appending
+
+    /// Appends entries to their apps' logs, in order.
+    ///
+    /// The numbers come from a row for each app and each customer, which stays locked until this
+    /// transaction ends. So the numbers have no gaps, and become visible in order. Call it late in
+    /// a transaction, because other writers wait from then on.
+    ///
+    /// - Returns: the number of the last event of each app.
+    @discardableResult
+    func append(_ entries: [EventEntry]) throws(StorageFailure) -> [AppID: Int64] {
+        guard !entries.isEmpty else { return [:] }
+        let entries = try withoutErasedTokens(entries)
+        // Always lock the rows of apps first: two transactions that lock them in different orders
+        // could deadlock.
+        var appNumbers = try numbers(ofAppsIn: entries)
+        var customerNumbers = try numbers(ofCustomersIn: entries)
+        var events: [Event] = []
+        events.reserveCapacity(entries.count)
+        for entry in entries {
+            let sequence = appNumbers[entry.app, default: 0]
+            appNumbers[entry.app] = sequence + 1
+            var customerSequence: Int64?
+            if let owner = Owner(of: entry) {
+                customerSequence = customerNumbers[owner]
+                customerNumbers[owner, default: 0] += 1
+            }
+            events.append(
+                Event(sequence: sequence, customerSequence: customerSequence, entry: entry))
+        }
+        try connection.runEach(
+            "INSERT INTO events (app, sequence, customer, customer_sequence, environment, "
+                + "purchase, kind, told_at_ms, document, body) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            events.concurrentMap(Self.row))
+        return appNumbers.mapValues { $0 - 1 }
+    }
+
+    private struct Owner: Hashable, Comparable {
+        var app: AppID
+        var customer: CustomerID
+
+        init?(of entry: EventEntry) {
+            guard let customer = entry.customer else { return nil }
+            (app, self.customer) = (entry.app, customer)
+        }
+
+        static func < (one: Self, other: Self) -> Bool {
+            (one.app, one.customer) < (other.app, other.customer)
+        }
+    }
+
+    /// The first free number of each app. Locks rows in the order of app ids, so that two servers
+    /// never deadlock.
+    private func numbers(
+        ofAppsIn entries: [EventEntry]
+    ) throws(StorageFailure) -> [AppID: Int64] {
+        let counts = Dictionary(entries.map { ($0.app, Int64(1)) }, uniquingKeysWith: +)
+        let apps = counts.keys.sorted()
+        let rows = try connection.rowsEach(
+            "INSERT INTO logs (app, last_sequence) VALUES ($1, $2) ON CONFLICT (app) "
+                + "DO UPDATE SET last_sequence = logs.last_sequence + excluded.last_sequence "
+                + "RETURNING last_sequence",
+            apps.map { [.text($0.rawValue), .integer(counts[$0])] })
+        return try firstNumbers(apps, counts, rows)
+    }
+
+    private func numbers(
+        ofCustomersIn entries: [EventEntry]
+    ) throws(StorageFailure) -> [Owner: Int64] {
+        let counts = Dictionary(
+            entries.compactMap { entry in Owner(of: entry).map { ($0, Int64(1)) } },
+            uniquingKeysWith: +)
+        guard !counts.isEmpty else { return [:] }
+        let owners = counts.keys.sorted()
+        let rows = try connection.rowsEach(
+            "UPDATE customers SET last_sequence = last_sequence + $1 "
+                + "WHERE app = $2 AND customer = $3 RETURNING last_sequence",
+            owners.map {
+                [.integer(counts[$0]), .text($0.app.rawValue), .text($0.customer.rawValue)]
+            })
+        return try firstNumbers(owners, counts, rows)
+    }
+
+    private func firstNumbers<Key: Hashable>(
+        _ keys: [Key], _ counts: [Key: Int64], _ rows: [[Row]]
+    ) throws(StorageFailure) -> [Key: Int64] {
+        var first: [Key: Int64] = [:]
+        for (key, rows) in zip(keys, rows) {
+            guard let row = rows.first else {
+                throw StorageFailure("no row to number the events of \(key)")
+            }
+            first[key] = try row.integer(0) - (counts[key] ?? 0) + 1
+        }
+        return first
+    }
+
+    private static func row(of event: Event) -> [Value] {
+        let entry = event.entry
+        var document = Value.null
+        if case .document(let id) = entry.cause { document = .bytes(id) }
+        return [
+            .text(entry.app.rawValue), .integer(event.sequence), .text(entry.customer?.rawValue),
+            .integer(event.customerSequence), .text(entry.purchase?.environment.rawValue),
+            .text(entry.purchase?.original.rawValue), .text(entry.change.kind.rawValue),
+            .integer(entry.toldAt.milliseconds), document, .bytes(entry.body),
+        ]
+    }
+
+    // MARK: - Reading
+
+    /// The events of an app after the given one, in order.
+    package func events(
+        of app: AppID, after sequence: Int64, limit: Int
+    ) throws(StorageFailure) -> [Event] {
+        try events(
+            "app = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
+            [.text(app.rawValue), .integer(sequence), .integer(Int64(limit))], of: app)
+    }
+
+    /// The events of a customer after the given one, in order: those of all of the customer's ids,
+    /// including events from before an id was added.
+    package func events(
+        of ids: [CustomerID], in app: AppID, after sequence: Int64, limit: Int
+    ) throws(StorageFailure) -> [Event] {
+        var found: [Event] = []
+        for id in ids {
+            found += try events(
+                Self.ofCustomerAfter,
+                [
+                    .text(app.rawValue), .text(id.rawValue), .integer(sequence),
+                    .integer(Int64(limit)),
+                ], of: app)
+        }
+        return Array(found.sorted { $0.sequence < $1.sequence }.prefix(limit))
+    }
+
+    /// The last events of a customer, in order.
+    package func lastEvents(
+        of ids: [CustomerID], in app: AppID, limit: Int
+    ) throws(StorageFailure) -> [Event] {
+        var found: [Event] = []
+        for id in ids {
+            found += try events(
+                Self.lastOfCustomer,
+                [.text(app.rawValue), .text(id.rawValue), .integer(Int64(limit))], of: app)
+        }
+        return found.sorted { $0.sequence < $1.sequence }.suffix(limit)
+    }
+
+    /// The event with the given number.
+    func event(_ sequence: Int64, of app: AppID) throws(StorageFailure) -> Event? {
+        try events(
+            "app = $1 AND sequence = $2", [.text(app.rawValue), .integer(sequence)], of: app
+        ).first
+    }
+
+    /// The number of events in an app's log.
+    package func lastSequence(of app: AppID) throws(StorageFailure) -> Int64 {
+        let rows = try connection.rows(
+            "SELECT last_sequence FROM logs WHERE app = $1", [.text(app.rawValue)])
+        return try rows.first?.integer(0) ?? 0
+    }
+
+    static let ofCustomerAfter =
+        "app = $1 AND customer = $2 AND sequence > $3 ORDER BY sequence LIMIT $4"
+    static let lastOfCustomer = "app = $1 AND customer = $2 ORDER BY sequence DESC LIMIT $3"
+    /// Of a purchase, while it had no owner.
+    static let ofNobodyAfter =
+        "app = $1 AND environment = $2 AND purchase = $3 AND customer IS NULL AND sequence > $4"
+
+    static func selectEvents(where condition: String) -> String {
+        "SELECT sequence, customer, customer_sequence, environment, purchase, kind, "
+            + "told_at_ms, document, body FROM events WHERE \(condition)"
+    }
+
+    private func events(
+        _ condition: String, _ values: [Value], of app: AppID
+    ) throws(StorageFailure) -> [Event] {
+        try Self.events(
+            connection.rows(Self.selectEvents(where: condition), values), of: app)
+    }
+
+    /// Reads events from rows of ``selectEvents(where:)``.
+    static func events(_ rows: [Row], of app: AppID) throws(StorageFailure) -> [Event] {
+        var events: [Event] = []
+        for row in rows {
+            let entry = try EventEntry(
+                app: app, customer: try row.optionalText(1).map(CustomerID.init(rawValue:)),
+                environment: try row.optionalText(3), purchase: try row.optionalText(4),
+                kind: try row.text(5), toldAt: Instant(milliseconds: try row.integer(6)),
+                document: row.values[7] == .null ? nil : try row.bytes(7), body: try row.bytes(8))
+            events.append(
+                Event(
+                    sequence: try row.integer(0), customerSequence: try row.optionalInteger(2),
+                    entry: entry))
+        }
+        return events
+    }
+}

@@ -1,0 +1,41 @@
+import Ledger
+
+/// The last event of each purchase whose row no longer contains the last reported state. There is
+/// no index by purchase, so an app's log is scanned once, and only if it is needed.
+struct LastEvents {
+    private var sequences: [AppID: [PurchaseID: Int64]] = [:]
+
+    mutating func event(
+        of purchase: PurchaseID, in app: AppID, _ tx: DatabaseSession
+    ) throws(StorageFailure) -> Event? {
+        let known: [PurchaseID: Int64]
+        if let read = sequences[app] {
+            known = read
+        } else {
+            known = try tx.lastSequences(in: app)
+            sequences[app] = known
+        }
+        guard let number = known[purchase] else { return nil }
+        return try tx.event(number, of: app)
+    }
+}
+
+extension DatabaseSession {
+    fileprivate func lastSequences(in app: AppID) throws(StorageFailure) -> [PurchaseID: Int64] {
+        let rows = try connection.rows(
+            "SELECT environment, purchase, max(sequence) FROM events "
+                + "WHERE app = $1 AND purchase IS NOT NULL AND NOT EXISTS "
+                + "(SELECT 1 FROM purchases WHERE purchases.app = events.app "
+                + "AND purchases.environment = events.environment "
+                + "AND purchases.purchase = events.purchase AND purchases.told IS NOT NULL) "
+                + "GROUP BY environment, purchase", [.text(app.rawValue)])
+        var numbers: [PurchaseID: Int64] = [:]
+        for row in rows {
+            let purchase = PurchaseID(
+                TransactionID(rawValue: try row.text(1)),
+                in: try Environment.stored(try row.text(0)))
+            numbers[purchase] = try row.integer(2)
+        }
+        return numbers
+    }
+}

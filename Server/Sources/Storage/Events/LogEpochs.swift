@@ -1,0 +1,90 @@
+import Ledger
+
+/// The epochs of one app's log, and where each of them began.
+package struct LogEpochs: Hashable, Sendable {
+    struct Mark: Hashable, Sendable {
+        var name: String
+        /// The number of events that the restored log had when this epoch began.
+        var after: Int64
+    }
+
+    /// From the second epoch on, in order.
+    var marks: [Mark]
+
+    init(_ marks: [Mark]) { self.marks = marks }
+
+    /// The epochs of a log that was never restored.
+    package static let first = Self([])
+
+    /// Nil means the first epoch.
+    package var current: String? { marks.last?.name }
+
+    /// The position of an event in the log. Its id keeps this position through every later restore.
+    package func position(of sequence: Int64) -> LogPosition {
+        LogPosition(marks.last { $0.after < sequence }?.name, sequence)
+    }
+
+    /// How many events the present log shares with the log of an earlier epoch. Returns nil for an
+    /// unknown epoch: a backup from before it began was restored.
+    package func sharedCount(with epoch: String?) -> Int64? {
+        guard let epoch else { return marks.first?.after ?? .max }
+        guard let index = marks.firstIndex(where: { $0.name == epoch }) else { return nil }
+        return index + 1 < marks.count ? marks[index + 1].after : .max
+    }
+}
+
+extension DatabaseSession {
+    /// Stands for every app that had no log when an epoch began.
+    private static let otherApps = ""
+    /// How far a restore moves the start of the next backfill back, so that it is due at once.
+    private static let backfillOverlap = Duration.hours(1)
+
+    /// The epochs of an app's log.
+    package func logEpochs(of app: AppID) throws(StorageFailure) -> LogEpochs {
+        // If both rows have the same number, the app's own row comes second and wins.
+        let rows = try connection.rows(
+            "SELECT number, name, after_sequence FROM log_epochs "
+                + "WHERE app IN ('\(Self.otherApps)', $1) ORDER BY number, app",
+            [.text(app.rawValue)])
+        var marks: [(number: Int64, mark: LogEpochs.Mark)] = []
+        for row in rows {
+            let number = try row.integer(0)
+            if marks.last?.number == number { marks.removeLast() }
+            marks.append((number, .init(name: try row.text(1), after: try row.integer(2))))
+        }
+        return LogEpochs(marks.map(\.mark))
+    }
+
+    /// Begins a new epoch of every app's log: events from now on have other ids than the lost
+    /// events with the same numbers. Idempotent for the same name.
+    ///
+    /// What the App Store sent after the backup was made is lost too, so backfilling it becomes due
+    /// at once.
+    package func beginEpoch(named name: String, at now: Instant) throws(StorageFailure) {
+        let known = try connection.rows(
+            "SELECT number FROM log_epochs WHERE app = $1 AND name = $2",
+            [.text(Self.otherApps), .text(name)])
+        guard known.isEmpty else { return }
+        let last = try connection.rows(
+            "SELECT coalesce(max(number), 1) FROM log_epochs WHERE app = $1",
+            [.text(Self.otherApps)])
+        let number = try last[0].integer(0) + 1
+        var ends: [(app: String, sequence: Int64)] = [(Self.otherApps, 0)]
+        for row in try connection.rows("SELECT app, last_sequence FROM logs ORDER BY app", []) {
+            ends.append((try row.text(0), try row.integer(1)))
+        }
+        try connection.runEach(
+            "INSERT INTO log_epochs (app, number, name, after_sequence, began_at_ms) "
+                + "VALUES ($1, $2, $3, $4, $5)",
+            ends.map {
+                [
+                    .text($0.app), .integer(number), .text(name), .integer($0.sequence),
+                    .integer(now.milliseconds),
+                ]
+            })
+        try connection.run(
+            "UPDATE app_stores SET caught_up_to_ms = caught_up_to_ms - $1 "
+                + "WHERE caught_up_to_ms IS NOT NULL",
+            [.integer(Self.backfillOverlap.wholeMilliseconds)])
+    }
+}

@@ -1,0 +1,276 @@
+import Ledger
+
+/// The part of a purchase's state that its events are derived from.
+struct ReportedPurchase {
+    var app: AppID
+    var timeline: Timeline
+    /// The last reported state; nil if nothing was ever reported.
+    var reportedState: ReportedState? = nil
+    var customer: CustomerID? = nil
+
+    /// Turns changes into log entries, addressed to the customer if there is one.
+    fileprivate func entries(
+        _ changes: [Change], _ cause: EventEntry.Cause, toldAt: Instant
+    ) -> [EventEntry] {
+        changes.map { change in
+            EventEntry(
+                app: app, customer: customer, purchase: timeline.purchase, change: change,
+                toldAt: toldAt, cause: cause,
+                accountToken: customer == nil ? timeline.accountToken : nil)
+        }
+    }
+}
+
+extension ReportedPurchase {
+    /// Applies a new timeline, and returns the events to append.
+    mutating func apply(
+        _ later: Timeline, from cause: EventEntry.Cause, at now: Instant, _ rules: AccessRules
+    ) -> [EventEntry] {
+        var told = reportedState ?? ReportedState(nil, until: now)
+        let changes = told.changes(from: timeline, to: later, at: now, rules: rules)
+        self.reportedState = told
+        timeline = later
+        return entries(changes, cause, toldAt: now)
+    }
+
+    /// Advances to a later time, and returns the events to append.
+    mutating func advance(until now: Instant, _ rules: AccessRules) -> [EventEntry] {
+        guard var reportedState else { return [] }
+        let changes = reportedState.transitions(of: timeline, upTo: now, rules: rules)
+        self.reportedState = reportedState
+        return entries(changes, .time, toldAt: now)
+    }
+
+    /// The next time at which time alone changes the reported state.
+    func nextTransitionAt(_ rules: AccessRules) -> Instant? {
+        reportedState.flatMap { timeline.nextTransition(after: $0, rules: rules) }
+    }
+}
+
+extension DatabaseSession {
+    func rules(of app: AppID) -> AccessRules { rules.access(of: app) }
+
+    // MARK: - Time-based events
+
+    /// Appends the events that the passage of time has caused for purchases of an app, the longest
+    /// overdue first. Returns how many purchases were due. Idempotent, and safe for several servers
+    /// at once: each skips the rows that another has locked.
+    package func emitTransitions(
+        of app: AppID, dueBy now: Instant, limit: Int
+    ) throws(StorageFailure) -> Int {
+        let rows = try connection.rows(
+            Self.selectDueTransitions(dialect),
+            [.text(app.rawValue), .integer(now.milliseconds), .integer(Int64(limit))])
+        var purchases: [ReportedPurchase] = []
+        for row in rows {
+            purchases.append(try Self.reportedPurchase(in: app, row))
+        }
+        try emitTransitions(of: purchases, upTo: now)
+        return purchases.count
+    }
+
+    /// Whether an app has time-based events that are due and not yet appended.
+    package func hasDueTransitions(
+        of app: AppID, dueBy now: Instant
+    ) throws(StorageFailure) -> Bool {
+        let rows = try connection.rows(
+            "SELECT purchase FROM purchases WHERE app = $1 AND turns_at_ms <= $2 LIMIT 1",
+            [.text(app.rawValue), .integer(now.milliseconds)])
+        return !rows.isEmpty
+    }
+
+    static func selectDueTransitions(_ dialect: Dialect) -> String {
+        "SELECT \(reportedColumns), environment, purchase FROM purchases "
+            + "WHERE app = $1 AND turns_at_ms <= $2 ORDER BY turns_at_ms LIMIT $3 "
+            + dialect.skippingLockedRows
+    }
+
+    /// Appends the time-based events of one purchase up to a time.
+    private func emitTransitions(
+        of purchase: PurchaseID, in app: AppID, upTo now: Instant
+    ) throws(StorageFailure) -> ReportedPurchase? {
+        guard let known = try reportedPurchase(purchase, in: app) else { return nil }
+        return try emitTransitions(of: [known], upTo: now)[0]
+    }
+
+    @discardableResult
+    private func emitTransitions(
+        of purchases: [ReportedPurchase], upTo now: Instant
+    ) throws(StorageFailure) -> [ReportedPurchase] {
+        var purchases = purchases
+        var entries: [EventEntry] = []
+        for index in purchases.indices {
+            entries += purchases[index].advance(until: now, rules(of: purchases[index].app))
+        }
+        try connection.runEach(
+            "UPDATE purchases SET told = $1, turns_at_ms = $2 "
+                + "WHERE app = $3 AND environment = $4 AND purchase = $5",
+            purchases.map {
+                [
+                    $0.reportedState.map { .bytes($0.stored) } ?? .null,
+                    .integer($0.nextTransitionAt(rules(of: $0.app))?.milliseconds),
+                ] + Self.key(of: $0.timeline.purchase, in: $0.app)
+            })
+        try append(entries)
+        return purchases
+    }
+
+    static let reportedColumns = "timeline, told, \(selectOwner)"
+
+    /// Selects the owner of the purchase in a row.
+    static let selectOwner =
+        "(SELECT customer FROM links WHERE links.app = purchases.app "
+        + "AND links.environment = purchases.environment AND links.purchase = purchases.purchase)"
+
+    /// A purchase and its last reported state. Returns nil if the purchase is unknown.
+    func reportedPurchase(
+        _ purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> ReportedPurchase? {
+        let rows = try connection.rows(
+            "SELECT \(Self.reportedColumns) FROM purchases "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app))
+        return try rows.first.map { (row) throws(StorageFailure) in
+            try Self.reportedPurchase(purchase, in: app, row, at: 0)
+        }
+    }
+
+    /// Reads a purchase from a row that has ``reportedColumns`` from the given column on.
+    static func reportedPurchase(
+        _ purchase: PurchaseID, in app: AppID, _ row: Row, at column: Int
+    ) throws(StorageFailure) -> ReportedPurchase {
+        ReportedPurchase(
+            app: app, timeline: try Timeline(stored: try row.bytes(column), of: purchase),
+            reportedState: row.values[column + 1] == .null
+                ? nil : try ReportedState(stored: try row.bytes(column + 1)),
+            customer: try row.optionalText(column + 2).map(CustomerID.init(rawValue:)))
+    }
+
+    /// Reads a purchase from a row that begins with ``reportedColumns``. If the stored timeline can
+    /// no longer be decoded, uses the given one.
+    static func reportedPurchase(
+        _ purchase: PurchaseID, in app: AppID, _ row: Row, orAs timeline: Timeline
+    ) throws(StorageFailure) -> ReportedPurchase {
+        do { return try reportedPurchase(purchase, in: app, row, at: 0) } catch {
+            let told = row.values[1] == .null ? nil : try ReportedState(stored: try row.bytes(1))
+            return ReportedPurchase(
+                app: app, timeline: timeline, reportedState: told,
+                customer: try row.optionalText(2).map(CustomerID.init(rawValue:)))
+        }
+    }
+
+    /// Reads a purchase from a row that has the environment and the purchase after
+    /// ``reportedColumns``.
+    static func reportedPurchase(
+        in app: AppID, _ row: Row
+    ) throws(StorageFailure) -> ReportedPurchase {
+        try reportedPurchase(try purchase(of: row), in: app, row, at: 0)
+    }
+
+    /// The id of the purchase in such a row.
+    static func purchase(of row: Row) throws(StorageFailure) -> PurchaseID {
+        PurchaseID(
+            TransactionID(rawValue: try row.text(4)), in: try Environment.stored(try row.text(3)))
+    }
+
+    /// The last reported state of a purchase that is being rebuilt. If its row is lost, the state
+    /// is taken from the log. If its stored timeline can no longer be decoded, the rebuilt timeline
+    /// is used in its place.
+    func lastReported(
+        of rebuilt: Timeline, in app: AppID, _ lost: inout LastEvents
+    ) throws(StorageFailure) -> ReportedPurchase {
+        let key = Self.key(of: rebuilt.purchase, in: app)
+        let rows = try connection.rows(
+            "SELECT \(Self.reportedColumns) FROM purchases "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3", key)
+        if let row = rows.first, row.values[1] != .null {
+            return try Self.reportedPurchase(rebuilt.purchase, in: app, row, orAs: rebuilt)
+        }
+        let owner = try link(of: rebuilt.purchase, in: app)?.customer
+        guard let last = try lost.event(of: rebuilt.purchase, in: app, self) else {
+            return ReportedPurchase(
+                app: app, timeline: Timeline(of: rebuilt.purchase, []), customer: owner)
+        }
+        return ReportedPurchase(
+            app: app, timeline: rebuilt,
+            reportedState: ReportedState(last.entry.change.after, until: last.entry.toldAt),
+            customer: owner)
+    }
+
+    // MARK: - Ownership events
+
+    /// Appends an event about the ownership of a purchase, with the purchase's present status.
+    ///
+    /// - Returns: the number of the event.
+    @discardableResult
+    func emitOwnershipEvent(
+        of purchase: PurchaseID, is customer: CustomerID, in app: AppID, _ kind: Change.Kind,
+        from other: CustomerID? = nil, evidence: Link.Evidence? = nil, at now: Instant
+    ) throws(StorageFailure) -> Int64 {
+        // Time-based changes from before the transfer are still reported to the former owner.
+        let known = try emitTransitions(of: purchase, in: app, upTo: now)
+        var change = Change(kind, at: now, product: known?.reportedState?.status?.product)
+        change.before = known?.reportedState?.status
+        change.after = change.before
+        let numbers = try append([
+            EventEntry(
+                app: app, customer: customer, purchase: purchase, change: change, toldAt: now,
+                cause: .request, other: other, evidence: evidence)
+        ])
+        if let known, known.timeline.hasTerms {
+            try watchTerms(of: customer, in: app, purchase.environment)
+        }
+        guard let number = numbers[app] else {
+            preconditionFailure("Appending an event returned no number.")
+        }
+        return number
+    }
+
+    /// Appends an event saying that a term is about to end.
+    func emitTermEnding(
+        _ reminder: TermReminder, to customer: CustomerID?, token: CustomerID, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) {
+        let payment = reminder.payment
+        var change = Change(
+            .termEnding, at: reminder.dueAt, product: payment.product,
+            transaction: payment.transaction, ownership: payment.ownership)
+        change.ending = reminder.ending
+        try emitStatusNeutralEvent(
+            change, of: reminder.purchase, in: app, by: .time, to: customer, token: token.rawValue,
+            at: now)
+    }
+
+    /// Appends an event that does not change the status of a purchase.
+    ///
+    /// - Parameter customer: the recipient; nil means the owner of the purchase.
+    func emitStatusNeutralEvent(
+        _ change: Change, of purchase: PurchaseID, in app: AppID, by cause: EventEntry.Cause,
+        to customer: CustomerID? = nil, token: String? = nil, at now: Instant
+    ) throws(StorageFailure) {
+        let known = try emitTransitions(of: purchase, in: app, upTo: now)
+        var change = change
+        change.before = known?.reportedState?.status
+        change.after = change.before
+        let owner = customer ?? known?.customer
+        try append([
+            EventEntry(
+                app: app, customer: owner, purchase: purchase, change: change, toldAt: now,
+                cause: cause,
+                accountToken: owner == nil ? token ?? known?.timeline.accountToken : nil)
+        ])
+    }
+
+    /// Appends an event saying that an id was added to a customer, or that another customer was
+    /// merged into them.
+    func emitIdentityEvent(
+        _ kind: Change.Kind, of customer: CustomerID, other: CustomerID, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) {
+        try append([
+            EventEntry(
+                app: app, customer: customer, purchase: nil, change: Change(kind, at: now),
+                toldAt: now, cause: .request, other: other)
+        ])
+    }
+}

@@ -1,0 +1,42 @@
+/// The number of rows in a database, which tells a complete copy from an incomplete one.
+package struct DatabaseContents: Hashable, Sendable {
+    /// The version of the schema.
+    package var version: Int
+    package var documents: Int64
+    package var customers: Int64
+    package var events: Int64
+    /// The number of events according to the logs' counters.
+    package var loggedEvents: Int64
+}
+
+extension Database {
+    /// Counts the rows of the database behind a connection, whichever program wrote it.
+    ///
+    /// - Throws: ``StorageFailure`` if it does not belong to Perennial, has a newer schema than
+    ///   this program, or is an unfinished copy.
+    package static func contents(
+        _ connection: any Connection
+    ) throws(StorageFailure) -> DatabaseContents {
+        let tables = try connection.rows(versionsTableExists(connection.dialect), [])
+        guard try tables[0].integer(0) > 0 else {
+            throw StorageFailure("it contains no Perennial tables")
+        }
+        let version = try presentVersion(connection)
+        guard version > 0 else {
+            throw StorageFailure("it contains no Perennial tables yet")
+        }
+        let counts = try connection.rows(
+            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM customers), "
+                + "(SELECT count(*) FROM events), "
+                + "(SELECT CAST(coalesce(sum(last_sequence), 0) AS BIGINT) FROM logs)", [])
+        return DatabaseContents(
+            version: version, documents: try counts[0].integer(0),
+            customers: try counts[0].integer(1), events: try counts[0].integer(2),
+            loggedEvents: try counts[0].integer(3))
+    }
+
+    /// Counts the rows of this database.
+    package func contents() async throws -> DatabaseContents {
+        try await driver.read { try Self.contents($0) }
+    }
+}

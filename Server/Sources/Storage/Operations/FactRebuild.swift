@@ -1,0 +1,201 @@
+import Ledger
+
+/// Stored rows that differ from what the documents, or the log, imply.
+package struct Differences: Hashable, Sendable {
+    /// The maximum number of differences that are described; further ones are only counted.
+    package static let firstMax = 20
+
+    package private(set) var count = 0
+    /// Descriptions of the first differences.
+    package private(set) var first: [String] = []
+
+    mutating func add(_ sentences: [String]) {
+        count += sentences.count
+        first += sentences.prefix(Self.firstMax - first.count)
+    }
+
+    package static func + (one: Self, other: Self) -> Self {
+        var sum = one
+        sum.count += other.count
+        sum.first += other.first.prefix(firstMax - sum.first.count)
+        return sum
+    }
+}
+
+// A rebuild fills a second table of facts, and then either compares the two tables, or replaces the
+// facts in use with the rebuilt ones.
+extension DatabaseSession {
+    private static let rebuilt = Schema.rebuiltFacts
+
+    /// Blocks writers until this transaction ends, so that new documents do not arrive faster than
+    /// the rebuild can process them. It must be called first in the transaction.
+    package func blockWriters() throws(StorageFailure) {
+        let held = [
+            "documents", "facts", Self.rebuilt, "consumption_questions", "purchases", "logs",
+        ]
+        for statement in dialect.lockTables(held) { try connection.run(statement, []) }
+    }
+
+    /// Starts with an empty table, even if an earlier rebuild was interrupted.
+    package func beginRebuild() throws(StorageFailure) {
+        try finishRebuild()
+    }
+
+    package func finishRebuild() throws(StorageFailure) {
+        try connection.run(dialect.truncateTable(Self.rebuilt), [])
+    }
+
+    /// Inserts rebuilt facts. Returns how many of them are new.
+    @discardableResult
+    package func addRebuilt(
+        _ facts: [Fact], from document: StoredDocument
+    ) throws(StorageFailure) -> Int {
+        try insert([DocumentWithFacts(document, facts)], into: Self.rebuilt)
+    }
+
+    /// Copies the facts in use of documents that were received since a time, unless the rebuild
+    /// already contains facts of these documents. Returns how many it copied.
+    package func copyFacts(ofArrivedSince since: Instant) throws(StorageFailure) -> Int {
+        try connection.run(
+            "INSERT INTO \(Self.rebuilt) SELECT facts.* FROM facts "
+                + "JOIN documents ON documents.app = facts.app "
+                + "AND documents.signed_at_ms = facts.document_signed_at_ms "
+                + "AND documents.id = facts.document WHERE documents.received_at_ms >= $1 "
+                + "AND NOT EXISTS (SELECT 1 FROM \(Self.rebuilt) AS known "
+                + "WHERE known.app = facts.app AND known.environment = facts.environment "
+                + "AND known.purchase = facts.purchase AND known.document = facts.document)",
+            [.integer(since.milliseconds)])
+    }
+
+    /// The number of rebuilt facts. If it is not the expected number, another rebuild is running.
+    package func rebuiltCount() throws(StorageFailure) -> Int {
+        Int(try connection.rows("SELECT count(*) FROM \(Self.rebuilt)", [])[0].integer(0))
+    }
+
+    /// The number of documents that have facts in use, but would have none after the swap.
+    package func documentsLeftWithoutFacts() throws(StorageFailure) -> Int {
+        Int(
+            try connection.rows(
+                "SELECT count(*) FROM (SELECT app, document FROM facts EXCEPT "
+                    + "SELECT app, document FROM \(Self.rebuilt)) AS lost", [])[0].integer(0))
+    }
+
+    /// Replaces the facts in use with the rebuilt ones, and projects every purchase again. The
+    /// rebuilt rows stay, so that the operation can be repeated: call ``finishRebuild()`` in a
+    /// transaction of its own afterwards.
+    package func swapRebuilt(at now: Instant) throws(StorageFailure) {
+        try connection.run("DELETE FROM facts", [])
+        try connection.run("INSERT INTO facts SELECT * FROM \(Self.rebuilt)", [])
+        var lost = LastEvents()
+        try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
+            try replace(timeline, in: app, heardAt: timeline.attestedAt, at: now, &lost)
+        }
+        try deletePurchasesWithoutFacts(at: now)
+        for app in rules.wallets.keys.sorted() {
+            try eachCustomer(of: app) { (customer) throws(StorageFailure) in
+                try emitWalletAdjustments(of: customer, in: app, from: .rebuild, at: now)
+            }
+        }
+    }
+
+    /// Deletes purchases that no document attests any more, and appends events for them.
+    private func deletePurchasesWithoutFacts(at now: Instant) throws(StorageFailure) {
+        let isForgotten =
+            "NOT EXISTS (SELECT 1 FROM facts WHERE facts.app = purchases.app "
+            + "AND facts.environment = purchases.environment "
+            + "AND facts.purchase = purchases.purchase)"
+        let rows = try connection.rows(
+            "SELECT \(Self.reportedColumns), environment, purchase, app FROM purchases "
+                + "WHERE \(isForgotten) ORDER BY app, environment, purchase", [])
+        var entries: [EventEntry] = []
+        for row in rows {
+            let app = AppID(rawValue: try row.text(5))
+            let nothing = Timeline(of: try Self.purchase(of: row), [])
+            var log = try Self.reportedPurchase(nothing.purchase, in: app, row, orAs: nothing)
+            entries += log.apply(nothing, from: .rebuild, at: now, rules(of: app))
+        }
+        try connection.run("DELETE FROM purchases WHERE \(isForgotten)", [])
+        try append(entries)
+    }
+
+    /// Compares stored rows with those that the documents imply.
+    package func rebuiltDifferences() throws(StorageFailure) -> Differences {
+        var differences = Differences()
+        differences.add(try missing(in: "facts", of: Self.rebuilt).map { "fact missing: \($0)" })
+        differences.add(
+            try missing(in: Self.rebuilt, of: "facts").map { "fact without document: \($0)" })
+        var purchases = 0
+        try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
+            purchases += 1
+            let stored = try storedTimeline(of: timeline.purchase, in: app)
+            if stored != timeline.stored {
+                differences.add(["purchase differs: \(app) \(timeline.purchase)"])
+            }
+        }
+        let present = Int(try connection.rows("SELECT count(*) FROM purchases", [])[0].integer(0))
+        if present != purchases {
+            differences.add(["\(present) purchases stored, \(purchases) expected"])
+        }
+        return differences
+    }
+
+    private func missing(in table: String, of other: String) throws(StorageFailure) -> [String] {
+        let rows = try connection.rows(
+            "SELECT app, environment, purchase, attested_at_ms, subject FROM "
+                + "(SELECT * FROM \(other) EXCEPT SELECT * FROM \(table)) AS missing "
+                + "ORDER BY 1, 2, 3, 4, 5", [])
+        var texts: [String] = []
+        for row in rows {
+            let at = Instant(milliseconds: try row.integer(3))
+            texts.append("\(try row.text(0)) \(try row.text(1)):\(try row.text(2)) attested \(at)")
+        }
+        return texts
+    }
+
+    private static let customerBatch = 500
+
+    /// Calls a closure for each customer of an app, ordered by id.
+    func eachCustomer(
+        of app: AppID, _ body: (CustomerID) throws(StorageFailure) -> Void
+    ) throws(StorageFailure) {
+        var last: CustomerID?
+        while true {
+            let batch = try customers(of: app, after: last, limit: Self.customerBatch)
+            guard let end = batch.last else { return }
+            for customer in batch { try body(customer) }
+            last = end
+        }
+    }
+
+    /// Projects the rebuilt facts into a timeline for each purchase, ordered by key.
+    private func eachRebuiltTimeline(
+        _ body: (AppID, Timeline) throws(StorageFailure) -> Void
+    ) throws(StorageFailure) {
+        var last: [Value] = [.text(""), .text(""), .text("")]
+        while true {
+            let keys = try connection.rows(
+                "SELECT app, environment, purchase FROM \(Self.rebuilt) "
+                    + "WHERE (app, environment, purchase) > ($1, $2, $3) "
+                    + "ORDER BY app, environment, purchase LIMIT 1", last)
+            guard let key = keys.first else { return }
+            last = key.values
+            let purchase = PurchaseID(
+                TransactionID(rawValue: try key.text(2)),
+                in: try Environment.stored(try key.text(1)))
+            let rows = try connection.rows(
+                "SELECT attested_at_ms, statement FROM \(Self.rebuilt) "
+                    + "WHERE app = $1 AND environment = $2 AND purchase = $3", last)
+            var facts: [Fact] = []
+            for row in rows { facts.append(try Self.fact(row, about: purchase)) }
+            try body(AppID(rawValue: try key.text(0)), Timeline(of: purchase, facts))
+        }
+    }
+}
+
+extension Timeline {
+    /// The time when the latest of its facts was attested.
+    fileprivate var attestedAt: Instant {
+        (periods.map(\.attestedAt) + [renewal?.at].compactMap { $0 }).max()
+            ?? Instant(milliseconds: 0)
+    }
+}

@@ -1,0 +1,96 @@
+import Ledger
+import Synchronization
+
+/// Tracks whether the database accepts writes.
+///
+/// A failed write makes this doubtful, whatever the reason. Only a successful probe removes the
+/// doubt, because other writes may be smaller than the one that failed.
+final class WriteHealth: Sendable {
+    private typealias Outcome = Result<Void, any Error>
+
+    private struct State {
+        /// Failures since the last successful probe.
+        var failures = 0
+        /// Callers waiting for the probe in progress; nil if there is none.
+        var waiting: [CheckedContinuation<Outcome?, Never>]?
+    }
+
+    private let state = Mutex(State())
+
+    /// Records a failed write, unless the error says nothing about the health of the database: a
+    /// violated constraint, or an error from elsewhere.
+    func recordFailure(_ error: any Error) {
+        guard let failure = error as? StorageFailure,
+            ![.constraint, .erased].contains(failure.kind)
+        else { return }
+        state.withLock { $0.failures += 1 }
+    }
+
+    /// Returns at once if no write has failed; otherwise runs the probe. Concurrent callers share
+    /// one probe.
+    ///
+    /// - Throws: the error of the probe.
+    func check(_ probe: () async throws -> Void) async throws {
+        let failures = state.withLock { $0.failures }
+        guard failures > 0 else { return }
+        if let outcome = await sharedOutcome() { return try outcome.get() }
+        let outcome: Outcome
+        do {
+            try await probe()
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        let waiting = state.withLock { state in
+            if case .success = outcome, state.failures == failures { state.failures = 0 }
+            defer { state.waiting = nil }
+            return state.waiting ?? []
+        }
+        for other in waiting { other.resume(returning: outcome) }
+        try outcome.get()
+    }
+
+    /// Waits for the probe in progress. Returns nil if there is none, and the caller must run it.
+    private func sharedOutcome() async -> Outcome? {
+        await withCheckedContinuation { continuation in
+            let runs = state.withLock { state in
+                guard state.waiting != nil else {
+                    state.waiting = []
+                    return true
+                }
+                state.waiting?.append(continuation)
+                return false
+            }
+            if runs { continuation.resume(returning: nil) }
+        }
+    }
+}
+
+extension Database {
+    /// Checks that the database accepts writes: if a write has failed, tries another one.
+    ///
+    /// - Throws: the reason why the database does not accept writes.
+    package func checkWrites(at now: Instant) async throws {
+        try await commits.health.check { try await transaction { try $0.writeProbe(at: now) } }
+    }
+}
+
+extension DatabaseSession {
+    /// Larger than the remaining space on a nearly full disk: about the size of a group of
+    /// notifications.
+    private static let probeBytes = 32_768
+
+    func writeProbe(at now: Instant) throws(StorageFailure) {
+        // Different each time, and not compressible.
+        var word = UInt64(bitPattern: now.milliseconds) | 1
+        let filler = (0..<Self.probeBytes).map { _ in
+            word = word &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return UInt8(truncatingIfNeeded: word >> 56)
+        }
+        try connection.run(
+            """
+            INSERT INTO write_probes (app, at_ms, filler) VALUES ('', $1, $2)
+            ON CONFLICT (app) DO UPDATE SET at_ms = excluded.at_ms, filler = excluded.filler
+            """, [.integer(now.milliseconds), .bytes(filler)])
+    }
+}

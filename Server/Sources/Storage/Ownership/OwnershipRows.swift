@@ -1,0 +1,311 @@
+import Ledger
+
+/// A purchase that moved from one customer to another, or became shared by both, or that support
+/// confirmed to its present owner.
+package struct Transfer: Hashable, Sendable {
+    /// The number of the event that reported the transfer.
+    package var number: Int64
+    package var purchase: PurchaseID
+    package var kind: Kind
+    /// The customer who had the purchase before; nil if it had no owner.
+    package var former: CustomerID?
+    package var customer: CustomerID
+    package var evidence: OwnershipClaim.Evidence
+    /// The reason given by the person who requested it; empty if a device did.
+    package var reason: String
+    package var at: Instant
+    package var undoneAt: Instant?
+    /// The epoch of the log that contains the event; nil means the first.
+    package var epoch: String?
+
+    /// The identity of the transfer. A number alone may have identified another transfer before a
+    /// restore.
+    package var position: LogPosition { LogPosition(epoch, number) }
+
+    /// The purchase did not change customers: it was confirmed, or the two customers have been
+    /// merged since. Such a transfer cannot be undone.
+    package var stays: Bool { former == customer }
+
+    package enum Kind: String, Hashable, Sendable {
+        case moved
+        case shared
+    }
+}
+
+/// A block: the purchase may not be claimed from its owner.
+package struct PurchaseBlock: Hashable, Sendable {
+    /// The reason given by the person who requested it.
+    package var reason: String
+    package var since: Instant
+}
+
+extension DatabaseSession {
+    // MARK: - Transfers
+
+    /// Moves a purchase to a customer, whoever owns it now. Emits events to both customers, and
+    /// records the transfer so that it can be undone. Not idempotent: check the owner first.
+    ///
+    /// - Returns: the transfer, which can be undone.
+    package func move(
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: OwnershipClaim.Evidence,
+        reason: String = "", in app: AppID, at now: Instant
+    ) throws(StorageFailure) -> Transfer {
+        let former = try beneficiary(of: purchase, in: app)
+        let number = try relink(purchase, to: customer, by: evidence, in: app, at: now)
+        return try insertTransfer(
+            Transfer(
+                number: number, purchase: purchase, kind: .moved, former: former,
+                customer: customer, evidence: evidence, reason: reason, at: now),
+            in: app)
+    }
+
+    /// Undoes a transfer: the purchase returns to its former owner, with support as the evidence.
+    /// The caller must have checked that the transfer is still in effect.
+    package func undo(
+        _ transfer: Transfer, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        switch transfer.kind {
+        case .moved:
+            if let former = transfer.former {
+                try relink(transfer.purchase, to: former, by: .support, in: app, at: now)
+            } else {
+                try unlink(transfer.purchase, in: app, at: now)
+                try emitToTokenOwner(of: transfer.purchase, in: app, .moved, at: now)
+            }
+        case .shared:
+            // The event names the customer who shared the purchase, not its present owner, because
+            // it is looked up under that customer's id.
+            try revokeShare(
+                of: transfer.purchase, with: transfer.customer, from: transfer.former, in: app,
+                at: now)
+        }
+        try connection.run(
+            "UPDATE transfers SET undone_at_ms = $1 WHERE app = $2 AND transfer = $3",
+            [.integer(now.milliseconds), .text(app.rawValue), .integer(transfer.number)])
+    }
+
+    /// Changes the owner of a purchase. Returns the number of the event that reports the new owner;
+    /// events appended after it, for example of wallets, do not identify the transfer.
+    @discardableResult
+    private func relink(
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: OwnershipClaim.Evidence,
+        in app: AppID, at now: Instant
+    ) throws(StorageFailure) -> Int64 {
+        guard let former = try link(of: purchase, in: app)?.customer else {
+            let holder = try beneficiary(of: purchase, in: app)
+            let named = holder.flatMap { $0 == customer ? nil : $0 }
+            if let named {
+                try emitOwnershipEvent(
+                    of: purchase, is: named, in: app, .movedAway, from: customer, at: now)
+            } else if holder == nil {
+                try emitToTokenOwner(of: purchase, in: app, .movedAway, at: now)
+            }
+            var purses = WalletProjectionCache()
+            return try link(
+                purchase, to: customer, by: evidence, from: named, in: app, at: now, &purses)
+        }
+        try deleteShare(in: purchase, of: customer, in: app)
+        // The block protected the former owner, not the next one.
+        try unblock(purchase, of: former, in: app, at: now)
+        try emitOwnershipEvent(
+            of: purchase, is: former, in: app, .movedAway, from: customer, at: now)
+        let number = try emitOwnershipEvent(
+            of: purchase, is: customer, in: app, .moved, from: former, evidence: evidence, at: now)
+        try connection.run(
+            "UPDATE links SET customer = $1, evidence = $2, since_ms = $3 "
+                + "WHERE app = $4 AND environment = $5 AND purchase = $6",
+            [
+                .text(customer.rawValue), .text(evidence.rawValue), .integer(now.milliseconds),
+            ] + Self.key(of: purchase, in: app))
+        try emitWalletEvents(of: purchase, from: former, to: customer, in: app, at: now)
+        try rescheduleConsumptionInquiries(about: [purchase], in: app, at: now)
+        return number
+    }
+
+    /// Confirms that a purchase belongs to the customer who has it, with support as the evidence,
+    /// so that no policy moves it any more. Emits an event and records the confirmation.
+    /// Idempotent: returns an earlier confirmation that has the same reason.
+    package func confirm(
+        _ purchase: PurchaseID, of customer: CustomerID, reason: String, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) -> Transfer {
+        let evidence = try link(of: purchase, in: app)?.evidence
+        let said = try transfers(of: customer, in: app).last {
+            $0.purchase == purchase && $0.customer == customer && $0.evidence == .support
+                && $0.reason == reason && $0.undoneAt == nil
+        }
+        if evidence == .support, let said { return said }
+        let number: Int64
+        if evidence == nil {
+            var purses = WalletProjectionCache()
+            number = try link(purchase, to: customer, by: .support, in: app, at: now, &purses)
+        } else {
+            number = try emitOwnershipEvent(
+                of: purchase, is: customer, in: app, .linked, evidence: .support, at: now)
+        }
+        try connection.run(
+            "UPDATE links SET evidence = $1, since_ms = $2 "
+                + "WHERE app = $3 AND environment = $4 AND purchase = $5 AND evidence <> $1",
+            [.text(OwnershipClaim.Evidence.support.rawValue), .integer(now.milliseconds)]
+                + Self.key(of: purchase, in: app))
+        return try insertTransfer(
+            Transfer(
+                number: number, purchase: purchase, kind: .moved, former: customer,
+                customer: customer, evidence: .support, reason: reason, at: now),
+            in: app)
+    }
+
+    /// The customer who benefits from a purchase: its owner, or the customer identified by its
+    /// account token.
+    package func beneficiary(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> CustomerID? {
+        try beneficiary(
+            link(of: purchase, in: app)?.customer,
+            token: timeline(of: purchase, in: app)?.accountToken, in: app)
+    }
+
+    /// Unlinks a purchase from its owner, emits an event to them, and ends all shares of it.
+    package func unlink(
+        _ purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        if let owner = try link(of: purchase, in: app)?.customer {
+            try unblock(purchase, of: owner, in: app, at: now)
+            try revokeShares(of: purchase, in: app, at: now)
+        }
+        guard let owner = try deleteLink(of: purchase, in: app, at: now) else { return }
+        let named = try walletCustomer(of: purchase, in: app)
+        try emitWalletEvents(of: purchase, from: owner, to: named, in: app, at: now)
+    }
+
+    /// Unlinks a purchase without updating wallets. Returns the former owner.
+    func deleteLink(
+        of purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) -> CustomerID? {
+        guard let owner = try link(of: purchase, in: app)?.customer else { return nil }
+        try emitOwnershipEvent(of: purchase, is: owner, in: app, .unlinked, at: now)
+        try connection.run(
+            "DELETE FROM links WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app))
+        // The customer identified by the account token may have consented where the owner had not.
+        try rescheduleConsumptionInquiries(about: [purchase], in: app, at: now)
+        return owner
+    }
+
+    // MARK: - Blocks
+
+    /// Blocks a purchase from being claimed from its owner, and emits an event. Idempotent.
+    package func block(
+        _ purchase: PurchaseID, of owner: CustomerID, reason: String, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) {
+        guard try block(of: purchase, in: app) == nil else { return }
+        try emitOwnershipEvent(of: purchase, is: owner, in: app, .blocked, at: now)
+        try connection.run(
+            "INSERT INTO blocks (app, environment, purchase, reason, since_ms) "
+                + "VALUES ($1, $2, $3, $4, $5)",
+            Self.key(of: purchase, in: app) + [.text(reason), .integer(now.milliseconds)])
+    }
+
+    /// Removes the block of a purchase, and emits an event if there was one. Idempotent.
+    package func unblock(
+        _ purchase: PurchaseID, of owner: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        guard try block(of: purchase, in: app) != nil else { return }
+        try emitOwnershipEvent(of: purchase, is: owner, in: app, .unblocked, at: now)
+        try deleteBlock(of: purchase, in: app)
+    }
+
+    func deleteBlock(of purchase: PurchaseID, in app: AppID) throws(StorageFailure) {
+        try connection.run(
+            "DELETE FROM blocks WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app))
+    }
+
+    /// The block on a purchase. Returns nil if there is none.
+    package func block(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> PurchaseBlock? {
+        let rows = try connection.rows(
+            "SELECT reason, since_ms FROM blocks "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app))
+        guard let row = rows.first else { return nil }
+        return PurchaseBlock(
+            reason: try row.text(0), since: Instant(milliseconds: try row.integer(1)))
+    }
+
+    // MARK: - Reading
+
+    /// All transfers to and from a customer, in order.
+    package func transfers(
+        of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> [Transfer] {
+        var found: [Transfer] = []
+        for side in ["customer", "former"] {
+            let rows = try connection.rows(
+                "SELECT \(Self.transferColumns) FROM transfers WHERE app = $1 AND \(side) = $2",
+                [.text(app.rawValue), .text(customer.rawValue)])
+            for row in rows { found.append(try Self.transfer(row)) }
+        }
+        return try withEpochs(Set(found).sorted { $0.number < $1.number }, in: app)
+    }
+
+    /// Adds to each transfer the epoch of the log that it belongs to.
+    private func withEpochs(
+        _ transfers: [Transfer], in app: AppID
+    ) throws(StorageFailure) -> [Transfer] {
+        guard !transfers.isEmpty else { return [] }
+        let epochs = try logEpochs(of: app)
+        return transfers.map { transfer in
+            var transfer = transfer
+            transfer.epoch = epochs.position(of: transfer.number).epoch
+            return transfer
+        }
+    }
+
+    package func transfer(
+        _ number: Int64, in app: AppID
+    ) throws(StorageFailure) -> Transfer? {
+        let rows = try connection.rows(
+            "SELECT \(Self.transferColumns) FROM transfers WHERE app = $1 AND transfer = $2",
+            [.text(app.rawValue), .integer(number)])
+        guard let row = rows.first else { return nil }
+        return try withEpochs([Self.transfer(row)], in: app).first
+    }
+
+    private static let transferColumns =
+        "transfer, environment, purchase, kind, former, customer, evidence, reason, at_ms, "
+        + "undone_at_ms"
+
+    private static func transfer(_ row: Row) throws(StorageFailure) -> Transfer {
+        guard let kind = Transfer.Kind(rawValue: try row.text(3)),
+            let evidence = OwnershipClaim.Evidence(rawValue: try row.text(6))
+        else { throw StorageFailure("unknown kind of transfer: use a newer version of Perennial") }
+        return Transfer(
+            number: try row.integer(0),
+            purchase: PurchaseID(
+                TransactionID(rawValue: try row.text(2)), in: try Environment.stored(row.text(1))),
+            kind: kind, former: try row.optionalText(4).map(CustomerID.init(rawValue:)),
+            customer: CustomerID(rawValue: try row.text(5)), evidence: evidence,
+            reason: try row.text(7), at: Instant(milliseconds: try row.integer(8)),
+            undoneAt: try row.optionalInteger(9).map(Instant.init(milliseconds:)))
+    }
+
+    func insertTransfer(
+        _ transfer: Transfer, in app: AppID
+    ) throws(StorageFailure) -> Transfer {
+        try connection.run(
+            "INSERT INTO transfers (app, \(Self.transferColumns)) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL)",
+            [
+                .text(app.rawValue), .integer(transfer.number),
+                .text(transfer.purchase.environment.rawValue),
+                .text(transfer.purchase.original.rawValue), .text(transfer.kind.rawValue),
+                .text(transfer.former?.rawValue), .text(transfer.customer.rawValue),
+                .text(transfer.evidence.rawValue), .text(transfer.reason),
+                .integer(transfer.at.milliseconds),
+            ])
+        return try withEpochs([transfer], in: app)[0]
+    }
+}

@@ -1,0 +1,286 @@
+import Ledger
+
+/// What a group of documents changes about one purchase: the purchase before and after, and
+/// everything else known about the change, in the transaction that writes it.
+struct PurchaseProjection {
+    var app: AppID
+    /// The present timeline; empty if the purchase is new.
+    var before: Timeline
+    var after: Timeline
+    /// The documents that attest something about the purchase, each with the facts about it, in the
+    /// order in which they are recorded. Each was received at its ``StoredDocument/receivedAt``.
+    var attested: [DocumentWithFacts]
+    /// How earlier checks with the App Store went.
+    var history: CheckHistory
+    /// When the next check is due according to the stored row; nil if the purchase is new.
+    var dueBefore: Instant?
+    /// The last reported state: at first, the one before all of the documents.
+    fileprivate var reported: ReportedPurchase
+    /// The events to append, once they have been determined.
+    fileprivate var entries: [EventEntry] = []
+
+    /// Determines the events for each document that changes something, including those for the
+    /// wallets of the customer who has the purchase.
+    fileprivate mutating func emitEvents(_ rules: AccessRules, _ purse: inout WalletProjection?) {
+        for (index, one) in attested.enumerated() {
+            let isLast = index == attested.count - 1
+            let later = isLast ? after : reported.timeline.adding(one.facts)
+            guard later != reported.timeline else { continue }
+            let cause = EventEntry.Cause.document(one.document.id)
+            entries += reported.apply(later, from: cause, at: one.document.receivedAt, rules)
+            let telling = WalletProjection.EventContext(
+                cause: cause, at: one.document.receivedAt, condition: reported.reportedState?.status
+            )
+            entries += purse?.apply(later, of: later.purchase, telling) ?? []
+        }
+    }
+
+    /// Returns the projection with its events determined, for an app without wallets.
+    fileprivate func withEvents(_ rules: AccessRules) -> PurchaseProjection {
+        var (told, nobodys) = (self, WalletProjection?.none)
+        told.emitEvents(rules, &nobodys)
+        return told
+    }
+
+    /// Whether the account token, and so the customer it identifies, has changed while the purchase
+    /// has no owner.
+    fileprivate var changesTokenOwner: Bool {
+        dueBefore != nil && reported.customer == nil && before.accountToken != after.accountToken
+    }
+
+    fileprivate func row(_ checks: CheckRules, _ rules: AccessRules) -> [Value]? {
+        let due = after.nextCheck(history, rules: checks)
+        guard due != dueBefore || after != before else { return nil }
+        return DatabaseSession.row(of: reported, rules, due: due, knownAt: history.knownAt)
+    }
+}
+
+extension DatabaseSession {
+    /// Inserts facts with the documents that attest them, and projects them into the purchases that
+    /// they are about. Existing facts are unchanged. Idempotent.
+    ///
+    /// Everything else that follows from a changed purchase is written here too: each
+    /// ``PurchaseProjection`` contains the timelines before and after, and the documents between
+    /// the two.
+    func project(
+        _ attested: [DocumentWithFacts], _ purses: inout WalletProjectionCache
+    ) throws(StorageFailure) {
+        try insert(attested, into: "facts")
+        var folds = try projections(of: attested)
+        for index in folds.indices where rules.hasWallets(folds[index].app) {
+            try emitEvents(&folds[index], &purses)
+        }
+        try upsertPurchases(
+            folds.concurrentMap { [rules] in $0.row(rules.checks, rules.access(of: $0.app)) }
+                .compactMap(\.self))
+        for fold in folds { try watchTerms(of: fold.reported) }
+        for fold in folds where fold.changesTokenOwner {
+            try rescheduleConsumptionInquiries(about: fold)
+        }
+        for (key, purse) in purses.all { try saveBalances(purse, in: key.app) }
+        try append(folds.flatMap(\.entries))
+    }
+
+    package func project(_ facts: [Fact], from document: StoredDocument) throws(StorageFailure) {
+        var purses = WalletProjectionCache()
+        try project([DocumentWithFacts(document, facts)], &purses)
+    }
+
+    private func emitEvents(_ fold: inout PurchaseProjection, _ purses: inout WalletProjectionCache)
+        throws(StorageFailure)
+    {
+        try formerCustomerEvents(of: &fold, &purses)
+        var purse = try walletProjection(for: fold, among: &purses)
+        fold.emitEvents(rules(of: fold.app), &purse)
+        purses.checkIn(purse, in: fold.app)
+    }
+
+    /// The customer identified now may have consented where the former one had not.
+    private func rescheduleConsumptionInquiries(about fold: PurchaseProjection)
+        throws(StorageFailure)
+    {
+        guard let heardAt = fold.attested.last?.document.receivedAt else { return }
+        try rescheduleConsumptionInquiries(about: [fold.after.purchase], in: fold.app, at: heardAt)
+    }
+
+    /// The wallets affected by a purchase. Returns nil if the purchase credits nothing, or belongs
+    /// to nobody.
+    private func walletProjection(
+        for fold: PurchaseProjection, among purses: inout WalletProjectionCache
+    ) throws(StorageFailure) -> WalletProjection? {
+        guard let rules = rules.wallets[fold.app], !rules.currencies(of: fold.after).isEmpty,
+            let holder = try beneficiary(
+                fold.reported.customer, token: fold.after.accountToken, in: fold.app)
+        else { return nil }
+        return try purses.checkOut(
+            of: holder, in: fold.app, fold.after.purchase.environment, self)
+    }
+
+    /// Handles a purchase without an owner whose account token changes (Apple: "Set App Account
+    /// Token"). If the customer identified until now has spent any of it, it stays theirs, by a
+    /// link. Otherwise wallet events say that it left their wallets. The events of the two
+    /// customers do not mention each other, because an erasure would not find the ids there.
+    private func formerCustomerEvents(
+        of fold: inout PurchaseProjection, _ purses: inout WalletProjectionCache
+    ) throws(StorageFailure) {
+        let (app, purchase) = (fold.app, fold.before.purchase)
+        guard fold.reported.customer == nil, let first = fold.attested.first?.document,
+            let former = try formerHolder(of: fold.before, becoming: fold.after, in: app),
+            var purse = try purses.checkOut(of: former, in: app, purchase.environment, self)
+        else { return }
+        if purse.hasSpent(of: purchase) {
+            try link(purchase, to: former, by: .token, in: app, at: first.receivedAt)
+            // As it is stored still: but it is theirs now, and that was told.
+            if let known = try reportedPurchase(purchase, in: app) { fold.reported = known }
+        } else {
+            fold.entries = purse.apply(
+                nil, of: purchase,
+                WalletProjection.EventContext(
+                    cause: .document(first.id), at: first.receivedAt,
+                    condition: fold.reported.reportedState?.status))
+        }
+        purses.checkIn(purse, in: app)
+    }
+
+    /// Projects documents into purchases, ordered by key, so that two servers never deadlock. The
+    /// events are determined here already, except for apps with wallets.
+    private func projections(of attested: [DocumentWithFacts]) throws(StorageFailure)
+        -> [PurchaseProjection]
+    {
+        let groups = Self.byPurchase(attested)
+        let stored = try connection.rowsEach(
+            Self.selectProjected, groups.map { Self.key(of: $0.purchase, in: $0.app) })
+        let made = Array(zip(groups, stored)).concurrentMap { [rules] group, rows in
+            Result { () throws(StorageFailure) in
+                let fold = try Self.projection(group, stored: rows.first)
+                guard !rules.hasWallets(group.app) else { return fold }
+                return fold.withEvents(rules.access(of: group.app))
+            }
+        }
+        var folds: [PurchaseProjection] = []
+        folds.reserveCapacity(made.count)
+        for fold in made { folds.append(try fold.get()) }
+        return folds
+    }
+
+    private static func byPurchase(_ attested: [DocumentWithFacts]) -> [DocumentGroup] {
+        var parts: [DocumentGroup] = []
+        parts.reserveCapacity(attested.count)
+        for one in attested {
+            guard let purchase = one.facts.first?.purchase else { continue }
+            // Nearly always a document is about one purchase only, and is passed on unchanged.
+            guard one.facts.contains(where: { $0.purchase != purchase }) else {
+                parts.append(
+                    DocumentGroup(app: one.document.app, purchase: purchase, attested: [one]))
+                continue
+            }
+            // In any order, because they are sorted by purchase afterwards.
+            for (purchase, facts) in Dictionary(grouping: one.facts, by: \.purchase) {
+                var part = one
+                part.facts = facts
+                parts.append(
+                    DocumentGroup(app: one.document.app, purchase: purchase, attested: [part]))
+            }
+        }
+        let order = parts.indices.sorted {
+            parts[$0].precedes(parts[$1]) || ($0 < $1 && !parts[$1].precedes(parts[$0]))
+        }
+        return order.reduce(into: []) { groups, index in
+            guard let last = groups.last, last.isSame(as: parts[index]) else {
+                return groups.append(parts[index])
+            }
+            groups[groups.count - 1].attested += parts[index].attested
+        }
+    }
+
+    private static let selectProjected =
+        "SELECT \(historyColumns), \(reportedColumns) FROM purchases "
+        + "WHERE app = $1 AND environment = $2 AND purchase = $3"
+
+    private static func projection(
+        _ group: DocumentGroup, stored row: Row?
+    ) throws(StorageFailure) -> PurchaseProjection {
+        let log: ReportedPurchase
+        let history: CheckHistory
+        if let row {
+            log = try reportedPurchase(group.purchase, in: group.app, row, at: 6)
+            history = try Self.history(row)
+        } else {
+            log = ReportedPurchase(app: group.app, timeline: Timeline(of: group.purchase, []))
+            history = CheckHistory(
+                knownAt: group.attested.first?.document.receivedAt ?? Instant(milliseconds: 0))
+        }
+        return PurchaseProjection(
+            app: group.app, before: log.timeline,
+            after: log.timeline.adding(group.attested.flatMap(\.facts)),
+            attested: group.attested,
+            history: history,
+            dueBefore: try row.map { (row) throws(StorageFailure) in
+                Instant(milliseconds: try row.integer(0))
+            }, reported: log)
+    }
+
+    // MARK: - Rows
+
+    /// Replaces the stored timeline of a purchase and computes when its next check is due. The
+    /// history of checks is unchanged. Appends events if the new timeline differs from the last
+    /// reported state.
+    func replace(
+        _ timeline: Timeline, in app: AppID, heardAt: Instant, at now: Instant,
+        _ lost: inout LastEvents
+    ) throws(StorageFailure) {
+        let known = try checkHistory(of: timeline.purchase, in: app)?.history
+        let history = known ?? CheckHistory(knownAt: heardAt)
+        let due = timeline.nextCheck(history, rules: checkRules)
+        let rules = rules(of: app)
+        var log = try lastReported(of: timeline, in: app, &lost)
+        if log.customer == nil,
+            let keeper = try keeper(of: log.timeline, becoming: timeline, in: app)
+        {
+            try link(timeline.purchase, to: keeper, by: .token, in: app, at: now)
+            log = try lastReported(of: timeline, in: app, &lost)
+        } else if log.timeline.accountToken != timeline.accountToken {
+            try rescheduleConsumptionInquiries(about: [timeline.purchase], in: app, at: now)
+        }
+        let entries = log.apply(timeline, from: .rebuild, at: now, rules)
+        try upsertPurchases([Self.row(of: log, rules, due: due, knownAt: history.knownAt)])
+        try watchTerms(of: log)
+        try append(entries)
+    }
+
+    fileprivate static func row(
+        of log: ReportedPurchase, _ rules: AccessRules, due: Instant, knownAt: Instant
+    ) -> [Value] {
+        let timeline = log.timeline
+        return key(of: timeline.purchase, in: log.app) + [
+            .text(timeline.accountToken), .bytes(timeline.stored), .integer(due.milliseconds),
+            .integer(knownAt.milliseconds), log.reportedState.map { .bytes($0.stored) } ?? .null,
+            .integer(log.nextTransitionAt(rules)?.milliseconds),
+        ]
+    }
+
+    private func upsertPurchases(_ rows: [[Value]]) throws(StorageFailure) {
+        try connection.runEach(
+            "INSERT INTO purchases (app, environment, purchase, account_token, timeline, "
+                + "due_at_ms, known_at_ms, told, turns_at_ms, failures, lease_until_ms) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0) "
+                + "ON CONFLICT (app, environment, purchase) "
+                + "DO UPDATE SET account_token = excluded.account_token, "
+                + "timeline = excluded.timeline, due_at_ms = excluded.due_at_ms, "
+                + "told = excluded.told, turns_at_ms = excluded.turns_at_ms",
+            rows)
+    }
+}
+
+/// The documents that attest something about one purchase, with the facts about it.
+private struct DocumentGroup {
+    var app: AppID
+    var purchase: PurchaseID
+    var attested: [DocumentWithFacts]
+
+    func isSame(as other: Self) -> Bool { purchase == other.purchase && app == other.app }
+
+    func precedes(_ other: Self) -> Bool {
+        app == other.app ? purchase < other.purchase : app < other.app
+    }
+}

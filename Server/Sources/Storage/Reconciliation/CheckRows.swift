@@ -1,0 +1,241 @@
+import Ledger
+
+/// A purchase that one server has leased in order to check it with the App Store.
+package struct CheckLease: Hashable, Sendable {
+    package var app: AppID
+    package var timeline: Timeline
+    package var history: CheckHistory
+    /// The position up to which the App Store's list of transactions was read; nil means not at
+    /// all.
+    package var revision: String?
+    package var holder: String
+
+    package init(
+        app: AppID, timeline: Timeline, history: CheckHistory, revision: String?, holder: String
+    ) {
+        self.app = app
+        self.timeline = timeline
+        self.history = history
+        self.revision = revision
+        self.holder = holder
+    }
+
+    package var purchase: PurchaseID { timeline.purchase }
+}
+
+/// The worker that takes leases, and its limits.
+package struct CheckWorker: Hashable, Sendable {
+    /// Unique for each process.
+    package var holder: String
+    /// The time after which another server may take over unfinished work.
+    package var lease: Duration
+    /// The limit for all servers of one database together, for each app and environment.
+    package var checksPerSecond: Int
+
+    package init(holder: String, lease: Duration, checksPerSecond: Int) {
+        self.holder = holder
+        self.lease = lease
+        self.checksPerSecond = checksPerSecond
+    }
+}
+
+extension DatabaseSession {
+    static let historyColumns =
+        "due_at_ms, known_at_ms, asked_at_ms, failed_at_ms, failures, revision"
+
+    private static let selectCheck =
+        "SELECT \(historyColumns) FROM purchases "
+        + "WHERE app = $1 AND environment = $2 AND purchase = $3"
+
+    /// Reads the history from a row that begins with the columns above.
+    static func history(_ row: Row) throws(StorageFailure) -> CheckHistory {
+        CheckHistory(
+            knownAt: Instant(milliseconds: try row.integer(1)),
+            askedAt: try row.optionalInteger(2).map(Instant.init(milliseconds:)),
+            failedAt: try row.optionalInteger(3).map(Instant.init(milliseconds:)),
+            failures: Int(try row.integer(4)))
+    }
+
+    package func checkHistory(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> (history: CheckHistory, dueAt: Instant)? {
+        let rows = try connection.rows(Self.selectCheck, Self.key(of: purchase, in: app))
+        guard let row = rows.first else { return nil }
+        return (try Self.history(row), Instant(milliseconds: try row.integer(0)))
+    }
+
+    /// The time when the next check is due. Returns nil if there are no purchases.
+    package func nextCheck(
+        of app: AppID, in environment: Environment
+    ) throws(StorageFailure) -> Instant? {
+        let rows = try connection.rows(
+            "SELECT min(due_at_ms) FROM purchases "
+                + "WHERE app = $1 AND environment = $2 AND due_at_ms IS NOT NULL",
+            [.text(app.rawValue), .text(environment.rawValue)])
+        return try rows[0].optionalInteger(0).map(Instant.init(milliseconds:))
+    }
+
+    // MARK: - Leases
+
+    /// Leases purchases that are due for a check, the longest overdue first. Returns none while
+    /// requests to the App Store are paused, or the pace of all servers is used up. No other server
+    /// can lease them until the lease expires.
+    package func leaseChecks(
+        of app: AppID, in environment: Environment, dueBy now: Instant, limit: Int,
+        for worker: CheckWorker
+    ) throws(StorageFailure) -> [CheckLease] {
+        let standing = try appStoreHealth(of: app, in: environment)
+        guard standing.pausedUntil <= now else { return [] }
+        let clock = try clock()
+        let room = standing.room(at: clock, perSecond: worker.checksPerSecond)
+        guard room > 0 else { return [] }
+        let rows = try connection.rows(
+            Self.selectDue(dialect),
+            [
+                .text(app.rawValue), .text(environment.rawValue), .integer(now.milliseconds),
+                .integer(clock), .integer(Int64(min(limit, room))),
+            ])
+        var leases: [CheckLease] = []
+        for row in rows {
+            let purchase = PurchaseID(TransactionID(rawValue: try row.text(7)), in: environment)
+            leases.append(try Self.lease(purchase, of: app, row, for: worker))
+        }
+        try setLease(leases, until: clock + worker.lease.wholeMilliseconds)
+        let spent = Int64(leases.count) * 1000 / Int64(worker.checksPerSecond)
+        if spent > 0 {
+            try setPace(busyUntil: max(clock, standing.busyUntil) + spent, app, environment)
+        }
+        return leases
+    }
+
+    /// Leases purchases of both environments that are due for a check, production first.
+    package func leaseChecks(
+        of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker
+    ) throws(StorageFailure) -> [CheckLease] {
+        var leases: [CheckLease] = []
+        for environment in Environment.allCases where leases.count < limit {
+            leases += try leaseChecks(
+                of: app, in: environment, dueBy: now, limit: limit - leases.count, for: worker)
+        }
+        return leases
+    }
+
+    static func selectDue(_ dialect: Dialect) -> String {
+        "SELECT \(historyColumns), timeline, purchase FROM purchases "
+            + "WHERE app = $1 AND environment = $2 "
+            + "AND due_at_ms <= $3 AND lease_until_ms <= $4 ORDER BY due_at_ms LIMIT $5 "
+            + dialect.skippingLockedRows
+    }
+
+    /// Leases one purchase, due or not. Returns nil if it is unknown, or another server has a
+    /// lease.
+    package func leaseCheck(
+        of purchase: PurchaseID, in app: AppID, for worker: CheckWorker
+    ) throws(StorageFailure) -> CheckLease? {
+        let clock = try clock()
+        let rows = try connection.rows(
+            "SELECT \(Self.historyColumns), timeline FROM purchases "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3 "
+                + "AND lease_until_ms <= $4 \(dialect.skippingLockedRows)",
+            Self.key(of: purchase, in: app) + [.integer(clock)])
+        guard let row = rows.first else { return nil }
+        let lease = try Self.lease(purchase, of: app, row, for: worker)
+        try setLease([lease], until: clock + worker.lease.wholeMilliseconds)
+        return lease
+    }
+
+    private static func lease(
+        _ purchase: PurchaseID, of app: AppID, _ row: Row, for worker: CheckWorker
+    ) throws(StorageFailure) -> CheckLease {
+        CheckLease(
+            app: app, timeline: try Timeline(stored: try row.bytes(6), of: purchase),
+            history: try history(row), revision: try row.optionalText(5), holder: worker.holder)
+    }
+
+    private func setLease(_ leases: [CheckLease], until end: Int64) throws(StorageFailure) {
+        try connection.runEach(
+            "UPDATE purchases SET lease_until_ms = $1, lease_holder = $2 "
+                + "WHERE app = $3 AND environment = $4 AND purchase = $5",
+            leases.map {
+                [.integer(end), .text($0.holder)] + Self.key(of: $0.purchase, in: $0.app)
+            })
+    }
+
+    // MARK: - Results
+
+    /// Records that the App Store responded with everything it knows about a purchase. The evidence
+    /// has been recorded already. Idempotent, and valid even if the lease has expired, because what
+    /// was learned is still true.
+    ///
+    /// - Parameters:
+    ///   - others: purchases of the same account that were part of the response.
+    ///   - asked: when the request was sent, not when the response arrived.
+    ///   - isWhole: whether the request covered the whole history of the account. If not, others
+    ///     that were never checked remain unchecked.
+    ///   - isListRead: whether the request covered the changes since the last check. If not, others
+    ///     whose list must be read, for example after an upgrade, remain due.
+    package func completeCheck(
+        _ purchase: PurchaseID, alsoTold others: [PurchaseID] = [], of app: AppID, asked: Instant,
+        isWhole: Bool, isListRead: Bool = true
+    ) throws(StorageFailure) {
+        for told in [purchase] + others.filter({ $0 != purchase }) {
+            guard let known = try checkHistory(of: told, in: app)?.history else { continue }
+            if told != purchase, !isWhole {
+                guard let before = known.askedAt else { continue }
+                let told = try timeline(of: told, in: app)
+                guard isListRead || told?.unresolvedUpgrade(after: before) == nil else { continue }
+            }
+            try updateCheck(told, of: app, known.succeeded(at: asked))
+        }
+    }
+
+    /// Records that the App Store did not respond. Does nothing if the lease passed to another
+    /// server.
+    package func failCheck(_ lease: CheckLease, at now: Instant) throws(StorageFailure) {
+        guard try holds(lease) else { return }
+        try updateCheck(lease.purchase, of: lease.app, lease.history.failed(at: now))
+    }
+
+    /// Releases a lease without a check; the purchase stays due.
+    package func release(_ lease: CheckLease) throws(StorageFailure) {
+        guard try holds(lease) else { return }
+        try updateCheck(lease.purchase, of: lease.app, lease.history)
+    }
+
+    /// Records the position up to which the App Store's list of transactions was read.
+    package func save(
+        revision: String, of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE purchases SET revision = $1 "
+                + "WHERE app = $2 AND environment = $3 AND purchase = $4",
+            [.text(revision)] + Self.key(of: purchase, in: app))
+    }
+
+    private func holds(_ lease: CheckLease) throws(StorageFailure) -> Bool {
+        let rows = try connection.rows(
+            "SELECT lease_holder FROM purchases "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: lease.purchase, in: lease.app))
+        return try rows.first?.optionalText(0) == lease.holder
+    }
+
+    private func updateCheck(
+        _ purchase: PurchaseID, of app: AppID, _ history: CheckHistory
+    ) throws(StorageFailure) {
+        let timeline = try timeline(of: purchase, in: app) ?? Timeline(of: purchase, [])
+        let due = timeline.nextCheck(history, rules: checkRules)
+        try connection.run(
+            "UPDATE purchases SET due_at_ms = $1, asked_at_ms = $2, failed_at_ms = $3, "
+                + "failures = $4, lease_until_ms = 0, lease_holder = NULL "
+                + "WHERE app = $5 AND environment = $6 AND purchase = $7",
+            [
+                .integer(due.milliseconds), .integer(history.askedAt?.milliseconds),
+                .integer(history.failedAt?.milliseconds), .integer(Int64(history.failures)),
+            ] + Self.key(of: purchase, in: app))
+    }
+
+    func clock() throws(StorageFailure) -> Int64 {
+        try connection.rows("SELECT \(dialect.clock)", [])[0].integer(0)
+    }
+}

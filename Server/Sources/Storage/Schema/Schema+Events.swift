@@ -1,0 +1,40 @@
+extension Schema {
+    /// The state of a purchase last reported in the log, and when time alone will change it; null
+    /// means never.
+    static func reportedColumns(_ type: Dialect) -> String {
+        """
+        told \(type.bytes),
+            turns_at_ms \(type.integer)
+        """
+    }
+
+    static func eventTables(_ type: Dialect) -> [String] {
+        [
+            // The number of events in each app's log.
+            """
+            CREATE TABLE logs (
+                app \(type.text) NOT NULL,
+                last_sequence \(type.integer) NOT NULL,
+                PRIMARY KEY (app)
+            ) \(type.strict)
+            """,
+            """
+            CREATE TABLE events (
+                app \(type.text) NOT NULL,
+                sequence \(type.integer) NOT NULL,
+                customer \(type.text),
+                customer_sequence \(type.integer),
+                environment \(type.text) CHECK (environment IN ('production', 'sandbox')),
+                purchase \(type.text),
+                kind \(type.text) NOT NULL,
+                told_at_ms \(type.integer) NOT NULL,
+                document \(type.bytes),
+                body \(type.bytes) NOT NULL,
+                PRIMARY KEY (app, sequence)
+            ) \(type.strict)
+            """,
+            "CREATE UNIQUE INDEX events_by_customer "
+                + "ON events (app, customer, customer_sequence) WHERE customer IS NOT NULL",
+        ]
+    }
+}

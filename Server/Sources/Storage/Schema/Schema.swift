@@ -1,0 +1,194 @@
+/// The tables, as numbered migration steps. A released step is never changed; changes are added as
+/// new steps.
+///
+/// A row of `customers` without a row of `customer_ids` stands for an erased customer.
+///
+/// Primary tables, which cannot be derived from anything else: `headers`, `documents`, `customers`,
+/// `customer_ids`, `links`, `shares`, `blocks`, `transfers`, `grants`, `erasures`, `parted_ids`,
+/// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `imports`,
+/// `reminders`, `consumption_questions` with `consumption_consents` and `consumption_uses`, and the
+/// event log: `events`, `logs` with `log_epochs`, and the state last reported in it, which is
+/// `told` of each purchase and `wallets`.
+///
+/// Derived tables, which a rebuild computes again by way of `facts_rebuilt`: `facts`, `purchases`.
+///
+/// Between the two are `app_stores` and the columns of `purchases` that record checks with the App
+/// Store (if lost, the checks are repeated); `former_ids` (if lost, some documents are stored
+/// twice); and `term_watches` with `reminder_rules` (if lost, every customer is examined again).
+///
+/// Every key begins with the app, so that rows can be sharded by app. On PostgreSQL each month has
+/// its own partition of `documents`.
+///
+/// A database may plan its statements while the tables are empty, and cache the plans. Therefore,
+/// of the indexes that a statement could use, only one begins with all the columns that it
+/// compares.
+package enum Schema {
+    package static let version = steps(.sqlite).count
+    /// A database with fewer steps predates the final form of these steps, and is refused.
+    package static let oldestVersion = 4
+
+    static func steps(_ dialect: Dialect) -> [[String]] {
+        [
+            initialTables(dialect), appStoreTables(dialect), eventTables(dialect),
+            walletTables(dialect), forwardTables(dialect), secretTables(dialect),
+            identityTables(dialect), tokenTables(dialect), reminderTables(dialect),
+            consumptionTables(dialect), reportedBalanceTables(dialect), rebuiltTables(dialect),
+            writeLockTables(dialect), listIndexes, unownedEventIndexes,
+            erasureKeyingColumns(dialect),
+            probeTables(dialect), logEpochTables(dialect),
+            documentIDTables(dialect), historyWalkColumns(dialect),
+            removedIDTables(dialect),
+        ]
+    }
+
+    /// The facts that a rebuild derives from the documents, until they are compared with `facts` or
+    /// replace them. It has the same columns. The table always exists, and is empty between
+    /// rebuilds: creating a table in SQLite invalidates every prepared statement.
+    static let rebuiltFacts = "facts_rebuilt"
+
+    /// Earlier versions created this table for each rebuild, and may have been interrupted.
+    private static func rebuiltTables(_ type: Dialect) -> [String] {
+        [
+            "DROP TABLE IF EXISTS \(rebuiltFacts)", factsTable(named: rebuiltFacts, type),
+        ]
+    }
+
+    /// An empty table that writers lock: see ``Dialect/sharedWriteLock``. SQLite does not need it,
+    /// because it has only one writer.
+    private static func writeLockTables(_ type: Dialect) -> [String] {
+        guard type == .postgres else { return [] }
+        return ["CREATE TABLE turns (app \(type.text) NOT NULL PRIMARY KEY)"]
+    }
+
+    private static func initialTables(_ type: Dialect) -> [String] {
+        documentTables(type) + ledgerTables(type) + customerTables(type)
+    }
+
+    private static func documentTables(_ type: Dialect) -> [String] {
+        [
+            // Certificate chains, which Apple repeats in every document, stored once.
+            """
+            CREATE TABLE headers (
+                app \(type.text) NOT NULL,
+                digest \(type.bytes) NOT NULL CHECK (length(digest) = 32),
+                segment \(type.bytes) NOT NULL,
+                PRIMARY KEY (app, digest)
+            ) \(type.strict)
+            """,
+            // `id` is the SHA-256 of the signed content; for older documents, of the whole document
+            // as received. `parts` and `headers` reproduce the document byte for byte.
+            """
+            CREATE TABLE documents (
+                app \(type.text) NOT NULL,
+                signed_at_ms \(type.integer) NOT NULL,
+                id \(type.bytes) NOT NULL CHECK (length(id) = 32),
+                kind \(type.text) NOT NULL,
+                environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                source \(type.text) NOT NULL,
+                received_at_ms \(type.integer) NOT NULL,
+                parts \(type.bytes) NOT NULL,
+                headers \(type.bytes) NOT NULL CHECK (length(headers) % 32 = 0),
+                PRIMARY KEY (app, signed_at_ms, id)
+            ) \(type.strictPartitionedByMonth)
+            """,
+        ] + (type == .postgres ? [defaultPartition] : [])
+    }
+
+    private static let defaultPartition =
+        "CREATE TABLE documents_other PARTITION OF documents DEFAULT"
+
+    private static func ledgerTables(_ type: Dialect) -> [String] {
+        [
+            factsTable(named: "facts", type),
+            """
+            CREATE TABLE purchases (
+                app \(type.text) NOT NULL,
+                environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                purchase \(type.text) NOT NULL,
+                account_token \(type.text),
+                timeline \(type.bytes) NOT NULL,
+                \(checkColumns(type)),
+                \(reportedColumns(type)),
+                PRIMARY KEY (app, environment, purchase)
+            ) \(type.strict)
+            """,
+            // None of these serves a search by the primary key, which does not include these
+            // columns.
+            "CREATE INDEX purchases_by_account_token "
+                + "ON purchases (app, account_token, environment) WHERE account_token IS NOT NULL",
+            "CREATE INDEX purchases_by_due "
+                + "ON purchases (app, environment, due_at_ms) WHERE due_at_ms IS NOT NULL",
+            "CREATE INDEX purchases_by_turn "
+                + "ON purchases (app, turns_at_ms) WHERE turns_at_ms IS NOT NULL",
+        ]
+    }
+
+    private static func factsTable(named name: String, _ type: Dialect) -> String {
+        """
+        CREATE TABLE \(name) (
+            app \(type.text) NOT NULL,
+            environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+            purchase \(type.text) NOT NULL,
+            attested_at_ms \(type.integer) NOT NULL,
+            subject \(type.text) NOT NULL,
+            document \(type.bytes) NOT NULL,
+            document_signed_at_ms \(type.integer) NOT NULL,
+            statement \(type.bytes) NOT NULL,
+            PRIMARY KEY (app, environment, purchase, attested_at_ms, subject, document),
+            FOREIGN KEY (app, document_signed_at_ms, document)
+                REFERENCES documents (app, signed_at_ms, id)
+        ) \(type.strictWithoutRowID)
+        """
+    }
+
+    private static func customerTables(_ type: Dialect) -> [String] {
+        [
+            """
+            CREATE TABLE customers (
+                app \(type.text) NOT NULL,
+                customer \(type.text) NOT NULL CHECK (length(customer) > 0),
+                created_at_ms \(type.integer) NOT NULL,
+                last_sequence \(type.integer) NOT NULL,
+                PRIMARY KEY (app, customer)
+            ) \(type.strictWithoutRowID)
+            """,
+            """
+            CREATE TABLE customer_ids (
+                app \(type.text) NOT NULL,
+                id \(type.text) NOT NULL CHECK (length(id) > 0),
+                customer \(type.text) NOT NULL,
+                since_ms \(type.integer) NOT NULL,
+                PRIMARY KEY (app, id),
+                FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+            ) \(type.strictWithoutRowID)
+            """,
+            "CREATE INDEX customer_ids_by_customer "
+                + "ON customer_ids (app, customer, since_ms, id)",
+            // One row per purchase: it belongs to at most one customer.
+            """
+            CREATE TABLE links (
+                app \(type.text) NOT NULL,
+                environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
+                purchase \(type.text) NOT NULL,
+                customer \(type.text) NOT NULL,
+                evidence \(type.text) NOT NULL CHECK (evidence IN ('device', 'token', 'support')),
+                since_ms \(type.integer) NOT NULL,
+                PRIMARY KEY (app, purchase, environment),
+                FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+            ) \(type.strictWithoutRowID)
+            """,
+            "CREATE INDEX links_by_customer ON links (app, customer, environment)",
+            """
+            CREATE TABLE keys (
+                app \(type.text) NOT NULL,
+                hash \(type.bytes) NOT NULL CHECK (length(hash) = 32),
+                kind \(type.text) NOT NULL CHECK (kind IN ('app', 'secret')),
+                name \(type.text) NOT NULL,
+                created_at_ms \(type.integer) NOT NULL,
+                PRIMARY KEY (app, hash)
+            ) \(type.strictWithoutRowID)
+            """,
+            "CREATE INDEX keys_by_hash ON keys (hash)",
+        ]
+    }
+}

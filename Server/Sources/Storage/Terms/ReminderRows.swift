@@ -1,0 +1,234 @@
+import Ledger
+
+/// A subject whose terms need to be examined for reminders.
+package struct TermWatch: Hashable, Sendable {
+    /// A customer, or the account token of a purchase without an owner.
+    package var subject: CustomerID
+    package var environment: Environment
+}
+
+/// The rules by which an app's customers are watched, and whether the sweep over all customers is
+/// still running.
+package struct ReminderProgress: Hashable, Sendable {
+    package var rules: String
+    package var isSweeping: Bool
+}
+
+extension DatabaseSession {
+    /// The number of customers and account tokens that one step of the sweep handles.
+    private static let sweepBatch = 1_000
+
+    // MARK: - Watches
+
+    /// Schedules an examination of everyone who benefits from a purchase, if it contains terms.
+    /// Skips account tokens of erased customers.
+    func watchTerms(of purchase: ReportedPurchase) throws(StorageFailure) {
+        let (app, id) = (purchase.app, purchase.timeline.purchase)
+        guard rules.reminding.contains(app), purchase.timeline.hasTerms else { return }
+        if let owner = purchase.customer {
+            try watchTerms(of: owner, in: app, id.environment)
+        } else if let token = purchase.timeline.accountToken, tokensIdentifyCustomers(in: app),
+            try !isErased(token: token, in: app)
+        {
+            try watchTerms(of: CustomerID(rawValue: token), in: app, id.environment)
+        }
+        let sharers = try connection.rows(
+            "SELECT customer FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: id, in: app))
+        for row in sharers {
+            try watchTerms(of: CustomerID(rawValue: row.text(0)), in: app, id.environment)
+        }
+    }
+
+    func watchTerms(
+        of subject: CustomerID, in app: AppID, _ environment: Environment
+    ) throws(StorageFailure) {
+        guard rules.reminding.contains(app) else { return }
+        try connection.run(
+            "INSERT INTO term_watches (app, subject, environment, due_at_ms) "
+                + "VALUES ($1, $2, $3, 0) ON CONFLICT (app, subject, environment) "
+                + "DO UPDATE SET due_at_ms = 0",
+            [.text(app.rawValue), .text(subject.rawValue), .text(environment.rawValue)])
+    }
+
+    /// Selects the subjects that are due for an examination, the longest overdue first. Skips those
+    /// that another server has locked.
+    package func dueTermWatches(
+        of app: AppID, dueBy now: Instant, limit: Int
+    ) throws(StorageFailure) -> [TermWatch] {
+        let rows = try connection.rows(
+            "SELECT subject, environment FROM term_watches WHERE app = $1 AND due_at_ms <= $2 "
+                + "ORDER BY due_at_ms LIMIT $3 " + dialect.skippingLockedRows,
+            [.text(app.rawValue), .integer(now.milliseconds), .integer(Int64(limit))])
+        var watches: [TermWatch] = []
+        for row in rows {
+            watches.append(
+                TermWatch(
+                    subject: CustomerID(rawValue: try row.text(0)),
+                    environment: try Environment.stored(try row.text(1))))
+        }
+        return watches
+    }
+
+    package func hasDueTermWatches(
+        of app: AppID, dueBy now: Instant
+    ) throws(StorageFailure) -> Bool {
+        try !connection.rows(
+            "SELECT subject FROM term_watches WHERE app = $1 AND due_at_ms <= $2 LIMIT 1",
+            [.text(app.rawValue), .integer(now.milliseconds)]
+        ).isEmpty
+    }
+
+    /// Records that a subject was examined.
+    ///
+    /// - Parameter next: the time of the next examination; nil means not before something changes.
+    package func recordExamination(
+        at watch: TermWatch, in app: AppID, next: Instant?
+    ) throws(StorageFailure) {
+        let key: [Value] = [
+            .text(app.rawValue), .text(watch.subject.rawValue), .text(watch.environment.rawValue),
+        ]
+        guard let next else {
+            try connection.run(
+                "DELETE FROM term_watches WHERE app = $1 AND subject = $2 AND environment = $3",
+                key)
+            return
+        }
+        try connection.run(
+            "UPDATE term_watches SET due_at_ms = $1 "
+                + "WHERE app = $2 AND subject = $3 AND environment = $4",
+            [.integer(next.milliseconds)] + key)
+    }
+
+    // MARK: - Reminders
+
+    /// The reminders emitted for any of these subjects, with their times.
+    package func emittedReminders(
+        of subjects: Set<CustomerID>, in app: AppID, environment: Environment
+    ) throws(StorageFailure) -> [TermEnding.Key: Instant] {
+        var told: [TermEnding.Key: Instant] = [:]
+        for subject in subjects.sorted() {
+            let rows = try connection.rows(
+                "SELECT chain, until_ms, days_before, told_at_ms FROM reminders "
+                    + "WHERE app = $1 AND subject = $2 AND environment = $3",
+                [.text(app.rawValue), .text(subject.rawValue), .text(environment.rawValue)])
+            for row in rows {
+                let name = TermEnding.Key(
+                    chain: try row.text(0), until: Instant(milliseconds: try row.integer(1)),
+                    daysBefore: Int(try row.integer(2)))
+                told[name] = Instant(milliseconds: try row.integer(3))
+            }
+        }
+        return told
+    }
+
+    /// Emits a reminder that a term is about to end. Not idempotent: check first whether it was
+    /// emitted.
+    ///
+    /// - Parameter customer: nil while the purchase has no owner.
+    package func emitReminder(
+        _ reminder: TermReminder, to customer: CustomerID?, watch: TermWatch, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) {
+        let ending = reminder.ending
+        try connection.run(
+            "INSERT INTO reminders (app, subject, environment, chain, until_ms, days_before, "
+                + "told_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            [
+                .text(app.rawValue), .text((customer ?? watch.subject).rawValue),
+                .text(watch.environment.rawValue), .text(ending.chain),
+                .integer(ending.until.milliseconds), .integer(Int64(ending.daysBefore)),
+                .integer(now.milliseconds),
+            ])
+        try emitTermEnding(reminder, to: customer, token: watch.subject, in: app, at: now)
+    }
+
+    // MARK: - Merging and erasing customers
+
+    /// Copies the reminders of a merged customer, so that none is repeated, and schedules an
+    /// examination, because the merged customer may have more terms.
+    func mergeReminders(
+        of other: CustomerID, into customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO reminders (app, subject, environment, chain, until_ms, days_before, "
+                + "told_at_ms) SELECT app, $1, environment, chain, until_ms, days_before, "
+                + "told_at_ms FROM reminders WHERE app = $2 AND subject = $3 "
+                + "ON CONFLICT (app, subject, environment, chain, until_ms, days_before) "
+                + "DO NOTHING",
+            [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
+        try deleteReminders(of: [other], in: app)
+        for environment in Environment.allCases {
+            try watchTerms(of: customer, in: app, environment)
+        }
+    }
+
+    func deleteReminders(
+        of subjects: [CustomerID], in app: AppID
+    ) throws(StorageFailure) {
+        for table in ["reminders", "term_watches"] {
+            try connection.runEach(
+                "DELETE FROM \(table) WHERE app = $1 AND subject = $2",
+                subjects.map { [.text(app.rawValue), .text($0.rawValue)] })
+        }
+    }
+
+    // MARK: - Sweeps
+
+    package func reminderProgress(
+        of app: AppID
+    ) throws(StorageFailure) -> ReminderProgress? {
+        let rows = try connection.rows(
+            "SELECT rules, swept_to FROM reminder_rules WHERE app = $1", [.text(app.rawValue)])
+        guard let row = rows.first else { return nil }
+        return ReminderProgress(
+            rules: try row.text(0), isSweeping: try row.optionalText(1) != nil)
+    }
+
+    /// Starts a sweep that examines every customer by new rules.
+    package func beginReminderSweep(by rules: String, of app: AppID) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO reminder_rules (app, rules, swept_to) VALUES ($1, $2, '') "
+                + "ON CONFLICT (app) DO UPDATE SET rules = excluded.rules, swept_to = ''",
+            [.text(app.rawValue), .text(rules)])
+    }
+
+    /// Schedules an examination of the next batch of customers and account tokens, ordered by id.
+    /// Returns the size of the batch; 0 if the sweep is finished, or another server is running it.
+    package func continueReminderSweep(of app: AppID) throws(StorageFailure) -> Int {
+        let rows = try connection.rows(
+            "SELECT swept_to FROM reminder_rules WHERE app = $1 AND swept_to IS NOT NULL "
+                + dialect.skippingLockedRows, [.text(app.rawValue)])
+        guard let sweptTo = try rows.first?.text(0) else { return 0 }
+        let subjects = try subjects(of: app, after: CustomerID(rawValue: sweptTo))
+        try connection.run(
+            "UPDATE reminder_rules SET swept_to = $1 WHERE app = $2",
+            [.text(subjects.last?.rawValue), .text(app.rawValue)])
+        guard let last = subjects.last else { return 0 }
+        let places = [
+            ("links", "customer"), ("shares", "customer"), ("purchases", "account_token"),
+        ]
+        for (table, subject) in places {
+            try connection.run(
+                "INSERT INTO term_watches (app, subject, environment, due_at_ms) "
+                    + "SELECT DISTINCT app, \(subject), environment, 0 FROM \(table) "
+                    + "WHERE app = $1 AND \(subject) > $2 AND \(subject) <= $3 "
+                    + "ON CONFLICT (app, subject, environment) DO UPDATE SET due_at_ms = 0",
+                [.text(app.rawValue), .text(sweptTo), .text(last.rawValue)])
+        }
+        return subjects.count
+    }
+
+    /// The next customer ids and account tokens in order.
+    private func subjects(
+        of app: AppID, after name: CustomerID
+    ) throws(StorageFailure) -> [CustomerID] {
+        var subjects = Set(try customers(of: app, after: name, limit: Self.sweepBatch))
+        let tokens = try connection.rows(
+            "SELECT DISTINCT account_token FROM purchases WHERE app = $1 AND account_token > $2 "
+                + "ORDER BY account_token LIMIT $3",
+            [.text(app.rawValue), .text(name.rawValue), .integer(Int64(Self.sweepBatch))])
+        for row in tokens { subjects.insert(CustomerID(rawValue: try row.text(0))) }
+        return Array(subjects.sorted().prefix(Self.sweepBatch))
+    }
+}

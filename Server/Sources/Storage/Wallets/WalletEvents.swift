@@ -1,0 +1,179 @@
+import Ledger
+
+extension DatabaseSession {
+    /// Records a debit of a known customer, and emits an event. Not idempotent: check first whether
+    /// the debit exists.
+    ///
+    /// - Parameter key: the idempotency key of the request.
+    package func spend(
+        _ kept: StoredDebit, key: String?, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try insertDebit(kept, in: app)
+        let debit = kept.debit
+        let before = kept.balance + debit.amount
+        let told = try reportedBalances(of: kept.customer, in: app, kept.environment)[
+            debit.currency]
+        var entries: [EventEntry] = []
+        if (told ?? 0) != before {
+            var change = Change(.walletAdjusted, at: now)
+            change.wallet = WalletChange(
+                debit.currency, in: kept.environment, before: told ?? 0, after: before)
+            entries.append(
+                EventEntry(
+                    app: app, customer: kept.customer, purchase: nil, change: change, toldAt: now,
+                    cause: .request))
+        }
+        var change = Change(.walletDebited, at: debit.at)
+        change.wallet = WalletChange(
+            debit.currency, in: kept.environment, before: before, after: kept.balance,
+            debit: debit.id, reason: debit.reason, key: key)
+        entries.append(
+            EventEntry(
+                app: app, customer: kept.customer, purchase: nil, change: change, toldAt: now,
+                cause: .request))
+        try saveBalances(
+            [debit.currency: kept.balance], of: kept.customer, in: app, kept.environment)
+        try append(entries)
+    }
+
+    /// Emits wallet events for purchases that count in a customer's wallets from now on.
+    ///
+    /// - Parameter purchases: purchases of which no wallet event was emitted for this customer yet.
+    private func emitWalletEvents(
+        receiving purchases: [PurchaseID], by customer: CustomerID, in app: AppID,
+        _ environment: Environment, other: CustomerID? = nil, at now: Instant,
+        _ purses: inout WalletProjectionCache
+    ) throws(StorageFailure) {
+        guard !purchases.isEmpty,
+            var purse = try purses.checkOut(of: customer, in: app, environment, self)
+        else { return }
+        for purchase in purchases { purse.removeSilently(purchase) }
+        var entries: [EventEntry] = []
+        for purchase in purchases {
+            guard let known = try reportedPurchase(purchase, in: app) else { continue }
+            var telling = WalletProjection.EventContext(
+                cause: .request, at: now, condition: known.reportedState?.status, other: other)
+            // It is what documents say, unless somebody has had it before.
+            if other == nil { try setCauses(of: known.timeline, in: app, &telling) }
+            entries += purse.apply(known.timeline, of: purchase, telling)
+        }
+        try saveBalances(purse, in: app)
+        purses.checkIn(purse, in: app)
+        try append(entries)
+    }
+
+    /// Emits wallet events after a purchase moved from one customer to another, or lost its owner.
+    /// Call it after the rows have been updated.
+    func emitWalletEvents(
+        of purchase: PurchaseID, from former: CustomerID?, to customer: CustomerID?,
+        in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        var purses = WalletProjectionCache()
+        try emitWalletEvents(of: purchase, from: former, to: customer, in: app, at: now, &purses)
+    }
+
+    /// Emits wallet events after a purchase moved from one customer to another, or lost its owner.
+    /// Call it after the rows have been updated.
+    ///
+    /// - Parameter purses: the cached wallets, including all writes up to the change of owner.
+    func emitWalletEvents(
+        of purchase: PurchaseID, from former: CustomerID?, to customer: CustomerID?,
+        in app: AppID, at now: Instant, _ purses: inout WalletProjectionCache
+    ) throws(StorageFailure) {
+        guard let rules = rules.wallets[app], former != customer,
+            let known = try reportedPurchase(purchase, in: app),
+            !rules.currencies(of: known.timeline).isEmpty
+        else { return }
+        if let former,
+            var purse = try purses.checkOut(of: former, in: app, purchase.environment, self)
+        {
+            purse.addSilently(known.timeline)
+            let entries = purse.apply(
+                nil, of: purchase,
+                WalletProjection.EventContext(
+                    cause: .request, at: now, condition: known.reportedState?.status,
+                    other: customer))
+            try saveBalances(purse, in: app)
+            purses.checkIn(purse, in: app)
+            try append(entries)
+        }
+        if let customer {
+            try emitWalletEvents(
+                receiving: [purchase], by: customer, in: app, purchase.environment, other: former,
+                at: now, &purses)
+        }
+    }
+
+    /// Emits wallet events for purchases with an account token, when the token becomes the id of a
+    /// customer.
+    func emitWalletEvents(
+        named id: CustomerID, by customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        guard let rules = rules.wallets[app], id.accountToken != nil else { return }
+        var purses = WalletProjectionCache()
+        for environment in Environment.allCases {
+            let named = try timelinesByToken([id], in: app, environment: environment)
+                .filter { !rules.currencies(of: $0).isEmpty }
+            try emitWalletEvents(
+                receiving: named.map(\.purchase), by: customer, in: app, environment, at: now,
+                &purses)
+        }
+    }
+
+    /// Emits `wallet_adjusted` for each currency whose balance differs from the last one reported.
+    func emitWalletAdjustments(
+        of customer: CustomerID, in app: AppID, from cause: EventEntry.Cause,
+        other: CustomerID? = nil, at now: Instant
+    ) throws(StorageFailure) {
+        for environment in Environment.allCases {
+            guard var purse = try walletProjection(of: customer, in: app, environment) else {
+                return
+            }
+            let entries = purse.adjustments(
+                WalletProjection.EventContext(cause: cause, at: now, other: other))
+            guard !entries.isEmpty else { continue }
+            try saveBalances(purse, in: app)
+            try append(entries)
+        }
+    }
+
+    /// Sets the cause of the wallet events: the first document that attests the purchase and, for
+    /// each refund, the first document that attests its present state.
+    private func setCauses(
+        of timeline: Timeline, in app: AppID, _ telling: inout WalletProjection.EventContext
+    ) throws(StorageFailure) {
+        if let document = try document(attesting: timeline.purchase, in: app) {
+            telling.cause = .document(document)
+        }
+        let refunded = timeline.periods.map(\.payment).filter { $0.revocation != nil }
+        guard !refunded.isEmpty else { return }
+        let attested = try facts(about: timeline.purchase, in: app)
+        for payment in refunded {
+            let saying = attested.first {
+                $0.fact.revocation(of: payment.transaction) == payment.revocation
+            }
+            if let saying { telling.refunds[payment.transaction] = .document(saying.document) }
+        }
+    }
+
+    private func document(
+        attesting purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> [UInt8]? {
+        try connection.rows(
+            "SELECT document FROM facts WHERE app = $1 AND environment = $2 AND purchase = $3 "
+                + "ORDER BY attested_at_ms, subject, document LIMIT 1",
+            Self.key(of: purchase, in: app)
+        ).first?.bytes(0)
+    }
+}
+
+extension Fact {
+    /// The revocation that the fact attests for a transaction. Returns nil if the fact is about
+    /// another transaction, or attests that it is not revoked.
+    fileprivate func revocation(of transaction: TransactionID) -> Revocation? {
+        guard case .payment(let payment) = statement, payment.transaction == transaction else {
+            return nil
+        }
+        return payment.revocation
+    }
+}

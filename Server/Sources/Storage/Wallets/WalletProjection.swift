@@ -1,0 +1,300 @@
+import Ledger
+
+/// The wallets of a customer in one environment, computed from purchases and debits, together with
+/// the last reported balances.
+struct WalletProjection {
+    var customer: CustomerID
+    var environment: Environment
+    private(set) var reportedBalances: [CurrencyID: Int64]
+    private let app: AppID
+    private let rules: WalletRules
+    private let debits: [CurrencyID: [Debit]]
+    private var timelines: [PurchaseID: Timeline] = [:]
+    /// For each transaction, the number of payments in the timelines.
+    private var transactions: [TransactionID: Int] = [:]
+    /// Computed wallets, cached until a purchase changes.
+    private var cache: [CurrencyID: CachedWallet] = [:]
+
+    private struct CachedWallet {
+        /// Nil if only the balance is known.
+        var wallet: Wallet?
+        var balance: Int64
+        var hasRefunds: Bool
+
+        init(_ wallet: Wallet) {
+            self.wallet = wallet
+            balance = wallet.balance
+            hasRefunds = wallet.entries.contains {
+                if case .refund = $0.cause { true } else { false }
+            }
+        }
+    }
+
+    fileprivate init(
+        of customer: CustomerID, in app: AppID, _ environment: Environment, _ rules: WalletRules,
+        _ timelines: [Timeline], _ debits: [CurrencyID: [Debit]], told: [CurrencyID: Int64]
+    ) {
+        (self.customer, self.app, self.environment) = (customer, app, environment)
+        (self.rules, self.debits, self.reportedBalances) = (rules, debits, told)
+        for timeline in timelines where self.timelines[timeline.purchase] == nil {
+            setTimeline(timeline, of: timeline.purchase)
+        }
+    }
+
+    /// The attributes that all events of one change have in common.
+    struct EventContext {
+        var cause: EventEntry.Cause
+        var at: Instant
+        /// The last reported status of the purchase that changed.
+        var condition: PurchaseStatus? = nil
+        var other: CustomerID? = nil
+        /// The causes of individual refunds, by transaction.
+        var refunds: [TransactionID: EventEntry.Cause] = [:]
+    }
+
+    func balance(of currency: CurrencyID) -> Int64 {
+        cache[currency]?.balance ?? makeWallet(currency).balance
+    }
+
+    /// Returns whether any of what a purchase credited was spent. Ignores a refund of the purchase
+    /// itself: it may cover what was spent, and it can be reversed.
+    func hasSpent(of purchase: PurchaseID) -> Bool {
+        guard let timeline = timelines[purchase] else { return false }
+        var payments = timelines.values.filter { $0.purchase != purchase }
+            .flatMap { $0.periods.map(\.payment) }
+        for period in timeline.periods {
+            var payment = period.payment
+            payment.revocation = nil
+            payments.append(payment)
+        }
+        return rules.currencies(of: timeline).contains { currency in
+            let wallet = Wallet(of: currency, payments, debits[currency] ?? [], rules: rules)
+            return timeline.periods.contains {
+                (wallet.spent(of: $0.payment.transaction)?.amount ?? 0) > 0
+            }
+        }
+    }
+
+    /// Removes a purchase without emitting an event; the caller must add it again.
+    mutating func removeSilently(_ purchase: PurchaseID) {
+        if timelines[purchase] != nil { setTimeline(nil, of: purchase) }
+    }
+
+    /// Adds a purchase without emitting an event.
+    mutating func addSilently(_ timeline: Timeline) { setTimeline(timeline, of: timeline.purchase) }
+
+    private mutating func setTimeline(_ timeline: Timeline?, of purchase: PurchaseID) {
+        for period in timelines[purchase]?.periods ?? [] {
+            transactions[period.payment.transaction, default: 0] -= 1
+        }
+        for period in timeline?.periods ?? [] {
+            transactions[period.payment.transaction, default: 0] += 1
+        }
+        timelines[purchase] = timeline
+        cache = [:]
+    }
+
+    /// Applies the new timeline of a purchase, and returns the events to append.
+    ///
+    /// - Parameter later: nil if the purchase no longer belongs to the customer.
+    mutating func apply(
+        _ later: Timeline?, of purchase: PurchaseID, _ telling: EventContext
+    ) -> [EventEntry] {
+        let former = timelines[purchase]
+        let currencies = [former, later].compactMap(\.self)
+            .reduce(into: Set<CurrencyID>()) { $0.formUnion(rules.currencies(of: $1)) }.sorted()
+        if former == nil, let later, let entries = applyNew(later, currencies, telling) {
+            return entries
+        }
+        let before = currencies.map { wallet($0) }
+        setTimeline(later, of: purchase)
+        let news = later ?? former
+        return zip(currencies, before).flatMap { currency, before in
+            let after = wallet(currency)
+            return balanceEvents(
+                currency, from: before.balance, to: after.balance, about: news, telling
+            ) {
+                before.steps(to: after)
+            }
+        }
+    }
+
+    /// A fast path for a new purchase that only adds entries to its wallets, without computing them
+    /// again. Returns nil, without changing anything, if the purchase may affect other entries too.
+    private mutating func applyNew(
+        _ later: Timeline, _ currencies: [CurrencyID], _ telling: EventContext
+    ) -> [EventEntry]? {
+        let payments = later.periods.map(\.payment)
+        guard payments.allSatisfy({ transactions[$0.transaction, default: 0] == 0 }) else {
+            return nil
+        }
+        var credits: [[Wallet.Step]] = []
+        for currency in currencies {
+            guard !cachedWallet(currency).hasRefunds,
+                let steps = Wallet.steps(adding: payments, to: currency, rules: rules)
+            else { return nil }
+            credits.append(steps)
+        }
+        let before = cache
+        setTimeline(later, of: later.purchase)
+        cache = before
+        return zip(currencies, credits).flatMap { currency, steps in
+            let former = cachedWallet(currency).balance
+            let balance = steps.reduce(former) { $0 + $1.amount }
+            cache[currency]?.wallet = nil
+            cache[currency]?.balance = balance
+            return balanceEvents(currency, from: former, to: balance, about: later, telling) {
+                steps
+            }
+        }
+    }
+
+    /// Returns a `wallet_adjusted` event for each currency whose balance differs from the last one
+    /// reported.
+    mutating func adjustments(_ telling: EventContext) -> [EventEntry] {
+        rules.allCurrencies.sorted().flatMap { currency in
+            let balance = cachedWallet(currency).balance
+            return balanceEvents(currency, from: balance, to: balance, about: nil, telling) { [] }
+        }
+    }
+
+    private mutating func cachedWallet(_ currency: CurrencyID) -> CachedWallet {
+        if let known = cache[currency] { return known }
+        let fresh = CachedWallet(makeWallet(currency))
+        cache[currency] = fresh
+        return fresh
+    }
+
+    private mutating func wallet(_ currency: CurrencyID) -> Wallet {
+        if let known = cachedWallet(currency).wallet { return known }
+        let wallet = makeWallet(currency)
+        cache[currency] = CachedWallet(wallet)
+        return wallet
+    }
+
+    private func makeWallet(_ currency: CurrencyID) -> Wallet {
+        Wallet(
+            of: currency, timelines.values.flatMap { $0.periods.map(\.payment) },
+            debits[currency] ?? [], rules: rules)
+    }
+
+    /// Returns the events that lead to a new balance. Each starts from the last reported balance,
+    /// and the last one ends with the balance of the wallet. If the last reported balance is not
+    /// the one before the change, for example after a change of the configuration, one
+    /// `wallet_adjusted` event leads to the new balance.
+    private mutating func balanceEvents(
+        _ currency: CurrencyID, from before: Int64, to after: Int64, about timeline: Timeline?,
+        _ telling: EventContext, by steps: () -> [Wallet.Step]
+    ) -> [EventEntry] {
+        var balance = reportedBalances[currency] ?? 0
+        guard balance == before else {
+            guard balance != after else { return [] }
+            reportedBalances[currency] = after
+            let change = WalletChange(currency, in: environment, before: balance, after: after)
+            return [entry(.walletAdjusted, at: telling.at, change, nil, nil, telling)]
+        }
+        return steps().map { step in
+            let change = WalletChange(
+                currency, in: environment, before: balance, after: balance + step.amount)
+            balance += step.amount
+            reportedBalances[currency] = balance
+            // The entry has the date of its purchase or refund, but no document contains the time
+            // of the reversal or of the change of owner.
+            let isUndated = step.kind == .walletRestored || step.kind == .walletAdjusted
+            let moment = isUndated ? telling.at : step.at
+            return entry(step.kind, at: moment, change, step.cause, timeline, telling)
+        }
+    }
+
+    private func entry(
+        _ kind: Change.Kind, at moment: Instant, _ wallet: WalletChange, _ cause: Wallet.Cause?,
+        _ timeline: Timeline?, _ telling: EventContext
+    ) -> EventEntry {
+        var change = Change(kind, at: moment)
+        change.wallet = wallet
+        var (purchase, origin): (PurchaseID?, EventEntry.Cause) = (nil, telling.cause)
+        if case .purchase(let transaction, let product)? = cause {
+            (change.transaction, change.product) = (transaction, product)
+        } else if case .refund(let transaction, let product)? = cause {
+            (change.transaction, change.product) = (transaction, product)
+            origin = telling.refunds[transaction] ?? origin
+        }
+        // If the change affects the refund of another purchase, the event is not about this
+        // purchase.
+        if let timeline, let transaction = change.transaction,
+            timeline.periods.contains(where: { $0.payment.transaction == transaction })
+        {
+            purchase = timeline.purchase
+            (change.before, change.after) = (telling.condition, telling.condition)
+        }
+        return EventEntry(
+            app: app, customer: customer, purchase: purchase, change: change,
+            toldAt: telling.at, cause: origin, other: telling.other)
+    }
+}
+
+extension DatabaseSession {
+    /// The customer in whose wallets a purchase counts, according to the stored rows. Returns nil
+    /// if the app has no wallets.
+    func walletCustomer(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> CustomerID? {
+        guard rules.wallets[app] != nil, let known = try reportedPurchase(purchase, in: app) else {
+            return nil
+        }
+        return try beneficiary(known.customer, token: known.timeline.accountToken, in: app)
+    }
+
+    // MARK: - Rows
+
+    /// Computes a customer's wallets from the stored rows. Returns nil if the app has no wallets.
+    func walletProjection(
+        of customer: CustomerID, in app: AppID, _ environment: Environment
+    ) throws(StorageFailure) -> WalletProjection? {
+        guard let rules = rules.wallets[app] else { return nil }
+        let known = try self.customer(known: customer, in: app)
+        var timelines = try timelines(of: customer, in: app, environment: environment)
+        timelines += try timelinesByToken(known?.ids ?? [], in: app, environment: environment)
+        var debits: [CurrencyID: [Debit]] = [:]
+        for currency in rules.allCurrencies {
+            debits[currency] = try self.debits(
+                of: customer, currency, in: app, environment: environment)
+        }
+        return WalletProjection(
+            of: customer, in: app, environment, rules, timelines, debits,
+            told: try reportedBalances(of: customer, in: app, environment))
+    }
+
+    /// The last reported balances.
+    package func reportedBalances(
+        of customer: CustomerID, in app: AppID, _ environment: Environment
+    ) throws(StorageFailure) -> [CurrencyID: Int64] {
+        let rows = try connection.rows(
+            "SELECT currency, balance FROM wallets "
+                + "WHERE app = $1 AND customer = $2 AND environment = $3",
+            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)])
+        var told: [CurrencyID: Int64] = [:]
+        for row in rows { told[CurrencyID(rawValue: try row.text(0))] = try row.integer(1) }
+        return told
+    }
+
+    func saveBalances(
+        _ told: [CurrencyID: Int64], of customer: CustomerID, in app: AppID,
+        _ environment: Environment
+    ) throws(StorageFailure) {
+        try connection.runEach(
+            "INSERT INTO wallets (app, customer, environment, currency, balance) "
+                + "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (app, customer, environment, currency) "
+                + "DO UPDATE SET balance = excluded.balance",
+            told.sorted { $0.key < $1.key }.map { currency, balance in
+                [
+                    .text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue),
+                    .text(currency.rawValue), .integer(balance),
+                ]
+            })
+    }
+
+    func saveBalances(_ purse: WalletProjection, in app: AppID) throws(StorageFailure) {
+        try saveBalances(purse.reportedBalances, of: purse.customer, in: app, purse.environment)
+    }
+}

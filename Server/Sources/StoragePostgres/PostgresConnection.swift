@@ -1,0 +1,202 @@
+import CLibPQ
+import Storage
+
+/// One connection to the server, used only by the thread that opened it.
+final class PostgresConnection {
+    /// The server cancels a statement that takes longer.
+    static let statementSecondsMax = 30
+    /// The server ends a transaction that is idle for longer, and releases its locks: the process
+    /// was paused, or lost its network. Until then all writers wait for it.
+    static let idleTransactionSecondsMax = 10
+    /// A writer that waits longer for a lock fails. By then the server has ended the transactions
+    /// of any paused process.
+    static let lockSecondsMax = idleTransactionSecondsMax + 2
+    /// The maximum number of prepared statements of a connection. When it is exceeded, all are
+    /// discarded.
+    static let statementsMax = 500
+
+    enum Purpose {
+        case reading
+        case writing
+
+        fileprivate var begin: String {
+            switch self {
+            case .reading: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+            case .writing: "BEGIN ISOLATION LEVEL SERIALIZABLE"
+            }
+        }
+    }
+
+    let connection: OpaquePointer
+    /// By the clock of ``ConnectionWatchdog``.
+    let openedAt = ConnectionWatchdog.now
+    private let watch: ConnectionWatchdog
+    private let watchID: Int
+    /// Whether the running transaction has no time limit.
+    private var hasNoTimeout = false
+    /// The first failure of the running transaction that was not rolled back. It counts even if the
+    /// closure ignored it, or threw another error.
+    private(set) var failure: StorageFailure?
+    private var names: [String: String] = [:]
+
+    /// Connects to the server.
+    ///
+    /// - Parameter lockWait: how long a writer waits for a lock, to the millisecond.
+    /// - Throws: ``StorageFailure`` of kind `unavailable`.
+    init(
+        _ address: PostgresAddress, for purpose: Purpose, watch: ConnectionWatchdog,
+        lockWait: Duration = .seconds(lockSecondsMax)
+    ) throws(StorageFailure) {
+        guard let connection = address.connect() else {
+            throw StorageFailure("PostgreSQL: out of memory while connecting", kind: .unavailable)
+        }
+        self.connection = connection
+        self.watch = watch
+        watchID = watch.add(socket: PQsocket(connection))
+        guard PQstatus(connection) == CONNECTION_OK else { throw PostgresFailure.lost(connection) }
+        // Otherwise libpq prints the server's notices to standard error.
+        PQsetNoticeProcessor(connection, { _, _ in }, nil)
+        try prepare(for: purpose, lockWait)
+    }
+
+    deinit {
+        watch.remove(watchID)
+        PQfinish(connection)
+    }
+
+    /// Runs a call that waits for the server. The watchdog ends it if it takes too long, unless the
+    /// transaction has no time limit.
+    func waitForServer<Answer>(_ call: () -> Answer) -> Answer {
+        hasNoTimeout ? call() : watch.during(watchID, call)
+    }
+
+    /// Keeps track of statements that affect later ones.
+    func trackStatement(_ sql: String) {
+        if sql == Dialect.withoutStatementTimeout { hasNoTimeout = true }
+    }
+
+    var isLost: Bool { PQstatus(connection) == CONNECTION_BAD }
+
+    private func prepare(
+        for purpose: Purpose, _ lockWait: Duration
+    ) throws(StorageFailure) {
+        var settings = [
+            "SET statement_timeout = '\(Self.statementSecondsMax)s'",
+            "SET idle_in_transaction_session_timeout = '\(Self.idleTransactionSecondsMax)s'",
+        ]
+        if purpose == .writing {
+            settings.append("SET lock_timeout = \(Int(lockWait / .milliseconds(1)))")
+            // A serializable transaction that scans a whole table conflicts with every other one
+            // that writes to it; one that uses an index conflicts only with those that touch the
+            // same rows. Small tables would be scanned.
+            settings.append("SET enable_seqscan = off")
+            // Rows are found by their whole key, so one plan is good for all values. Otherwise the
+            // server would plan each foreign-key check of a document's partition again, which takes
+            // longer than the check.
+            settings.append("SET plan_cache_mode = force_generic_plan")
+            // Acknowledged writes must be on disk. Other settings that wait for the local disk,
+            // stronger or weaker ones, are the operator's choice.
+            let found = try runUnprepared("SHOW synchronous_commit").rows()
+            if found.first?.values == [.text("off")] {
+                settings.append("SET synchronous_commit = on")
+            }
+        }
+        for setting in settings { _ = try runUnprepared(setting) }
+    }
+
+    /// Runs a closure in a transaction.
+    ///
+    /// - Parameter alone: whether to prevent all other writes in the meantime.
+    func transaction<Value>(
+        for purpose: Purpose, alone: Bool = false, _ body: (any Connection) throws -> Value
+    ) throws -> Value {
+        (failure, hasNoTimeout) = (nil, false)
+        do {
+            try begin(for: purpose, alone: alone)
+            let value = try body(self)
+            if let failure { throw failure }
+            try commit()
+            return value
+        } catch {
+            rollBack()
+            throw error
+        }
+    }
+
+    private func begin(for purpose: Purpose, alone: Bool) throws(StorageFailure) {
+        guard purpose == .writing else {
+            _ = try runUnprepared(purpose.begin)
+            return
+        }
+        let lock = alone ? Dialect.exclusiveWriteLock : Dialect.sharedWriteLock
+        do throws(StorageFailure) {
+            // Both statements in one message.
+            _ = try checkedResult(waitForServer { PQexec(connection, "\(purpose.begin); \(lock)") })
+        } catch {
+            // The table to lock does not exist yet, so the only writer is the migration.
+            guard error.sqlState == Self.undefinedTable else { throw error }
+            rollBack()
+            clearFailure()
+            _ = try runUnprepared(purpose.begin)
+        }
+    }
+
+    private static let undefinedTable = "42P01"
+
+    private func commit() throws(StorageFailure) {
+        let answer = try runUnprepared("COMMIT")
+        // The server rolls back a failed transaction when asked to commit it, without reporting an
+        // error.
+        guard answer.tag == "COMMIT" else {
+            throw recordFailure(StorageFailure("PostgreSQL: a failed transaction was rolled back"))
+        }
+    }
+
+    /// If even the rollback fails, the connection is unusable, which its next use will show.
+    private func rollBack() {
+        guard PQtransactionStatus(connection) != PQTRANS_IDLE, !isLost else { return }
+        PQclear(waitForServer { PQexec(connection, "ROLLBACK") })
+    }
+
+    /// Runs a statement without parameters that is not worth preparing. Its rows are in binary
+    /// format.
+    private func runUnprepared(_ sql: String) throws(StorageFailure) -> PostgresResult {
+        try checkedResult(waitForServer { PQexecParams(connection, sql, 0, nil, nil, nil, nil, 1) })
+    }
+
+    // MARK: - Results
+
+    /// Wraps a successful result; records and throws a failure.
+    func checkedResult(_ pointer: OpaquePointer?) throws(StorageFailure) -> PostgresResult {
+        guard let pointer else { throw recordFailure(PostgresFailure.lost(connection)) }
+        let answer = PostgresResult(pointer)
+        switch PQresultStatus(pointer) {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK: return answer
+        default: throw recordFailure(PostgresFailure.failure(of: pointer, isLost: isLost))
+        }
+    }
+
+    func clearFailure() { failure = nil }
+
+    func recordFailure(_ new: StorageFailure) -> StorageFailure {
+        failure = failure ?? new
+        return new
+    }
+
+    // MARK: - Prepared statements
+
+    /// The name of a prepared statement on this connection, which is prepared if necessary.
+    func name(of sql: String, for values: [Value]) throws(StorageFailure) -> String {
+        if let name = names[sql] { return name }
+        if names.count >= Self.statementsMax {
+            _ = try runUnprepared("DEALLOCATE ALL")
+            names = [:]
+        }
+        let name = "s\(names.count)"
+        let types = PostgresParameters.types(of: values)
+        _ = try checkedResult(
+            waitForServer { PQprepare(connection, name, sql, Int32(types.count), types) })
+        names[sql] = name
+        return name
+    }
+}

@@ -1,0 +1,200 @@
+import Foundation
+import Storage
+import Synchronization
+
+/// A PostgreSQL server, or several of which one accepts writes.
+///
+/// Each connection has a thread of its own. Writes are serializable: if two transactions conflict,
+/// one is run again. A transaction is also run again if its connection is lost, even during the
+/// commit, when nobody can know whether it was committed: see ``DatabaseDriver``.
+package final class PostgresDriver: DatabaseDriver {
+    /// The number of connections, how many transactions may wait for one, and how long a write may
+    /// wait for a lock.
+    package struct Limits: Hashable, Sendable {
+        /// Connections for writing. With more, conflicts would cost more than the concurrency
+        /// gains.
+        package var writers = 4
+        /// Connections for reading, so that reads do not wait for commits.
+        package var readers = 4
+        /// The maximum number of waiting transactions, for reads and for writes each.
+        package var waiting = 1_000
+        /// Of a writer for a lock that another transaction holds, before it fails as `busy`.
+        package var lockWait = Duration.seconds(PostgresConnection.lockSecondsMax)
+
+        package init() {}
+    }
+
+    private let writers: WorkerThreads<Worker>
+    private let readers: WorkerThreads<Worker>
+    private let watch = ConnectionWatchdog()
+
+    package let dialect = Dialect.postgres
+
+    /// Parses the address. Connects when the first transaction runs.
+    ///
+    /// - Parameter url: `postgres://…`, `postgresql://…`, or key-value pairs like `host=db
+    ///   dbname=perennial`: whatever libpq accepts. Of several hosts the one that accepts writes is
+    ///   used.
+    /// - Parameter random: returns 0 ..< 1, for the pauses before a transaction is run again.
+    /// - Throws: ``StorageFailure`` if the address cannot be parsed.
+    package init(
+        url: String, limits: Limits = Limits(),
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+    ) throws(StorageFailure) {
+        let server = Server(
+            address: try PostgresAddress(url), watch: watch, lockWait: limits.lockWait)
+        func threads(_ count: Int, for purpose: PostgresConnection.Purpose) -> WorkerThreads<Worker>
+        {
+            WorkerThreads(threadsMax: count, queueMax: limits.waiting) {
+                Worker(server: server, purpose: purpose, random: random)
+            }
+        }
+        writers = threads(limits.writers, for: .writing)
+        readers = threads(limits.readers, for: .reading)
+    }
+
+    deinit {
+        writers.shut()
+        readers.shut()
+        watch.close()
+    }
+
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value {
+        try await run(body, on: writers)
+    }
+
+    package func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value {
+        try await run(body, on: readers)
+    }
+
+    private func run<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value,
+        on threads: WorkerThreads<Worker>
+    ) async throws -> Value {
+        try await threads.run { [weak threads] worker in
+            try worker.run(body) { threads?.isShut ?? true }
+        }
+    }
+
+    /// Waits for running transactions to finish; waiting ones fail.
+    package func close() {
+        let (writing, reading) = (writers.shut(), readers.shut())
+        watch.close()
+        writers.waitForEnd(of: writing)
+        readers.waitForEnd(of: reading)
+    }
+}
+
+/// Connects to the server, and keeps track of outages and conflicts.
+private final class Server: Sendable {
+    private let address: PostgresAddress
+    private let watch: ConnectionWatchdog
+    private let lockWait: Duration
+    private let outage = Mutex(Outage())
+    private let contendedUntil = Mutex(-Double.infinity)
+
+    /// How long transactions take the exclusive lock after a conflict.
+    private static let contentionSeconds = 10.0
+
+    init(address: PostgresAddress, watch: ConnectionWatchdog, lockWait: Duration) {
+        self.address = address
+        self.watch = watch
+        self.lockWait = lockWait
+    }
+
+    static var now: Double { ConnectionWatchdog.now }
+
+    /// How long the server has been unreachable.
+    var secondsAway: Double { outage.withLock { $0.seconds(at: Self.now) } }
+
+    func connect(for purpose: PostgresConnection.Purpose) throws(StorageFailure)
+        -> PostgresConnection
+    {
+        let start = Self.now
+        if let refusal = outage.withLock({ $0.refusal(at: start) }) { throw refusal }
+        do {
+            let session = try PostgresConnection(
+                address, for: purpose, watch: watch, lockWait: lockWait)
+            recordResponse()
+            return session
+        } catch {
+            outage.withLock { $0.recordFailure(error, ofTrialFrom: start, at: Self.now) }
+            throw error
+        }
+    }
+
+    func recordResponse() { outage.withLock { $0.recordResponse(at: Self.now) } }
+
+    /// Whether other servers are writing too, so that conflicts are likely.
+    var isContended: Bool { contendedUntil.withLock { Self.now < $0 } }
+
+    func recordConflict(_ failure: StorageFailure) {
+        guard [.conflict, .constraint].contains(failure.kind) else { return }
+        let until = Self.now + Self.contentionSeconds
+        contendedUntil.withLock { $0 = until }
+    }
+
+    /// Returns whether a session was opened before the server stopped responding; it would hang
+    /// again.
+    func isStale(_ session: PostgresConnection) -> Bool { session.openedAt < watch.lastShutdownAt }
+}
+
+/// The state of one thread: its connection, and the means to open a new one.
+private final class Worker {
+    private let server: Server
+    private let purpose: PostgresConnection.Purpose
+    private let random: @Sendable () -> Double
+    private var session: PostgresConnection?
+
+    init(
+        server: Server, purpose: PostgresConnection.Purpose,
+        random: @escaping @Sendable () -> Double
+    ) {
+        self.server = server
+        self.purpose = purpose
+        self.random = random
+    }
+
+    /// Runs a transaction, with retries, until it commits or fails permanently.
+    func run<Value>(
+        _ body: (any Connection) throws -> Value, isEnding: () -> Bool
+    ) throws -> Value {
+        var runs = 0
+        let start = Server.now
+        while true {
+            runs += 1
+            do {
+                let value = try openSession().transaction(
+                    for: purpose, alone: server.isContended, body)
+                server.recordResponse()
+                return value
+            } catch {
+                // The database's error decides, not what the closure threw because of it. Without a
+                // session there was no transaction, and the error is that of connecting.
+                let wasConnected = session != nil
+                let failure = wasConnected ? session?.failure : error as? StorageFailure
+                if failure?.kind == .unavailable || session?.isLost == true { session = nil }
+                if let failure { server.recordConflict(failure) }
+                guard let failure, !isEnding(),
+                    case .again(let seconds) = Retry.decision(
+                        after: failure, runs: runs,
+                        seconds: max(Server.now - start, wasConnected ? 0 : server.secondsAway),
+                        jitter: random())
+                else { throw error }
+                Thread.sleep(forTimeInterval: seconds)
+            }
+        }
+    }
+
+    private func openSession() throws(StorageFailure) -> PostgresConnection {
+        if let session, !server.isStale(session) { return session }
+        session = nil
+        let opened = try server.connect(for: purpose)
+        session = opened
+        return opened
+    }
+}

@@ -1,0 +1,156 @@
+import Dispatch
+import Storage
+import Synchronization
+
+/// A database in one file, with a write-ahead log. Every commit is synced to disk before it
+/// returns.
+///
+/// Writes run one at a time on a serial queue, because they wait for the disk. A read runs on the
+/// caller's thread: handing a few microseconds of work to another thread and back costs more than
+/// the work.
+package final class SQLiteDriver: DatabaseDriver {
+    /// How long a writer waits for another process before it fails. Queued writers fail with it.
+    package static let busyMilliseconds = 5_000
+    /// The maximum number of pooled readers. No more can be active than there are threads.
+    package static let readersMax = 16
+    /// A document has about 1600 bytes; smaller pages would leave a quarter of each page empty.
+    package static let pageBytes = 8192
+    /// In memory, a page is copied before it is changed, and nothing is written to disk.
+    private static let pageBytesInMemory = 1024
+    /// The size of each connection's page cache, in KiB.
+    package static let cacheKibibytes = 16_384
+
+    private struct State {
+        /// Nil after the database was closed.
+        var writer: SQLiteConnection?
+        /// Idle readers.
+        var readers: [SQLiteConnection] = []
+        /// Let go of when the database is closed.
+        var companion: (any Sendable)?
+    }
+
+    private let path: String
+    private let busyMilliseconds: Int
+    private let state: Mutex<State>
+    private let writing = DispatchQueue(label: "perennial.sqlite")
+
+    package let dialect = Dialect.sqlite
+
+    /// Opens a file, creating it if necessary.
+    ///
+    /// - Parameter busyMilliseconds: how long a writer waits for another process. Less in tests.
+    /// - Parameter companion: kept until the database is closed, such as a lock.
+    /// - Throws: ``StorageFailure`` if the file cannot be opened or written, or belongs to another
+    ///   program, in which case it is not changed.
+    package init(
+        path: String, busyMilliseconds: Int = busyMilliseconds,
+        keeping companion: (any Sendable)? = nil
+    ) throws(StorageFailure) {
+        self.path = path
+        self.busyMilliseconds = busyMilliseconds
+        let writer = try SQLiteConnection(path: path, settings: Self.settings(busyMilliseconds))
+        guard try !Database.belongsToAnotherProgram(writer) else {
+            throw StorageFailure("it belongs to another program: none of its tables is Perennial's")
+        }
+        try writer.set(path == Self.inMemoryPath ? Self.memorySettings : Self.fileSettings)
+        state = Mutex(State(writer: writer, companion: companion))
+    }
+
+    /// A database in memory, for tests. It disappears when it is released.
+    package static func inMemory() throws(StorageFailure) -> SQLiteDriver {
+        try SQLiteDriver(path: inMemoryPath)
+    }
+
+    private static let inMemoryPath = ":memory:"
+
+    /// The page size and journal mode are stored in the file. With less than FULL, the last commits
+    /// could be lost in a power failure.
+    private static let fileSettings = [
+        "page_size = \(pageBytes)", "journal_mode = WAL", "synchronous = FULL",
+    ]
+
+    /// Deleted content need not be overwritten in memory.
+    private static let memorySettings = [
+        "page_size = \(pageBytesInMemory)", "secure_delete = OFF",
+    ]
+
+    private static func settings(_ busyMilliseconds: Int) -> [String] {
+        [
+            "busy_timeout = \(busyMilliseconds)", "foreign_keys = ON",
+            "cache_size = -\(cacheKibibytes)",
+        ]
+    }
+
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value {
+        guard path != Self.inMemoryPath else { return try runInline(for: .writing, body) }
+        return try await runOnQueue(for: .writing, body)
+    }
+
+    package func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value {
+        // An in-memory database has only one connection.
+        guard path != Self.inMemoryPath else { return try runInline(for: .reading, body) }
+        let reader = try checkOutReader()
+        defer { returnReader(reader) }
+        return try reader.transaction(for: .reading, body)
+    }
+
+    /// Runs on the calling thread, serialized with other transactions: without a disk to wait for,
+    /// switching threads would take longer than the work.
+    private func runInline<Value>(
+        for purpose: SQLiteConnection.Purpose, _ body: (any Connection) throws -> Value
+    ) throws -> Value {
+        try writing.sync {
+            guard let writer = state.withLock({ $0.writer }) else { throw Self.closed }
+            return try writer.transaction(for: purpose, body)
+        }
+    }
+
+    private func runOnQueue<Value: Sendable>(
+        for purpose: SQLiteConnection.Purpose,
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            writing.async { [self] in
+                continuation.resume(
+                    with: Result {
+                        guard let writer = state.withLock({ $0.writer }) else { throw Self.closed }
+                        return try writer.transaction(for: purpose, body)
+                    })
+            }
+        }
+    }
+
+    private func checkOutReader() throws -> SQLiteConnection {
+        let free = try state.withLock { state in
+            guard state.writer != nil else { throw Self.closed }
+            return state.readers.popLast()
+        }
+        return try free
+            ?? SQLiteConnection(
+                path: path, settings: Self.settings(busyMilliseconds) + ["query_only = ON"])
+    }
+
+    private func returnReader(_ reader: SQLiteConnection) {
+        state.withLock { state in
+            guard state.writer != nil, state.readers.count < Self.readersMax else { return }
+            state.readers.append(reader)
+        }
+    }
+
+    private static let closed = StorageFailure("SQLite: the database is closed", kind: .unavailable)
+
+    /// Waits for the running write. Idempotent.
+    package func close() {
+        writing.sync {
+            state.withLock { state in
+                state.readers = []
+                state.writer = nil
+                state.companion = nil
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import AppStoreFormats
+import Testing
+
+@testable import Simulator
+
+@Suite struct DeviceFaultTests {
+    /// Anna with three periods of a monthly subscription.
+    private func stage(next faults: DeviceFault...) async throws -> Stage {
+        let stage = try Stage()
+        try await stage.buy("pro.monthly")
+        try await stage.advance("P2M")
+        try await stage.simulator.setFaults { try $0.devices.order(faults) }
+        return stage
+    }
+
+    /// The days on which the transactions of a list were bought.
+    private func days(_ documents: [String]) throws -> [String] {
+        try documents.map { document in
+            let bought = try decode(TransactionPayload.self, document).purchaseDate
+            return String(RFC3339.text(try require(bought, "no date")).prefix(10))
+        }
+    }
+
+    @Test func `a list may be empty, reversed, doubled or short, and is right the next time`()
+        async throws
+    {
+        let stage = try await stage(
+            next: .emptyRead, .newestFirst, .latestTwice, .unlistedAfterPurchase)
+        let simulator = stage.simulator
+        let all = ["2026-01-10", "2026-02-10", "2026-03-10"]
+        for expected in [[], all.reversed(), all + [all[2]], all.dropLast(), all] {
+            #expect(try await days(simulator.transactions(on: "anna-1")) == Array(expected))
+        }
+    }
+
+    @Test func `the statuses may be empty, and are right the next time`() async throws {
+        let stage = try await stage(next: .emptyRead)
+        #expect(try await stage.simulator.statuses(on: "anna-1").isEmpty)
+        #expect(try await stage.simulator.statuses(on: "anna-1").map(\.status) == [.active])
+    }
+
+    @Test func `the last of a list may be none of Apple's, while the others are`() async throws {
+        let stage = try await stage(next: .forged, .wrongApp)
+        let leaf = try Stage.authority.get().certificates[0]
+        let forged = try await stage.simulator.transactions(on: "anna-1")
+        #expect(try forged.map { try isSigned($0, byLeaf: leaf) } == [true, true, false])
+        let foreign = try await stage.simulator.unfinished(on: "anna-1").map {
+            try decode(TransactionPayload.self, $0).bundleId
+        }
+        #expect(foreign == [ExampleShop.bundleID, ExampleShop.bundleID, "com.example.other"])
+    }
+
+    @Test func `what comes twice has two signatures`() async throws {
+        let stage = try await stage(next: .latestTwice)
+        let shown = try await stage.simulator.transactions(on: "anna-1")
+        let dates = try shown.suffix(2).map { try decode(TransactionPayload.self, $0).signedDate }
+        #expect(dates[0] != dates[1])
+    }
+
+    @Test func `at a renewal the status is expired for a moment, with renewal on or off`()
+        async throws
+    {
+        let stage = try await stage(next: .expiredAtRenewal, .lapsedAtRenewal)
+        for renews in [AutoRenewStatus.on, .off] {
+            let status = try await stage.simulator.statuses(on: "anna-1")[0]
+            let renewal = try decode(RenewalPayload.self, status.signedRenewalInfo)
+            #expect(status.status == .expired && renewal.autoRenewStatus == renews)
+        }
+        let after = try await stage.simulator.statuses(on: "anna-1")[0]
+        #expect(after.status == .active)
+        // The world has not noticed.
+        #expect(try await stage.truth().state == .paid)
+    }
+
+    @Test func `what is in retry is listed by mistake, and only then`() async throws {
+        let stage = try await stage(next: .listedInRetry)
+        let simulator = stage.simulator
+        #expect(try await simulator.entitlements(on: "anna-1").count == 1)
+        let id = try await stage.truth().originalTransactionID
+        try await simulator.change(id, .failBilling)
+        try await stage.advance("P50D")
+        #expect(try await stage.truth().state == .retry)
+        #expect(try await simulator.entitlements(on: "anna-1").count == 1)
+        #expect(try await simulator.entitlements(on: "anna-1").isEmpty)
+    }
+
+    @Test func `who buys again after a lapse may be given the old transaction`() async throws {
+        let stage = try await stage(next: .heldTransaction)
+        let simulator = stage.simulator
+        let id = try await stage.truth().originalTransactionID
+        try await simulator.change(id, .cancel)
+        try await stage.advance("P2M")
+        let answer = try await stage.buy("pro.monthly")
+        let held = try decode(TransactionPayload.self, answer.signedTransaction)
+        #expect(try await stage.truth().state == .paid)
+        #expect(try require(held.expiresDate, "no end") < simulator.clock.now)
+        #expect(answer.transactionID == held.transactionId)
+    }
+
+    @Test func `what is unfinished may come newest first, twice, and with what was finished`()
+        async throws
+    {
+        let stage = try await stage(next: .newestFirst, .finishedAgain, .latestTwice)
+        let simulator = stage.simulator
+        let first = try await stage.truth().originalTransactionID
+        try await simulator.finish(first, on: "anna-1")
+        let (two, three) = ("2026-02-10", "2026-03-10")
+        for expected in [
+            [three, two], ["2026-01-10", two, three], [two, three, three], [two, three],
+        ] {
+            #expect(try await days(simulator.unfinished(on: "anna-1")) == expected)
+        }
+    }
+
+    @Test func `what was never finished cannot come again`() async throws {
+        let stage = try await stage(next: .finishedAgain)
+        #expect(try await days(stage.simulator.unfinished(on: "anna-1")).count == 3)
+        #expect(await stage.simulator.faults.devices.ordered == [.finishedAgain])
+    }
+
+    @Test func `a device may keep to its first answer about the introductory offer`() async throws {
+        let stage = try Stage()
+        try await stage.simulator.addDevice(account: "anna")
+        await stage.simulator.setFaults { $0.devices.odds[.stickyEligibility] = 1 }
+        try await stage.withClient { client in
+            func isEligible(_ device: String) async throws -> JSON? {
+                let shop = try await client.json("/_sim/products?ids=pro.yearly&device=\(device)")
+                let product = shop["products"]?.array?.first
+                return product?["subscription"]?["introductory_offer"]?["eligible"]
+            }
+            #expect(try await isEligible("anna-1") == true)
+            let bought = try await stage.buy("pro.yearly").transactionID
+            #expect(try await isEligible("anna-1") == true)
+            try await stage.simulator.change(transaction: bought, .refund())
+            #expect(try await isEligible("anna-1") == true)
+            await stage.simulator.setFaults { $0.devices.odds = [:] }
+            #expect(try await isEligible("anna-1") == false)
+            // Another device asks for the first time.
+            await stage.simulator.setFaults { $0.devices.odds[.stickyEligibility] = 1 }
+            try await stage.simulator.addDevice(account: "anna")
+            #expect(try await isEligible("anna-2") == false)
+        }
+        #expect(await stage.simulator.faults.devices.struck == [.stickyEligibility: 2])
+    }
+
+    @Test func `who buys the same once more may be given what they had`() async throws {
+        let stage = try Stage(shop: try CatShop.file())
+        let first = try await stage.buy("pass").transactionID
+        try await stage.simulator.setFaults { try $0.devices.order([.heldTransaction]) }
+        #expect(try await stage.buy("gem").transactionID != first)
+        #expect(try await stage.buy("pass").transactionID == first)
+        #expect(try await stage.simulator.groundTruth(of: "anna").purchases.count == 3)
+    }
+
+    @Test(arguments: [
+        DeviceFault.forged, .truncated, .wrongApp, .wrongEnvironment,
+    ])
+    func `a customer may send what is not Apple's, or not for this app`(fault: DeviceFault)
+        async throws
+    {
+        let stage = try Stage()
+        try await stage.simulator.setFaults { try $0.devices.order([fault]) }
+        let text = try await stage.buy("pro.monthly").signedTransaction
+        let leaf = try Stage.authority.get().certificates[0]
+        let isWhole = CompactJWS(text)?.signature != nil
+        let isTrue = try isWhole && isSigned(text, byLeaf: leaf)
+        #expect(isTrue == [.wrongApp, .wrongEnvironment].contains(fault))
+        if fault == .wrongApp {
+            #expect(try decode(TransactionPayload.self, text).bundleId == "com.example.other")
+        }
+        if fault == .wrongEnvironment {
+            let payload = try decode(TransactionPayload.self, text)
+            #expect(payload.environment == .localTesting)
+        }
+        #expect(await stage.simulator.faults.devices.struck == [fault: 1])
+    }
+}

@@ -1,0 +1,40 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Testing
+
+/// A change of the configuration is weighed before it is made.
+@Suite struct ConfigChangeStories {
+    @Test(arguments: StoryDatabase.allCases)
+    func `whoever would lose access by a change is named before it is made`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            for (customer, product) in [("anna", "pro.monthly"), ("ben", "plus.monthly")] {
+                try await shop.addDevice(customer)
+                let bought = try await shop.simulator.post(
+                    "/_sim/devices/\(customer)-1/purchases", ["product_id": .string(product)])
+                try await shop.server.post(
+                    "/v1/purchases",
+                    [
+                        "customer_id": .string(customer),
+                        "signed_transactions": [.string(try bought.text("signed_transaction"))],
+                    ])
+            }
+            var changed = birds.settings
+            #expect(try await shop.engine.impact(of: changed) == Impact(customers: 2))
+
+            // Who has pro has plus, too; that is taken away, and ben is given pro.
+            changed.entitlements["plus"] = ["plus.monthly"]
+            changed.entitlements["pro"]?.insert("plus.monthly")
+            let impact = try await shop.engine.impact(of: changed)
+            #expect(impact.customers == 2 && impact.lost == 1 && impact.gained == 1)
+            #expect(
+                impact.firstLosses == [
+                    .init(customer: "anna", environment: .production, entitlement: "plus")
+                ])
+            changed.entitlements = [:]
+            #expect(try await shop.engine.impact(of: changed).lost == 3)
+        }
+    }
+}

@@ -1,0 +1,321 @@
+import AppStoreFormats
+import Engine
+import Foundation
+import Ledger
+import Testing
+
+@testable import Program
+
+/// A purchase that names somebody by its account token is theirs, whoever shows it first, and
+/// whether or not anything is known of them yet.
+@Suite(.serialized) struct NamedPurchaseStories {
+    private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
+
+    private static func buy(
+        _ product: String, token: String = Self.token, in shop: Shop
+    ) async throws -> JSON {
+        try await shop.addDevice("anna", ["app_account_token": .string(token)])
+        return try await shop.simulator.post(
+            "/_sim/devices/anna-1/purchases", ["product_id": .string(product)])
+    }
+
+    /// What the app finds at its start, as it posts it.
+    private static func unfinished(in shop: Shop) async throws -> [JSON] {
+        let shown = try await shop.simulator.get("/_sim/devices/anna-1/unfinished")
+        return try #require(shown["signed_transactions"]?.array)
+    }
+
+    private static func post(
+        _ signed: [JSON], as customer: String, in shop: Shop
+    ) async throws -> Wire.Answer {
+        let body: JSON = [
+            "customer_id": .string(customer), "signed_transactions": .array(signed),
+        ]
+        return try await shop.server.send("POST", "/v1/purchases", body: body.bytes)
+    }
+
+    private static func isOpen(_ customer: String, in shop: Shop) async throws -> Bool {
+        try await shop.entitlement("pro", of: customer)?["active"] == true
+    }
+
+    private static func seeds(of customer: String, in shop: Shop) async throws -> Int64? {
+        try await shop.server.get("/v1/customers/\(customer)")["wallets"]?["seeds"]?["balance"]?
+            .integer
+    }
+
+    private static func events(of customer: String, in shop: Shop) async throws -> [JSON] {
+        let list = try await shop.support.get("/v1/events?customer_id=\(customer)&limit=500")
+        return list["items"]?.array ?? []
+    }
+
+    @Test(arguments: ["pro.monthly", "seeds.100"], StoryDatabase.allCases)
+    func `what one bought before the app was killed is not theirs who logs in there next`(
+        product: String, database: StoryDatabase
+    ) async throws {
+        var app = birds
+        app.settings.restorePolicies = [.production: .transfer]
+        try await withShop(on: database, app: app) { shop in
+            _ = try await Self.buy(product, in: shop)
+            // The app was killed before it posted anything. Ben logs in, and it starts again.
+            let found = try await Self.unfinished(in: shop)
+            #expect(found.count == 1)
+            let refused = try await Self.post(found, as: "ben", in: shop)
+            #expect(refused.status == 409)
+            #expect(try refused.json.text("detail").hasSuffix(": names_another."))
+            #expect(try refused.json.text("title") == "The purchase names another customer.")
+            #expect(try refused.json.text("remedy").contains("account_tokens: other"))
+            #expect(try await shop.server.get("/v1/customers/ben")["subscriptions"] == [])
+            #expect(try await Self.seeds(of: "ben", in: shop) == nil)
+            // Whoever bought it has it, before and after their app posts it.
+            let isSeeds = product == "seeds.100"
+            for _ in 0..<2 {
+                #expect(try await Self.isOpen(Self.token, in: shop) == !isSeeds)
+                #expect(try await Self.seeds(of: Self.token, in: shop) == (isSeeds ? 100 : nil))
+                #expect(try await Self.post(found, as: Self.token, in: shop).status == 200)
+            }
+            #expect(try await Self.post(found, as: "ben", in: shop).status == 409)
+            #expect(try await Self.events(of: "ben", in: shop).isEmpty)
+            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+        }
+    }
+
+    @Test(arguments: [0, 1] as [Int64], StoryDatabase.allCases)
+    func `what an erased customer did not spend comes to whom it names`(
+        spent: Int64, database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let signed = try await Self.buy("seeds.100", in: shop).text("signed_transaction")
+            _ = try await shop.serverOfForeignTokens().record(
+                PurchaseEvidence(signedTransactions: [signed]), of: "thief", app: "birds")
+            if spent > 0 {
+                try await shop.support.post(
+                    "/v1/customers/thief/wallets/seeds/debits",
+                    ["amount": .integer(spent), "reason": "an oak"])
+            }
+            #expect(try await shop.support.send("DELETE", "/v1/customers/thief").status == 200)
+            let status = try await Self.post([.string(signed)], as: Self.token, in: shop).status
+            #expect(status == (spent == 0 ? 200 : 409))
+            let seeds = try await Self.seeds(of: Self.token, in: shop)
+            #expect(seeds ?? 0 == (spent == 0 ? 100 : 0))
+            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `what was spent, and is refunded, does not move to whom it names`(
+        database: StoryDatabase
+    ) async throws {
+        var app = birds
+        app.settings.wallets.currencies["seeds"] = .init(refunds: .belowZero)
+        try await withShop(on: database, app: app) { shop in
+            let bought = try await Self.buy("seeds.100", in: shop)
+            let signed = try bought.text("signed_transaction")
+            _ = try await shop.serverOfForeignTokens().record(
+                PurchaseEvidence(signedTransactions: [signed]), of: "second", app: "birds")
+            try await shop.support.post(
+                "/v1/customers/second/wallets/seeds/debits", ["amount": 100, "reason": "an oak"])
+            let path = "/_sim/transactions/\(try bought.text("transaction_id"))"
+            try await shop.simulator.post("\(path)/refund")
+            #expect(try await Self.seeds(of: "second", in: shop) == -100)
+            #expect(try await Self.post([.string(signed)], as: Self.token, in: shop).status == 409)
+            // The refund is taken back: nobody has the seeds twice.
+            try await shop.simulator.post("\(path)/reverse-refund")
+            #expect(try await Self.seeds(of: "second", in: shop) == 0)
+            #expect(try await Self.seeds(of: Self.token, in: shop) ?? 0 == 0)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `what somebody took of a pack comes back to whom it names, and can be given again`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let bought = try await Self.buy("seeds.100", in: shop)
+            let signed = try bought.text("signed_transaction")
+            // A link of a time when tokens named nobody stays.
+            _ = try await shop.serverOfForeignTokens().record(
+                PurchaseEvidence(signedTransactions: [signed]), of: "thief", app: "birds")
+            #expect(try await Self.post([.string(signed)], as: "thief", in: shop).status == 200)
+            #expect(try await Self.seeds(of: "thief", in: shop) == 100)
+            #expect(try await Self.post([.string(signed)], as: Self.token, in: shop).status == 200)
+            #expect(try await Self.seeds(of: "thief", in: shop) ?? 0 == 0)
+            #expect(try await Self.seeds(of: Self.token, in: shop) == 100)
+            let lost = try await Self.events(of: "thief", in: shop)
+            let away = try #require(lost.first { $0["type"] == "moved_away" })
+            #expect(try away.text("other_customer_id") == Self.token)
+            let transfers = try await shop.support.get("/v1/customers/thief/transfers")
+            let transfer = try #require(transfers["items"]?.array?.last).text("transfer_id")
+            let path = "/v1/customers/thief/transfers/\(transfer)"
+            #expect(try await shop.support.send("DELETE", path).status == 200)
+            #expect(try await Self.seeds(of: "thief", in: shop) == 100)
+            #expect(try await Self.seeds(of: Self.token, in: shop) ?? 0 == 0)
+            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `where tokens are no ids of customers they refuse nobody and attribute nothing`(
+        database: StoryDatabase
+    ) async throws {
+        var app = birds
+        app.settings.accountTokens = .other
+        try await withShop(on: database, app: app) { shop in
+            let bought = try await shop.buyMonth("anna", token: Self.token)
+            #expect(try await !Self.isOpen(Self.token, in: shop))
+            #expect(try await Self.events(of: Self.token, in: shop).isEmpty)
+            let found = try await shop.support.get("/v1/customers?query=\(Self.token)")
+            #expect(found["items"] == [])
+            try await shop.server.post(
+                "/v1/customers/carl/aliases", ["customer_id": .string(Self.token)])
+            #expect(try await !Self.isOpen("carl", in: shop))
+            #expect(try await shop.post(bought, as: "anna") == 200)
+            #expect(try await shop.post(bought, as: "carl") == 409)
+            #expect(try await Self.isOpen("anna", in: shop))
+        }
+    }
+
+    @Test func `the zero UUID names nobody`() async throws {
+        let zero = "00000000-0000-0000-0000-000000000000"
+        try await withShop(on: .sqlite) { shop in
+            let bought = try await shop.buyMonth("anna", token: zero)
+            #expect(try await shop.post(bought, as: "anna") == 200)
+            #expect(try await Self.isOpen("anna", in: shop))
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `who is known by a token alone is told what support moves, and what comes back`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let bought = try await Self.buy("pro.monthly", in: shop)
+            let moved = try await shop.support.post(
+                "/v1/customers/ben/transfers",
+                [
+                    "original_transaction_id": .string(try bought.text("original_transaction_id")),
+                    "reason": "ticket 7",
+                ])
+            #expect(try await Self.isOpen("ben", in: shop))
+            #expect(try await !Self.isOpen(Self.token, in: shop))
+            let away = try #require(try await Self.events(of: Self.token, in: shop).last)
+            #expect(try away.text("type") == "moved_away")
+            #expect(away["customer_id"]?.string == nil)
+            #expect(try away.text("account_token") == Self.token)
+            let path = "/v1/customers/ben/transfers/\(try moved.text("transfer_id"))"
+            #expect(try await shop.support.send("DELETE", path).status == 200)
+            #expect(try await Self.isOpen(Self.token, in: shop))
+            #expect(try await Self.events(of: Self.token, in: shop).last?["type"] == "moved")
+            #expect(try await Self.events(of: "ben", in: shop).last?["type"] == "unlinked")
+            #expect(try await shop.post(bought, as: "ben") == 409)
+            // Who is forgotten is in none of these events.
+            _ = try await shop.support.send("DELETE", "/v1/customers/ben")
+            let log = try await shop.support.get("/v1/events?limit=500")
+            #expect(!log.text.contains("\"ben\""))
+            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+        }
+    }
+
+    @Test func `a preview says that what names another is another's`() async throws {
+        try await withShop(on: .sqlite) { shop in
+            let bought = try await Self.buy("pro.monthly", in: shop)
+            for (customer, owner, outcome) in [
+                ("ben", "another", "refuse"), (Self.token, "customer", "link"),
+            ] {
+                let preview = try await shop.support.post(
+                    "/v1/purchases/preview",
+                    [
+                        "customer_id": .string(customer),
+                        "signed_transactions": [.string(try bought.text("signed_transaction"))],
+                    ])
+                let shown = try #require(preview["purchases"]?.array?.first)
+                #expect(try shown.text("owner") == owner)
+                #expect(try shown.text("outcome") == outcome)
+                #expect(shown["owner_id"]?.string == (customer == "ben" ? Self.token : nil))
+            }
+        }
+    }
+
+    @Test func `what names somebody of whom nothing is known can be kept for them`() async throws {
+        try await withShop(on: .sqlite) { shop in
+            let bought = try await Self.buy("pro.monthly", in: shop)
+            try await shop.support.post(
+                "/v1/customers/\(Self.token)/blocks",
+                [
+                    "original_transaction_id": .string(try bought.text("original_transaction_id")),
+                    "reason": "theirs",
+                ])
+            #expect(try await Self.isOpen(Self.token, in: shop))
+            #expect(try await shop.post(bought, as: "ben") == 409)
+        }
+    }
+
+    @Test func `an import leaves what names another to them, and takes the token as an alias`()
+        async throws
+    {
+        try await withShop(on: .sqlite, questions: .due) { shop in
+            let number = try await Self.buy("pro.monthly", in: shop).text("original_transaction_id")
+            let refused = try await shop.engine.recordImport(
+                transaction: number, of: "ben", app: "birds", in: .production)
+            guard case .unusable(let why) = refused else {
+                Issue.record("\(refused)")
+                return
+            }
+            #expect(why.contains("by its account token"))
+            #expect(try await Self.isOpen(Self.token, in: shop))
+            #expect(try await !Self.isOpen("ben", in: shop))
+            let taken = try await shop.engine.recordImport(
+                transaction: number, of: "anna", also: CustomerID(rawValue: Self.token),
+                app: "birds", in: .production)
+            #expect(taken == .recorded)
+            #expect(try await Self.isOpen("anna", in: shop))
+        }
+    }
+
+    // MARK: - Check
+
+    private static func check(_ address: String, _ identity: String = "") async throws -> [String] {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder.path + "/perennial.yaml"
+        let text = """
+            apps:
+              birds:
+                bundle_id: com.example.birds
+                simulated: true
+                products: {pro.monthly: [pro]}
+                \(identity)
+            """
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        let options = try ProcessOptions.parse(["--config", path, "--database", address])
+        return await CheckReport(options).lines
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a check counts the purchases that name nobody whom we know`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let other = "5b1e0d7a-92c4-4f0e-8a31-0123456789ab"
+            let erased = "7c1e0d7a-92c4-4f0e-8a31-0123456789ab"
+            _ = try await shop.buyMonth("anna", token: Self.token)
+            let taken = try await shop.buyMonth("carl", token: other)
+            _ = try await shop.buyMonth("dora", token: erased)
+            _ = try await shop.buyMonth("emil")
+            _ = try await shop.support.send("DELETE", "/v1/customers/\(erased)")
+            _ = try await shop.serverOfForeignTokens().record(
+                PurchaseEvidence(signedTransactions: [try taken.text("signed_transaction")]),
+                of: "carl", app: "birds")
+            let note = try await Self.check(shop.address).first { $0.contains("account token") }
+            #expect(note?.hasPrefix("note  birds: 2 purchases") == true, "\(note ?? "none")")
+            #expect(note?.contains("; 1 of them") == true, "\(note ?? "none")")
+            let silent = try await Self.check(shop.address, "identity: {account_tokens: other}")
+            #expect(!silent.contains { $0.contains("account token") }, "\(silent)")
+            for (id, token) in [("anna", Self.token), ("carl", other.uppercased())] {
+                try await shop.server.post(
+                    "/v1/customers/\(id)/aliases", ["customer_id": .string(token)])
+            }
+            let none = try await Self.check(shop.address)
+            #expect(!none.contains { $0.contains("account token") }, "\(none)")
+        }
+    }
+}

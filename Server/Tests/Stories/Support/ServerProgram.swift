@@ -1,0 +1,364 @@
+import AppStoreFormats
+import Crypto
+import Foundation
+import Simulator
+import Storage
+import Synchronization
+import Testing
+
+/// The payloads that were answered with 200.
+final class Acknowledged: Sendable {
+    private let payloads = Mutex<Set<String>>([])
+
+    func add(_ payload: String) { payloads.withLock { _ = $0.insert(payload) } }
+    var all: Set<String> { payloads.withLock { $0 } }
+}
+
+struct TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        let url = FileManager.default.temporaryDirectory.appending(
+            path: "perennial-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        path = url.path
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// The built program `perennial`, as `serve` on a database of its own, for the app of a simulator.
+struct ServerProgram: Sendable {
+    let folder: TemporaryFolder
+    let simulator: Wire
+    let configuration: String
+    /// Opens the database that the program works on.
+    let engine: StoryDatabase
+    let database: String
+    /// A secret key of the app.
+    let key: String
+
+    fileprivate static let startSeconds = 300.0
+
+    struct Missing: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    /// - Parameter leaseSeconds: where it asks the simulator's App Store, how long a question is
+    ///   one server's.
+    /// - Parameter more: lines of the app's configuration.
+    init(
+        folder: TemporaryFolder, simulator: Wire, on engine: StoryDatabase, _ database: String,
+        leaseSeconds: Int? = nil, more: String = ""
+    ) async throws {
+        self.folder = folder
+        self.simulator = simulator
+        configuration = folder.path + "/perennial.yaml"
+        self.engine = engine
+        self.database = database
+        let text = """
+            apps:
+              birds:
+                bundle_id: com.example.birds
+                app_apple_id: 1234567890
+                simulated: true
+                products:
+                  pro.monthly: [pro]
+                trust:
+                  extra_roots: [root.cer]
+            """
+        let asking = leaseSeconds.map { Self.asking(simulator, leaseSeconds: $0) } ?? ""
+        try Data(APIKey.wellKnownPEM.utf8).write(to: URL(filePath: folder.path + "/key.p8"))
+        let root = try await simulator.send("GET", "/_sim/root.cer")
+        try Data(root.body).write(to: URL(filePath: folder.path + "/root.cer"))
+        try Data((text + "\n" + more + asking).utf8).write(to: URL(filePath: configuration))
+        let made = try Self.run(
+            ["keys", "create", "--app", "birds", "--kind", "secret"], on: configuration, database)
+        guard made.status == 0, let key = made.output.firstMatch(of: /sk_\w+/) else {
+            throw Missing(description: made.output)
+        }
+        self.key = String(key.output)
+    }
+
+    /// Goes on where the app's configuration ends.
+    private static func asking(_ simulator: Wire, leaseSeconds: Int) -> String {
+        """
+
+            app_store:
+              key_id: \(APIKey.wellKnown.id)
+              issuer_id: \(APIKey.wellKnown.issuerID)
+              private_key_file: key.p8
+              production_url: \(simulator.base)
+        settings:
+          check_lease_seconds: \(leaseSeconds)
+        """
+    }
+
+    /// A server that listens.
+    struct Running: Sendable {
+        let wire: Wire
+        let process: Int32
+
+        /// Stops its clock in the middle of whatever it does, or lets it go on.
+        func pause() { Foundation.kill(process, SIGSTOP) }
+        func resume() { Foundation.kill(process, SIGCONT) }
+
+        /// Returns when it answers; false where the program has ended.
+        fileprivate func wait(for path: String, of program: Process) async throws -> Bool {
+            let deadline = Date(timeIntervalSinceNow: ServerProgram.startSeconds)
+            while Date() < deadline {
+                guard program.isRunning else { return false }
+                if let answer = try? await wire.send("GET", path), answer.status == 200 {
+                    return true
+                }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            kill()
+            throw Missing(description: "the program did not become ready")
+        }
+
+        /// As an operator ends it. Returns how it ended; nil where it had to be killed.
+        func stop(within limit: Duration) async throws -> Int32? {
+            Foundation.kill(process, SIGTERM)
+            let start = ContinuousClock.now
+            var status: Int32 = 0
+            while waitpid(process, &status, WNOHANG) == 0 {
+                guard ContinuousClock.now - start < limit else {
+                    kill()
+                    return nil
+                }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            return status
+        }
+
+        /// As the power would go: no signal that could be heard.
+        func kill() {
+            Foundation.kill(process, SIGKILL)
+            var status: Int32 = 0
+            waitpid(process, &status, 0)
+        }
+    }
+
+    /// Starts on ports that were free, and were taken before the program came to listen.
+    private static let startsMax = 5
+
+    /// - Parameter port: nil takes one that is free.
+    func start(port wished: UInt16? = nil) async throws -> Running {
+        for _ in 1...Self.startsMax {
+            let (running, process) = try begin(port: try wished ?? Self.freePort())
+            if try await running.wait(for: "/ready", of: process), try await isOurs(running) {
+                return running
+            }
+            if process.isRunning { running.kill() }
+        }
+        throw Missing(description: "the program does not listen where it should")
+    }
+
+    /// Another story's server may listen where this one wanted to: it does not know the key.
+    private func isOurs(_ running: Running) async throws -> Bool {
+        var wire = running.wire
+        wire.bearer = key
+        return try await wire.send("GET", "/v1/customers/nobody").status == 200
+    }
+
+    private func begin(port: UInt16) throws -> (Running, Process) {
+        let process = Process()
+        process.executableURL = try Self.executable()
+        process.arguments =
+            ["serve", "--port", "\(port)", "--clock-from", simulator.base] + common
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let running = Running(
+            wire: Wire(base: "http://127.0.0.1:\(port)"), process: process.processIdentifier)
+        return (running, process)
+    }
+
+    /// Begins another command, and does not wait for its end.
+    func begin(_ arguments: [String]) throws -> Running {
+        let process = Process()
+        process.executableURL = try Self.executable()
+        process.arguments = arguments + common
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        return Running(wire: simulator, process: process.processIdentifier)
+    }
+
+    /// A program that may not start says so within so long.
+    static let refusalSeconds = 60.0
+
+    /// Runs another command of the program to its end.
+    ///
+    /// - Parameter seconds: after which it is killed.
+    func run(
+        _ arguments: [String], within seconds: Double? = nil
+    ) throws -> (status: Int32, output: String) {
+        try Self.run(arguments, on: configuration, database, within: seconds)
+    }
+
+    private static func run(
+        _ arguments: [String], on configuration: String, _ database: String,
+        within seconds: Double? = nil
+    ) throws -> (status: Int32, output: String) {
+        try output(
+            ofProgramWith: arguments + ["--config", configuration, "--database", database],
+            within: seconds)
+    }
+
+    fileprivate static func output(
+        ofProgramWith arguments: [String], within seconds: Double?
+    ) throws -> (status: Int32, output: String) {
+        let process = Process()
+        process.executableURL = try executable()
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let number = process.processIdentifier
+        let guardian = DispatchWorkItem { Foundation.kill(number, SIGKILL) }
+        if let seconds {
+            DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: guardian)
+        }
+        defer { guardian.cancel() }
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+
+    /// Whether the rows are what the documents make, and the log tells of all of them.
+    func expectClean() throws {
+        let verdict = try run(["rebuild", "--verify"])
+        #expect(verdict.status == 0, "\(verdict.output)")
+    }
+
+    func documentCount() async throws -> Int {
+        let store = Database(try engine.open(database))
+        let count = try await store.read { try $0.documentCount() }
+        store.driver.close()
+        return count
+    }
+
+    func eventCount() async throws -> Int64 {
+        let store = Database(try engine.open(database))
+        let count = try await store.read { try $0.lastSequence(of: "birds") }
+        store.driver.close()
+        return count
+    }
+
+    private var common: [String] { ["--config", configuration, "--database", database] }
+
+    /// Those of the payloads that the database does not hold, or another one.
+    func missing(_ payloads: Set<String>, in other: String? = nil) async throws -> [String] {
+        let store = Database(try engine.open(other ?? database))
+        var kept: Set<[UInt8]> = []
+        var position = DocumentPosition.start
+        while true {
+            let from = position
+            let documents = try await store.read {
+                try $0.documents(of: "birds", after: from, limit: 500)
+            }
+            guard let last = documents.last else { break }
+            kept.formUnion(documents.map(\.id))
+            position = DocumentPosition(after: last)
+        }
+        store.driver.close()
+        return payloads.filter { !kept.contains(documentID(of: $0)) }
+    }
+
+    fileprivate static func executable() throws -> URL {
+        let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        for candidate in [
+            folder,
+            URL(filePath: #filePath).deletingLastPathComponent()
+                .appending(path: "../../.build/debug"),
+        ] {
+            let url = candidate.appending(path: "perennial").standardizedFileURL
+            if FileManager.default.isExecutableFile(atPath: url.path) { return url }
+        }
+        throw Missing(description: "the program perennial is not built: swift build")
+    }
+
+    /// A port that nobody listens on at the moment.
+    static func freePort() throws -> UInt16 {
+        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
+            }
+        }
+        guard bound else { throw Missing(description: "no port is free") }
+        return UInt16(bigEndian: address.sin_port)
+    }
+}
+
+/// The built program `perennial`, as `simulate`.
+enum SimulatorProgram {
+    static func start(in folder: TemporaryFolder) async throws -> ServerProgram.Running {
+        let port = try ServerProgram.freePort()
+        let process = Process()
+        process.executableURL = try ServerProgram.executable()
+        process.arguments = ["simulate", "--port", "\(port)", "--data", folder.path + "/store"]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let running = ServerProgram.Running(
+            wire: Wire(base: "http://127.0.0.1:\(port)"), process: process.processIdentifier)
+        guard try await running.wait(for: "/_sim/health", of: process) else {
+            throw ServerProgram.Missing(description: "the simulator did not start")
+        }
+        return running
+    }
+}
+
+/// The built program `perennial`, as `dev`.
+struct DevelopmentProgram: Sendable {
+    let simulator: Wire
+    private let running: ServerProgram.Running
+
+    static func start(
+        in folder: TemporaryFolder, _ arguments: [String] = []
+    ) async throws -> Self {
+        let (port, simulatorPort) = (try ServerProgram.freePort(), try ServerProgram.freePort())
+        let process = Process()
+        process.executableURL = try ServerProgram.executable()
+        process.arguments =
+            [
+                "dev", "--data", folder.path, "--port", "\(port)", "--simulator-port",
+                "\(simulatorPort)",
+            ] + arguments
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let running = ServerProgram.Running(
+            wire: Wire(base: "http://127.0.0.1:\(simulatorPort)"),
+            process: process.processIdentifier)
+        guard try await running.wait(for: "/_sim/health", of: process) else {
+            throw ServerProgram.Missing(description: "development did not start")
+        }
+        return Self(simulator: running.wire, running: running)
+    }
+
+    func kill() { running.kill() }
+
+    /// Runs it to its end, which comes at once where it may not start.
+    static func run(
+        in folder: TemporaryFolder, _ arguments: [String]
+    ) throws -> (status: Int32, output: String) {
+        try ServerProgram.output(
+            ofProgramWith: ["dev", "--data", folder.path, "--port", "0", "--simulator-port", "0"]
+                + arguments, within: ServerProgram.refusalSeconds)
+    }
+}
+
+/// By what a signed document is known: the SHA-256 of what is signed.
+func documentID(of jws: String) -> [UInt8] {
+    Array(SHA256.hash(data: CompactJWS(jws)?.signedBytes ?? []))
+}

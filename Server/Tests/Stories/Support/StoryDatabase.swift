@@ -1,0 +1,32 @@
+import PostgresCluster
+import Storage
+import StoragePostgres
+import StorageSQLite
+
+/// What the server of a story keeps its rows in. The stories are told on each.
+enum StoryDatabase: String, CaseIterable, Sendable {
+    case sqlite
+    case postgres
+
+    /// The address of an empty database, which is gone afterwards.
+    func withAddress(_ body: (String) async throws -> Void) async throws {
+        switch self {
+        case .sqlite:
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            try await body(folder.path + "/story.sqlite")
+        case .postgres:
+            let url = try await PostgresCluster.shared.preparedDatabase()
+            try await body(url)
+            try await PostgresCluster.shared.drop(url)
+        }
+    }
+
+    /// Opens it a second time, beside the server.
+    func open(_ address: String) throws -> any DatabaseDriver {
+        switch self {
+        case .sqlite: try SQLiteDriver(path: address)
+        case .postgres: try PostgresDriver(url: address)
+        }
+    }
+}

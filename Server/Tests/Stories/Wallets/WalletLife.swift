@@ -1,0 +1,136 @@
+import AppStoreFormats
+import Dice
+import Engine
+import Ledger
+import Logging
+import Storage
+import Synchronization
+
+@testable import Program
+
+/// Everything that may happen to consumables and to those who buy them, in an order that dice
+/// choose. After each act it is checked whether anything was credited or spent twice.
+///
+/// The checks are simple, and know nothing of how wallets are folded: what was spent, and what is
+/// left in all wallets together, is never more than what was bought; and of no purchase more was
+/// ever credited, over all who had it, than was bought.
+struct WalletLife {
+    let simulator: Wire
+    let seed: UInt64
+    let app: AppConfiguration
+    let place: Place
+    /// Whether support moves purchases. That may leave somebody a debt: else no balance is ever
+    /// below zero.
+    let hasSupport: Bool
+    var dice: Dice
+    /// In use.
+    var assembly: Assembly
+    var packs: [Pack] = []
+    var books = Books()
+    var copy: Copy?
+    var isRestored = false
+    /// What was done so far, for whoever reads of a failure.
+    var acts: [String] = []
+
+    /// Where a life is played.
+    struct Place {
+        var address: String
+        /// Of an empty database, on the same engine or the other.
+        var copyAddress: String
+        var root: [UInt8]
+        var receiptRoot: [UInt8]
+        let clock = StoryClock()
+    }
+
+    /// A purchase of seeds.
+    struct Pack {
+        var transaction: String
+        var signed: String
+        var receipt: String
+        var seeds: Int64
+        var isRefunded = false
+    }
+
+    /// What was counted from outside.
+    struct Books {
+        var spent: Int64 = 0
+        /// The keys of debits that were made.
+        var keys: Set<String> = []
+        /// Of each transaction, by all events about it so far.
+        var credited: [String: Int64] = [:]
+        var lastEvent: Int64 = 0
+    }
+
+    /// A copy of the database, with the books of that moment.
+    struct Copy {
+        var assembly: Assembly
+        var books: Books
+    }
+
+    static let currency: CurrencyID = "seeds"
+    static let seedsInPack: Int64 = 100
+    /// What account tokens say, each in the case in which the customer has it as an id.
+    static let named = [
+        "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f", "7D1F6A0C-55B2-4E0B-9C37-AB34CD56EF78",
+    ]
+    static let people = (["anna", "ben", "cleo"] + named).map(CustomerID.init(rawValue:))
+    /// Accounts of the store, each with the token that its purchases carry.
+    static let accounts: [(name: String, token: String?)] = [
+        ("a", nil), ("n0", named[0]), ("n1", named[1].lowercased()),
+    ]
+
+    /// Begins a world of its own on the simulator.
+    init(seed: UInt64, beside shop: Shop, at address: String, copyAt copyAddress: String)
+        async throws
+    {
+        (simulator, self.seed) = (shop.simulator, seed)
+        var dice = Dice(seed: seed)
+        var app = birds
+        app.settings.restorePolicies = [
+            .production: OwnershipClaim.RestorePolicy.allCases.randomElement(using: &dice) ?? .keep
+        ]
+        (self.app, hasSupport) = (app, Bool.random(using: &dice))
+        self.dice = dice
+        place = Place(
+            address: address, copyAddress: copyAddress, root: shop.authority.rootDER,
+            receiptRoot: try shop.authority.receipts.rootDER)
+        try await simulator.post("/_sim/reset", ["seed": .integer(Int64(seed % 1_000_000))])
+        try await simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
+        for account in Self.accounts {
+            try await shop.addDevice(
+                account.name, account.token.map { ["app_account_token": .string($0)] } ?? [:])
+        }
+        assembly = try await place.assembly(of: app, at: address)
+    }
+
+    func close() {
+        assembly.database.close()
+        copy?.assembly.database.close()
+    }
+
+    mutating func pick<Value>(_ values: [Value]) -> Value? { values.randomElement(using: &dice) }
+
+    mutating func somebody() -> CustomerID { pick(Self.people) ?? "anna" }
+
+    func purchase(_ pack: Pack) -> PurchaseID {
+        PurchaseID(TransactionID(rawValue: pack.transaction), in: .production)
+    }
+}
+
+extension WalletLife.Place {
+    func assembly(of app: AppConfiguration, at address: String) async throws -> Assembly {
+        try await Assembly(
+            apps: [app], databaseAddress: address, simulatorRoot: root, receiptRoot: receiptRoot,
+            now: { [clock] in clock.now },
+            logger: Logger(label: "life") { _ in SwiftLogNoOpLogHandler() })
+    }
+}
+
+/// Goes as the simulator's does, by hand.
+final class StoryClock: Sendable {
+    private let moment = Mutex(Instant(milliseconds: 1_767_268_800_000))
+
+    var now: Instant { moment.withLock { $0 } }
+
+    func pass(_ duration: Duration) { moment.withLock { $0 = $0 + duration } }
+}

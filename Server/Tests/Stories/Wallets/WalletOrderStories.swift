@@ -1,0 +1,145 @@
+import Engine
+import Foundation
+import Ledger
+import Storage
+import Testing
+
+/// Random lives of wallets. Prints its seed, and takes it back from PERENNIAL_SEED; how many lives,
+/// from PERENNIAL_ROUNDS. A life that fails names its own seed: with it, it is the first.
+@Suite(.serialized) struct WalletOrderStories {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let lives = environment["PERENNIAL_ROUNDS"].flatMap(Int.init) ?? 8
+    private static let acts = 50
+    private static let seed: UInt64 = {
+        let given = environment["PERENNIAL_SEED"].flatMap(UInt64.init)
+        let seed = given ?? UInt64.random(in: 0...UInt64.max / 2)
+        print("WalletOrderStories: PERENNIAL_SEED=\(seed)")
+        return seed
+    }()
+
+    @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
+    func `nothing is credited or spent twice, in whatever order things happen`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            for number in 0..<Self.lives {
+                let seed = Self.seed &+ UInt64(number)
+                // Every third copy is on the other engine.
+                let other: StoryDatabase = database == .sqlite ? .postgres : .sqlite
+                let copied = seed.isMultiple(of: 3) ? other : database
+                try await database.withAddress { address in
+                    try await copied.withAddress { copyAddress in
+                        var life = try await WalletLife(
+                            seed: seed, beside: shop, at: address, copyAt: copyAddress)
+                        let played = await Self.result { try await life.play(acts: Self.acts) }
+                        life.close()
+                        try played.get()
+                    }
+                }
+            }
+        }
+    }
+
+    private static func result(
+        _ body: () async throws -> Void
+    ) async -> Result<Void, any Error> {
+        do { return .success(try await body()) } catch { return .failure(error) }
+    }
+}
+
+extension WalletLife {
+    mutating func play(acts count: Int) async throws {
+        for _ in 0..<count {
+            try await act()
+            try await check()
+        }
+        try await tryAgain()
+        let report = try await assembly.engine.rebuild(verifyOnly: true)
+        try #require(report.isClean, "\(report.firstDifferences) \(story)")
+    }
+
+    /// At the end everybody shows everything once more, in every way, and spends what there is.
+    private mutating func tryAgain() async throws {
+        for (index, pack) in packs.enumerated() {
+            for id in Self.people + ["zoe"] {
+                try await post(
+                    PurchaseEvidence(signedTransactions: [pack.signed]), as: id, "\(index)")
+            }
+        }
+        if let last = packs.last {
+            try await post(PurchaseEvidence(appReceipt: last.receipt), as: "zoe", "a receipt")
+        }
+        try await check()
+        for id in Self.people + ["zoe"] {
+            let balance = try await balance(of: id).amount
+            if balance > 0 { try await spend(balance, of: id, key: nil) }
+        }
+        try await check()
+    }
+
+    private var story: String {
+        "PERENNIAL_SEED=\(seed) \(app.settings.restorePolicy(in: .production)): "
+            + acts.joined(separator: "; ")
+    }
+
+    // MARK: - What must hold
+
+    private mutating func check() async throws {
+        var left = try await balanceOfErased()
+        var seen: Set<Set<CustomerID>> = []
+        for id in Self.people + ["zoe"] {
+            let (ids, balance) = try await balance(of: id)
+            guard seen.insert(ids).inserted else { continue }
+            left += balance
+            if !hasSupport { try #require(balance >= 0, "\(id) has \(balance). \(story)") }
+        }
+        let bought = packs.reduce(0) { $0 + $1.seeds }
+        try #require(
+            books.spent + left <= bought,
+            "\(books.spent) spent, \(left) left, \(bought) bought. \(story)")
+        try await countCredits()
+        for pack in packs {
+            let credited = books.credited[pack.transaction] ?? 0
+            try #require(
+                credited <= pack.seeds,
+                "\(credited) of \(pack.transaction) credited, \(pack.seeds) bought. \(story)")
+        }
+    }
+
+    private func balance(
+        of id: CustomerID
+    ) async throws -> (ids: Set<CustomerID>, amount: Int64) {
+        let state = try await assembly.engine.customer(
+            id, app: "birds", environment: .production)
+        return (Set([id] + state.aliases), state.balances[Self.currency] ?? 0)
+    }
+
+    /// In the wallets of whoever was erased: what is left in them, and what is owed.
+    private func balanceOfErased() async throws -> Int64 {
+        try await assembly.database.read { connection in
+            try connection.rows(
+                "SELECT CAST(coalesce(sum(balance), 0) AS BIGINT) FROM wallets "
+                    + "WHERE NOT EXISTS (SELECT 1 FROM customer_ids "
+                    + "WHERE customer_ids.app = wallets.app "
+                    + "AND customer_ids.customer = wallets.customer)", [])[0].integer(0)
+        }
+    }
+
+    private mutating func countCredits() async throws {
+        while true {
+            let last = books.lastEvent
+            let events = try await Database(assembly.database).read {
+                try $0.events(of: "birds", after: last, limit: 500)
+            }
+            guard let end = events.last else { return }
+            for event in events {
+                let change = event.entry.change
+                guard let wallet = change.wallet, let transaction = change.transaction else {
+                    continue
+                }
+                books.credited[transaction.rawValue, default: 0] += wallet.amount
+            }
+            books.lastEvent = end.sequence
+        }
+    }
+}

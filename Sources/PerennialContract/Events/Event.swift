@@ -1,0 +1,267 @@
+/// One change, as an entry in the app's event log.
+///
+/// Later versions may add types and words. Tolerate the ones you do not know, and read `after`.
+public struct Event: Hashable, Sendable, Codable {
+    /// Stays the same each time the event is delivered. Use it to detect duplicates.
+    public var id: String
+    /// The event's position in the app's log: from 1, without gaps.
+    public var sequence: Int64
+    public var type: EventType
+    /// When it happened, according to the App Store.
+    public var at: Timestamp
+    /// When the server learned of it.
+    public var knownAt: Timestamp
+    /// Nil while the purchase belongs to no customer.
+    public var customerID: String?
+    /// The event's position among the customer's events: from 1, without gaps.
+    public var customerSequence: Int64?
+    /// Another customer id: the previous owner of the purchase, the customer that was merged into
+    /// this one, or the new alias.
+    public var otherCustomerID: String?
+    /// The `appAccountToken` the app set at the purchase, while the purchase belongs to no
+    /// customer.
+    public var accountToken: String?
+    /// Nil if the event is about the customer alone. Then all following properties except ``cause``
+    /// are nil too.
+    public var purchaseID: String?
+    public var originalTransactionID: String?
+    public var environment: StoreEnvironment?
+    /// The product this event is about. The product the customer has now is in `after`.
+    public var productID: String?
+    public var transactionID: String?
+    public var ownership: Ownership?
+    /// The purchase's state as last reported. Nil if nothing was known.
+    public var before: PurchaseCondition?
+    /// The purchase's state from now on.
+    public var after: PurchaseCondition?
+    /// The amount paid, or, if negative, refunded. The sum over all events of a purchase is the
+    /// seller's revenue from it, before Apple's commission and taxes.
+    public var money: Money?
+    /// Why nothing follows, if the purchase expired.
+    public var why: String?
+    /// The offer applied to the purchase, or to the next period.
+    public var offer: RedeemedOffer?
+    /// The product of the next period, if that is what changed.
+    public var nextProductID: String?
+    public var nextPrice: Money?
+    /// The grant that was made by hand, or ended. Then the event is about no purchase.
+    public var grant: Grant?
+    /// The non-renewing term that ends soon. Set for `term_ending` only.
+    public var term: TermEnding?
+    /// What was added to a wallet or taken out of it.
+    public var wallet: WalletMovement?
+    public var cause: Cause
+
+    /// How the server learned of the change.
+    public struct Cause: Hashable, Sendable, Codable {
+        /// One of `document`, `time`, `request`, `rebuild`.
+        public var kind: String
+        /// Identifies the signed document: the SHA-256 of its signed part, in hexadecimal. For a
+        /// document that was recorded by an earlier version, the SHA-256 of the whole document.
+        public var documentID: String?
+
+        public init(kind: String, documentID: String? = nil) {
+            self.kind = kind
+            self.documentID = documentID
+        }
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case kind
+            case documentID = "document_id"
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            var members = encoder.container(keyedBy: CodingKeys.self)
+            try members.encode(kind, forKey: .kind)
+            try members.encode(documentID, forKey: .documentID)
+        }
+    }
+
+    public init(
+        id: String, sequence: Int64, type: EventType, at: Timestamp, knownAt: Timestamp,
+        customerID: String? = nil, customerSequence: Int64? = nil,
+        otherCustomerID: String? = nil, accountToken: String? = nil, purchaseID: String? = nil,
+        originalTransactionID: String? = nil, environment: StoreEnvironment? = nil,
+        productID: String? = nil, transactionID: String? = nil, ownership: Ownership? = nil,
+        before: PurchaseCondition? = nil, after: PurchaseCondition? = nil, money: Money? = nil,
+        why: String? = nil, offer: RedeemedOffer? = nil, nextProductID: String? = nil,
+        nextPrice: Money? = nil, grant: Grant? = nil, term: TermEnding? = nil,
+        wallet: WalletMovement? = nil, cause: Cause
+    ) {
+        self.id = id
+        self.sequence = sequence
+        self.type = type
+        self.at = at
+        self.knownAt = knownAt
+        self.customerID = customerID
+        self.customerSequence = customerSequence
+        self.otherCustomerID = otherCustomerID
+        self.accountToken = accountToken
+        self.purchaseID = purchaseID
+        self.originalTransactionID = originalTransactionID
+        self.environment = environment
+        self.productID = productID
+        self.transactionID = transactionID
+        self.ownership = ownership
+        self.before = before
+        self.after = after
+        self.money = money
+        self.why = why
+        self.offer = offer
+        self.nextProductID = nextProductID
+        self.nextPrice = nextPrice
+        self.grant = grant
+        self.term = term
+        self.wallet = wallet
+        self.cause = cause
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case id
+        case sequence
+        case type
+        case at
+        case knownAt = "known_at"
+        case customerID = "customer_id"
+        case customerSequence = "customer_sequence"
+        case otherCustomerID = "other_customer_id"
+        case accountToken = "account_token"
+        case purchaseID = "purchase_id"
+        case originalTransactionID = "original_transaction_id"
+        case environment
+        case productID = "product_id"
+        case transactionID = "transaction_id"
+        case ownership
+        case before
+        case after
+        case money
+        case why
+        case offer
+        case nextProductID = "next_product_id"
+        case nextPrice = "next_price"
+        case grant
+        case term
+        case wallet
+        case cause
+    }
+
+    // Written by hand so that a value that does not apply is encoded as null instead of left out.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(id, forKey: .id)
+        try members.encode(sequence, forKey: .sequence)
+        try members.encode(type, forKey: .type)
+        try members.encode(at, forKey: .at)
+        try members.encode(knownAt, forKey: .knownAt)
+        try members.encode(customerID, forKey: .customerID)
+        try members.encode(customerSequence, forKey: .customerSequence)
+        try members.encode(otherCustomerID, forKey: .otherCustomerID)
+        try members.encode(accountToken, forKey: .accountToken)
+        try members.encode(purchaseID, forKey: .purchaseID)
+        try members.encode(originalTransactionID, forKey: .originalTransactionID)
+        try members.encode(environment, forKey: .environment)
+        try members.encode(productID, forKey: .productID)
+        try members.encode(transactionID, forKey: .transactionID)
+        try members.encode(ownership, forKey: .ownership)
+        try members.encode(before, forKey: .before)
+        try members.encode(after, forKey: .after)
+        try members.encode(money, forKey: .money)
+        try members.encode(why, forKey: .why)
+        try members.encode(offer, forKey: .offer)
+        try members.encode(nextProductID, forKey: .nextProductID)
+        try members.encode(nextPrice, forKey: .nextPrice)
+        try members.encode(grant, forKey: .grant)
+        try members.encode(term, forKey: .term)
+        try members.encode(wallet, forKey: .wallet)
+        try members.encode(cause, forKey: .cause)
+    }
+}
+
+/// The state of a purchase, in short.
+public struct PurchaseCondition: Hashable, Sendable, Codable {
+    public var productID: String
+    public var active: Bool
+    /// Nil for purchases that give no access by time or ownership, such as consumables.
+    public var state: AccessState?
+    /// If active, the time when it ends unless something else happens; nil if it never ends. Also
+    /// nil if it is not active.
+    public var until: Timestamp?
+    /// Nil if the App Store has not said.
+    public var willRenew: Bool?
+
+    public init(
+        productID: String, active: Bool, state: AccessState?, until: Timestamp?, willRenew: Bool?
+    ) {
+        self.productID = productID
+        self.active = active
+        self.state = state
+        self.until = until
+        self.willRenew = willRenew
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case productID = "product_id"
+        case active
+        case state
+        case until
+        case willRenew = "will_renew"
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(productID, forKey: .productID)
+        try members.encode(active, forKey: .active)
+        try members.encode(state, forKey: .state)
+        try members.encode(until, forKey: .until)
+        try members.encode(willRenew, forKey: .willRenew)
+    }
+}
+
+/// Non-renewing terms that follow each other without a gap and end in a number of days.
+public struct TermEnding: Hashable, Sendable, Codable {
+    /// The name of the chain in the configuration.
+    public var chain: String
+    /// When the first of these terms begins.
+    public var from: Timestamp
+    public var until: Timestamp
+    /// The number of days before ``until`` for which the reminder is configured.
+    public var daysBefore: Int
+
+    public init(chain: String, from: Timestamp, until: Timestamp, daysBefore: Int) {
+        self.chain = chain
+        self.from = from
+        self.until = until
+        self.daysBefore = daysBefore
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case chain
+        case from
+        case until
+        case daysBefore = "days_before"
+    }
+}
+
+/// A reduced or free period, and how the customer got it.
+public struct RedeemedOffer: Hashable, Sendable, Codable {
+    /// One of `introductory`, `promotional`, `code`, `win_back`, `retention`, `unknown`.
+    public var kind: String
+    /// The app's id for the offer. Nil for an introductory offer, which has none.
+    public var id: String?
+
+    public init(kind: String, id: String? = nil) {
+        self.kind = kind
+        self.id = id
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case kind
+        case id
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(kind, forKey: .kind)
+        try members.encode(id, forKey: .id)
+    }
+}
