@@ -27,6 +27,7 @@ let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(
@@ -165,7 +166,8 @@ let package = Package(
             [
                 "HTTPServer", "Engine", "Ledger", "AppStoreFormats", "AppStoreTrust",
                 "PostgresCluster", "Signing", "Storage", "StoragePostgres", "StorageSQLite",
-                contract, crypto, hummingbird, hummingbirdTesting, logging, serviceLifecycle,
+                contract, crypto, hummingbird, hummingbirdTesting, logging, nioCore, nioEmbedded,
+                nioHTTP1, serviceLifecycle,
             ]),
         tests(
             "SimulatorTests",

@@ -14,6 +14,7 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let bodyNotUnderstood = Self(rawValue: "body_not_understood")
     public static let bodyTooLarge = Self(rawValue: "body_too_large")
     public static let bodyHasTooMany = Self(rawValue: "body_has_too_many")
+    public static let bodyTooSlow = Self(rawValue: "body_too_slow")
     public static let cursorUnknown = Self(rawValue: "cursor_unknown")
     public static let cursorOutdated = Self(rawValue: "cursor_outdated")
     public static let limitOutOfRange = Self(rawValue: "limit_out_of_range")
@@ -89,8 +90,8 @@ public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
     /// All codes this version of the server uses.
     public static let known: [ProblemCode] = [
         keyMissing, keyUnknown, keyNotSecret, bodyNotJSON, bodyNotUnderstood, bodyTooLarge,
-        bodyHasTooMany, cursorUnknown, cursorOutdated, limitOutOfRange, environmentUnknown,
-        stateUnknown,
+        bodyTooSlow, bodyHasTooMany, cursorUnknown, cursorOutdated, limitOutOfRange,
+        environmentUnknown, stateUnknown,
         forwardNotAccepted, forwardUnknown, routeUnknown,
         methodNotAllowed, requestNotUnderstood,
         currencyUnknown, amountNotPositive, walletHasTooLittle, idempotencyKeyReused,

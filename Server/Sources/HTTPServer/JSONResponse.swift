@@ -38,20 +38,16 @@ enum JSONResponse {
 
 extension Request {
     /// Reads the whole body. Throws a problem if it is larger than allowed; if the header already
-    /// says so, nothing is read.
+    /// says so, nothing is read. ``ConnectionHandler`` limits how long it may take.
     func bytes(max bytesMax: Int) async throws -> ByteBuffer {
         if let length = headers[.contentLength].flatMap(Int.init), length > bytesMax {
             throw ProblemError.bodyTooLarge(bytesMax: bytesMax)
         }
-        let start = ContinuousClock.now
         var whole = ByteBuffer()
         do {
             for try await part in body {
                 guard whole.readableBytes + part.readableBytes <= bytesMax else {
                     throw ProblemError.bodyTooLarge(bytesMax: bytesMax)
-                }
-                guard ContinuousClock.now - start < .seconds(Self.bodySecondsMax) else {
-                    throw ProblemError.bodyTooSlow(seconds: Self.bodySecondsMax)
                 }
                 // Most bodies arrive in one part, which need not be copied.
                 if whole.readableBytes == 0 {
@@ -62,6 +58,8 @@ extension Request {
             }
         } catch let refused as ProblemError {
             throw refused
+        } catch let slow as BodyTooSlow {
+            throw ProblemError.bodyTooSlow(seconds: slow.secondsMax)
         } catch {
             // The client has disconnected or violates HTTP, so nobody will read the response.
             throw ProblemError(
@@ -71,9 +69,6 @@ extension Request {
         return whole
     }
 
-    /// The time limit from the header to the end of the body. A connection that sends nothing at
-    /// all is closed earlier.
-    private static let bodySecondsMax = 30
     /// The maximum number of values in a JSON body, counted by commas.
     private static let valuesMax = 20_000
 

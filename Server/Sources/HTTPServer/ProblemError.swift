@@ -115,9 +115,9 @@ extension ProblemError {
     }
 
     /// Closes the connection, because otherwise the server would wait for the rest of the body.
-    static func bodyTooSlow(seconds: Int) -> ProblemError {
+    static func bodyTooSlow(seconds: Int64) -> ProblemError {
         var refused = ProblemError(
-            .requestNotUnderstood, "The body arrived too slowly.",
+            .bodyTooSlow, "The body arrived too slowly.",
             detail: "It must arrive within \(seconds) seconds.", remedy: "Send it again.")
         refused.headers[.connection] = "close"
         return refused

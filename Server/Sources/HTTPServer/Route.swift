@@ -85,7 +85,7 @@ extension PerennialServer {
         Route(method: method, path: path) { request, context in
             do {
                 let holder = try await holder(of: request)
-                context.bodyShare?.applyKeyedLimit()
+                context.bodyShare?.use(.withKey)
                 return try await answer(request, context, holder)
             } catch let failure as EngineFailure {
                 throw ProblemError(failure, subject: .customer)

@@ -11,21 +11,38 @@ import Testing
     private static func limits(_ all: Int, withoutKey: Int) -> BodyLimits {
         var limits = BodyLimits()
         (limits.bytesMax, limits.bytesWithoutKeyMax) = (all, withoutKey)
+        limits.reservedBytes = 0
         return limits
     }
 
     /// A notification in a body of ``size`` bytes.
-    private static func posted(_ number: Int) throws -> String {
+    private static func posted(_ number: Int, bytes: Int = size) throws -> String {
         let body = RequestText.body(try ListeningServer.notification(number))
-        let filler = String(repeating: " ", count: size - body.utf8.count)
+        let filler = String(repeating: " ", count: bytes - body.utf8.count)
         return RequestText.post(body: body + filler)
     }
 
+    /// A client that sends ``size`` bytes of a body that it announces as larger, and then nothing.
+    private static func silent(
+        at path: String = Paths.notifications, in server: ListeningServer
+    ) throws -> Connection {
+        let connection = try server.connect()
+        let head = "POST \(path) HTTP/1.1\r\nhost: birds\r\ncontent-length: 1000000\r\n\r\n"
+        try connection.sendAll(head + String(repeating: " ", count: size))
+        return connection
+    }
+
     private static func awaitBytes(_ count: Int, in server: ListeningServer) async throws {
-        for _ in 0..<10_000 where server.bodies.usage.bytesWithoutKey != count {
+        try await awaitUsage(in: server) { $0.bytesWithoutKey == count }
+        #expect(server.bodies.usage.bytesWithoutKey == count)
+    }
+
+    private static func awaitUsage(
+        in server: ListeningServer, _ isThere: (BodyBudget.Usage) -> Bool
+    ) async throws {
+        for _ in 0..<10_000 where !isThere(server.bodies.usage) {
             try await Task.sleep(for: .milliseconds(1))
         }
-        #expect(server.bodies.usage.bytesWithoutKey == count)
     }
 
     /// Holds two notifications in the server while a body runs.
@@ -119,6 +136,79 @@ import Testing
         #expect(limits.bytesWithoutKeyMax / PerennialServer.connectionsMax >= 16_000)
         #expect(limits.bytesMax >= 2 * limits.bytesWithoutKeyMax)
         #expect(limits.bytesMax > 10 * BodyLimit.purchasesBytesMax)
+        #expect(limits.receiptBytesMax <= limits.bytesWithoutKeyMax / 2)
+        #expect(limits.receiptBytesMax >= 4 * Engine.verifyReceiptBytesMax)
+        #expect(limits.reservedBytes >= 256 * limits.smallNotificationBytesMax)
+    }
+
+    // MARK: - Slow and silent clients
+
+    @Test
+    func `a client that falls silent is ended in time, and its bytes come back`()
+        async throws
+    {
+        var limits = Self.limits(2 * Self.size, withoutKey: 2 * Self.size)
+        limits.secondsMax = 5
+        try await ListeningServer.run(bodies: limits) { server in
+            let silent = try (0..<2).map { _ in
+                try Self.silent(in: server)
+            }
+            try await Self.awaitBytes(2 * Self.size, in: server)
+            for connection in silent {
+                let answer = try await connection.answers(to: "", count: 1)[0]
+                #expect(answer.status == 408 && answer.closes, "\(answer.text)")
+                #expect(answer.body.contains("body_too_slow"))
+                #expect(answer.body.contains("At most 5 seconds"))
+                try await connection.awaitEnd()
+            }
+            try await Self.awaitBytes(0, in: server)
+            let answer = try await server.connect().answers(to: try Self.posted(1), count: 1)[0]
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+    }
+
+    @Test(arguments: [Paths.verifyReceipt, Paths.sandboxVerifyReceipt])
+    func `receipts at their limit do not refuse a notification`(path: String) async throws {
+        var limits = Self.limits(3 * Self.size, withoutKey: 3 * Self.size)
+        limits.receiptBytesMax = 2 * Self.size
+        try await ListeningServer.run(bodies: limits) { server in
+            let first = try Self.silent(at: path, in: server)
+            try await Self.awaitBytes(Self.size, in: server)
+            let second = try Self.silent(at: path, in: server)
+            try await Self.awaitBytes(2 * Self.size, in: server)
+            let third = try Self.silent(at: path, in: server)
+            try await Self.awaitUsage(in: server) {
+                $0.refusedWithoutKey == 1 || $0.bytesWithoutKey == 3 * Self.size
+            }
+            let answer = try await server.connect().answers(to: try Self.posted(1), count: 1)[0]
+            #expect(answer.status == 200, "\(answer.text)")
+            let refused = try await third.answers(to: "", count: 1)[0]
+            #expect(refused.status == 503, "\(refused.text)")
+            withExtendedLifetime((first, second)) {}
+        }
+    }
+
+    @Test func `small notifications have a reserve beside what all others hold`() async throws {
+        var limits = Self.limits(2 * Self.size, withoutKey: 2 * Self.size)
+        (limits.reservedBytes, limits.smallNotificationBytesMax) = (Self.size, Self.size)
+        try await ListeningServer.run(bodies: limits) { server in
+            let first = try Self.silent(in: server)
+            try await Self.awaitBytes(Self.size, in: server)
+            let second = try Self.silent(in: server)
+            try await Self.awaitBytes(2 * Self.size, in: server)
+            let rows = [
+                (try Self.posted(1, bytes: Self.size + 1), 503), (Self.purchases, 503),
+                (RequestText.post(body: "{}", to: Paths.verifyReceipt), 503),
+                // It announces no length.
+                (RequestText.chunked(try ListeningServer.notification(2)), 503),
+                (try Self.posted(3), 200),
+            ]
+            for (request, status) in rows {
+                let answer = try await server.connect().answers(to: request, count: 1)[0]
+                #expect(answer.status == status, "\(request.prefix(200)) \(answer.text)")
+            }
+            withExtendedLifetime((first, second)) {}
+        }
     }
 
     // MARK: - verifyReceipt

@@ -157,6 +157,40 @@ private let moved = now + .days(2)
         }
     }
 
+    /// Nothing is credited twice. But a sum over the events of one transaction is too high: what
+    /// the refund took more is told with the merge, which names no transaction, and what it gave
+    /// back names it.
+    @Test(arguments: Driver.allCases)
+    func `a refund that took from what two had runTogether gives it back when a pack goes`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(1, pack(1))
+            try await store.link(1, to: "anna")
+            try await store.transaction { tx in
+                let at = now + .seconds(1)
+                let debit = Debit(id: "d", currency: "gems", amount: 73, reason: "", at: at)
+                let kept = StoredDebit(debit, of: "anna", in: .production, balance: 27)
+                try tx.spend(kept, key: nil, in: app, at: at)
+            }
+            try await store.hear(2, pack(1, refundedAt: now + .days(1)))
+            try await store.hear(3, pack(2))
+            try await store.link(2, to: "phone")
+            try await store.transaction {
+                try $0.merge("phone", into: "anna", in: app, at: now + .days(1))
+            }
+            _ = try await store.move(2, to: "ben")
+            #expect(
+                try await store.told() == [
+                    "anna 1 wallet_credited 0 → 100", "anna - wallet_debited 100 → 27",
+                    "anna 1 wallet_clawed_back 27 → 0", "phone 2 wallet_credited 0 → 100",
+                    "anna - wallet_adjusted 0 → 27", "anna 1 wallet_adjusted 27 → 100",
+                    "anna 2 wallet_adjusted 100 → 0", "ben 2 wallet_credited 0 → 100",
+                ])
+            #expect(try await store.sums()["anna 1"] == 146)
+        }
+    }
+
     @Test(arguments: Driver.allCases, [false, true])
     func `a pack that somebody gets after its refund names the document of the one and the other`(
         driver: Driver, isNamed: Bool

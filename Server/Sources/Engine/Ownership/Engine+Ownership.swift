@@ -202,9 +202,9 @@ extension DatabaseSession {
         let known = try customer(known: id, in: app.id)?.customer
         let link = try link(of: purchase, in: app.id)
         var owner = link.map { OwnershipClaim.Owner($0.customer, by: $0.evidence) }
-        if owner == nil, let keeper = try keeper(of: timeline, in: app.id) {
+        if owner == nil, let spender = try spender(of: timeline, in: app.id) {
             // The owner that it will be linked to when the documents are recorded.
-            owner = OwnershipClaim.Owner(keeper, by: .token)
+            owner = OwnershipClaim.Owner(spender, by: .token)
         }
         // Most requests repeat a customer's own purchases: then nothing else is read.
         if let owner, owner.customer == known {

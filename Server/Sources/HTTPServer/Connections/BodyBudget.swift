@@ -2,27 +2,61 @@ import Hummingbird
 import NIOCore
 import Synchronization
 
-/// The maximum number of bytes of request bodies in memory at one time. Beyond it, requests with a
-/// body are rejected with 503.
+/// The maximum number of bytes of request bodies in memory at one time, and how long a body may
+/// take. Beyond the number of bytes, requests with a body are rejected with 503.
 package struct BodyLimits: Hashable, Sendable {
-    /// The limit for all requests together, in bytes.
+    /// The limit for all requests together, in bytes, without the reserve.
     package var bytesMax = 134_217_728
-    /// The limit for requests without a valid key, such as notifications and verifyReceipt, in
-    /// bytes. Enough for a notification of the usual size on each of
-    /// ``PerennialServer/connectionsMax`` connections.
+    /// The limit for requests without a valid key, in bytes, without the reserve. Enough for a
+    /// notification of the usual size on each of ``PerennialServer/connectionsMax`` connections.
     package var bytesWithoutKeyMax = 67_108_864
+    /// Bytes of questions to verifyReceipt, which are a part of those without a key: receipts
+    /// cannot crowd out notifications.
+    package var receiptBytesMax = 33_554_432
+    /// Bytes that are kept free for small notifications, beside all others.
+    package var reservedBytes = 16_777_216
+    /// A notification that announces at most so many bytes is small.
+    package var smallNotificationBytesMax = 65_536
+    /// From when the body is wanted until its end.
+    package var secondsMax: Int64 = 30
 
     package init() {}
+}
+
+/// The limit that a request's body counts against.
+enum BodyPool: Hashable, Sendable {
+    /// The request has shown a valid key.
+    case withKey
+    /// Any other request, until its route chooses another pool.
+    case withoutKey
+    /// A request to verifyReceipt.
+    case receipts
+    /// A notification that announces a small body. It may use the reserve.
+    case smallNotifications
 }
 
 /// Counts the bytes of all request bodies in memory, and enforces ``BodyLimits``.
 final class BodyBudget: Sendable {
     struct Usage: Hashable, Sendable {
-        var bytesWithKey = 0
-        var bytesWithoutKey = 0
+        fileprivate var bytes: [BodyPool: Int] = [:]
         /// Requests rejected since the start.
-        var refusedWithKey = 0
-        var refusedWithoutKey = 0
+        fileprivate var refused: [BodyPool: Int] = [:]
+
+        var bytesWithKey: Int { bytes[.withKey, default: 0] }
+        var bytesWithoutKey: Int { bytes.values.reduce(0, +) - bytesWithKey }
+        var refusedWithKey: Int { refused[.withKey, default: 0] }
+        var refusedWithoutKey: Int { refused.values.reduce(0, +) - refusedWithKey }
+
+        /// Small notifications use the reserve first; only what is beyond it counts with others.
+        fileprivate func isWithin(_ limits: BodyLimits) -> Bool {
+            let receipts = bytes[.receipts, default: 0]
+            let small = bytes[.smallNotifications, default: 0]
+            let withoutKey =
+                bytes[.withoutKey, default: 0] + receipts + max(0, small - limits.reservedBytes)
+            return receipts <= limits.receiptBytesMax
+                && withoutKey <= limits.bytesWithoutKeyMax
+                && withoutKey + bytesWithKey <= limits.bytesMax
+        }
     }
 
     let limits: BodyLimits
@@ -33,25 +67,20 @@ final class BodyBudget: Sendable {
     var usage: Usage { state.withLock { $0 } }
 
     /// Adds bytes and returns true, unless that would exceed the limits.
-    fileprivate func add(_ bytes: Int, hasKey: Bool) -> Bool {
+    fileprivate func add(_ bytes: Int, to pool: BodyPool) -> Bool {
         state.withLock { usage in
-            let isWithin =
-                usage.bytesWithKey + usage.bytesWithoutKey + bytes <= limits.bytesMax
-                && (hasKey || usage.bytesWithoutKey + bytes <= limits.bytesWithoutKeyMax)
-            switch (isWithin, hasKey) {
-            case (true, true): usage.bytesWithKey += bytes
-            case (true, false): usage.bytesWithoutKey += bytes
-            case (false, true): usage.refusedWithKey += 1
-            case (false, false): usage.refusedWithoutKey += 1
+            usage.bytes[pool, default: 0] += bytes
+            guard usage.isWithin(limits) else {
+                usage.bytes[pool, default: 0] -= bytes
+                usage.refused[pool, default: 0] += 1
+                return false
             }
-            return isWithin
+            return true
         }
     }
 
-    fileprivate func remove(_ bytes: Int, hasKey: Bool) {
-        state.withLock { usage in
-            if hasKey { usage.bytesWithKey -= bytes } else { usage.bytesWithoutKey -= bytes }
-        }
+    fileprivate func remove(_ bytes: Int, from pool: BodyPool) {
+        state.withLock { $0.bytes[pool, default: 0] -= bytes }
     }
 }
 
@@ -59,22 +88,36 @@ final class BodyBudget: Sendable {
 /// response has been made.
 final class BodyShare: Sendable {
     private struct State {
-        var hasKey = false
+        var pool = BodyPool.withoutKey
         var bytes = 0
     }
 
     private let budget: BodyBudget
+    /// As the header announces it; nil where it does not.
+    private let length: Int?
     private let state = Mutex(State())
 
-    init(of budget: BodyBudget) { self.budget = budget }
+    init(of budget: BodyBudget, length: Int?) {
+        self.budget = budget
+        self.length = length
+    }
 
-    /// From now on the larger limit applies. Call this before the body is read.
-    func applyKeyedLimit() { state.withLock { $0.hasKey = $0.bytes == 0 } }
+    /// From now on the limits of this pool apply. Call this before the body is read; afterwards it
+    /// has no effect.
+    func use(_ pool: BodyPool) {
+        state.withLock { state in if state.bytes == 0 { state.pool = pool } }
+    }
+
+    /// For a notification: a small one may use the reserve.
+    func useNotificationReserve() {
+        guard let length, length <= budget.limits.smallNotificationBytesMax else { return }
+        use(.smallNotifications)
+    }
 
     /// - Throws: ``ProblemError`` if too many bytes are in memory already.
     func add(_ bytes: Int) throws {
         let isWithin = state.withLock { state in
-            guard budget.add(bytes, hasKey: state.hasKey) else { return false }
+            guard budget.add(bytes, to: state.pool) else { return false }
             state.bytes += bytes
             return true
         }
@@ -83,7 +126,8 @@ final class BodyShare: Sendable {
 
     func release() {
         state.withLock { state in
-            budget.remove(state.bytes, hasKey: state.hasKey)
+            guard state.bytes > 0 else { return }
+            budget.remove(state.bytes, from: state.pool)
             state.bytes = 0
         }
     }
@@ -127,7 +171,10 @@ extension Request {
     /// Meters the body, if there is one.
     mutating func meterBody(by budget: BodyBudget, from channel: any Channel) -> BodyShare? {
         guard announcesBody else { return nil }
-        let share = BodyShare(of: budget)
+        // A body in chunks announces nothing, whatever else the header says.
+        let isChunked = headers[.transferEncoding] != nil
+        let length = isChunked ? nil : headers[.contentLength].flatMap(Int.init)
+        let share = BodyShare(of: budget, length: length)
         body = RequestBody(
             asyncSequence: MeteredBody(parts: body, share: share, channel: channel))
         return share

@@ -22,7 +22,9 @@ struct ConnectionChannel: ServerChildChannel {
             let pipeline = channel.pipeline.syncOperations
             let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try pipeline.addHandler(
-                ConnectionHandler(refusal: server.refusal(of:)), position: .after(parser))
+                ConnectionHandler(
+                    bodySecondsMax: server.bodies.limits.secondsMax, refusal: server.refusal(of:)),
+                position: .after(parser))
             let options = channel.syncOptions
             let allocator = AdaptiveRecvByteBufferAllocator(
                 minimum: 1_024, initial: 2_048, maximum: Self.readBytesMax)

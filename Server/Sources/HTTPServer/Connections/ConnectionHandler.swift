@@ -4,6 +4,11 @@ import NIOHTTP1
 /// An event sent down a connection's pipeline before the body of the current request is read.
 struct BodyWanted: Sendable {}
 
+/// Sent up a connection's pipeline in place of the missing rest of a body.
+struct BodyTooSlow: Error {
+    var secondsMax: Int64
+}
+
 /// Implements the parts of HTTP/1.x that the framework does not, for one connection. It is placed
 /// right behind the parser.
 ///
@@ -13,6 +18,9 @@ struct BodyWanted: Sendable {}
 ///   comes first, the connection is closed, because it is unknown whether the body follows.
 /// - Nothing more is read from the connection while other requests wait behind the current one, or
 ///   until the body is wanted. So data that a client sends ahead stays with the client.
+/// - When a body is read or discarded, a timer starts. If the body has not ended in time, the
+///   reader gets ``BodyTooSlow`` and responds, and the connection is closed. Without a timer a
+///   silent client would hold its part of ``BodyBudget``.
 /// - For a request that cannot be parsed, the framework writes an empty 400 response, in order.
 ///   This handler replaces it with a problem.
 ///   is written in its place.
@@ -46,6 +54,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
+    private let bodySecondsMax: Int64
     private let refusal: (any Error) -> Refusal
     private var exchanges = CircularBuffer<Exchange>()
     /// The newest request has not ended yet.
@@ -55,10 +64,16 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// The last response has been written.
     private var isClosing = false
     private var isReadHeld = false
+    /// Runs while the end of a body is waited for.
+    private var bodyTimer: Scheduled<Void>?
     private var failure: (any Error)?
 
+    /// - Parameter bodySecondsMax: how long to wait for the end of a body.
     /// - Parameter refusal: returns the response to a request that cannot be parsed.
-    init(refusal: @escaping (any Error) -> Refusal) { self.refusal = refusal }
+    init(bodySecondsMax: Int64, refusal: @escaping (any Error) -> Refusal) {
+        self.bodySecondsMax = bodySecondsMax
+        self.refusal = refusal
+    }
 
     // MARK: - Requests
 
@@ -77,6 +92,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case .end:
             updateNewest { $0.awaitsContinue = false }
             isReading = false
+            stopBodyTimer()
             ignoresInput = exchanges.last?.closes ?? false
         }
         context.fireChannelRead(data)
@@ -103,12 +119,22 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard !ignoresInput else { return }
         if error is HTTPParserError {
             failure = error
-            ignoresInput = true
-            // If the error is within a request, that request's response is the last one.
-            updateNewest { if isReading { $0.closes = true } }
-            if isReading, exchanges.isEmpty { closeOutput(of: context.channel) }
+            endInput(context)
         }
         context.fireErrorCaught(error)
+    }
+
+    /// Nothing more is taken. Within a request its response is the last.
+    private func endInput(_ context: ChannelHandlerContext) {
+        ignoresInput = true
+        stopBodyTimer()
+        updateNewest { if isReading { $0.closes = true } }
+        if isReading, exchanges.isEmpty { closeOutput(of: context.channel) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        stopBodyTimer()
+        context.fireChannelInactive()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -123,6 +149,27 @@ final class ConnectionHandler: ChannelDuplexHandler {
         change(&exchanges[exchanges.index(before: exchanges.endIndex)])
     }
 
+    // MARK: - Bodies
+
+    /// Somebody reads the body of the first exchange, or throws it away.
+    private func wantBody(_ context: ChannelHandlerContext) {
+        exchanges[exchanges.startIndex].isBodyWanted = true
+        // Where others wait behind it, its end has come.
+        guard isReading, exchanges.count == 1, bodyTimer == nil, !ignoresInput else { return }
+        bodyTimer = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(bodySecondsMax)) {
+            [self] in
+            bodyTimer = nil
+            guard !ignoresInput else { return }
+            endInput(context)
+            context.fireErrorCaught(BodyTooSlow(secondsMax: bodySecondsMax))
+        }
+    }
+
+    private func stopBodyTimer() {
+        bodyTimer?.cancel()
+        bodyTimer = nil
+    }
+
     // MARK: - Responses
 
     func triggerUserOutboundEvent(
@@ -133,9 +180,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
         promise?.succeed()
         guard let exchange = exchanges.first else { return }
-        let first = exchanges.startIndex
-        exchanges[first].isBodyWanted = true
-        exchanges[first].awaitsContinue = false
+        wantBody(context)
+        exchanges[exchanges.startIndex].awaitsContinue = false
         if exchange.awaitsContinue {
             let head = HTTPResponseHead(version: .http1_1, status: .continue)
             context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
@@ -160,7 +206,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
                 ignoresInput = true
             }
             // The rest of the body is discarded.
-            exchanges[first].isBodyWanted = true
+            wantBody(context)
             context.write(wrapOutboundOut(.head(head)), promise: promise)
             resumeReading(context)
         case .body: context.write(data, promise: promise)

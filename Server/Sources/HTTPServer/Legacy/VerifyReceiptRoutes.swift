@@ -9,18 +9,19 @@ extension PerennialServer {
     @Sendable func verifyReceipt(
         _ request: Request, _ context: ServerContext
     ) async throws -> Response {
-        try await verifyReceipt(request, at: .production)
+        try await verifyReceipt(request, context, at: .production)
     }
 
     @Sendable func sandboxVerifyReceipt(
         _ request: Request, _ context: ServerContext
     ) async throws -> Response {
-        try await verifyReceipt(request, at: .sandbox)
+        try await verifyReceipt(request, context, at: .sandbox)
     }
 
     private func verifyReceipt(
-        _ request: Request, at environment: Ledger.Environment
+        _ request: Request, _ context: ServerContext, at environment: Ledger.Environment
     ) async throws -> Response {
+        context.bodyShare?.use(.receipts)
         let body = try await request.bytes(max: Engine.verifyReceiptBytesMax)
         do {
             let answer = try await engine.verifyReceipt(

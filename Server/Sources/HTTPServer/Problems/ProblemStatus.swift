@@ -4,8 +4,8 @@ import PerennialContract
 /// The HTTP status of each problem code. This is the only table.
 ///
 /// A 5xx status means that the same request may succeed later; the App Store then sends its
-/// notification again. A 4xx status means that it never will, except for 429, which means: after a
-/// while.
+/// notification again. A 4xx status means that it never will, with two exceptions: 429 means
+/// later, and 408 means faster.
 enum ProblemStatus {
     static let retryAfterSeconds = 30
 
@@ -25,6 +25,7 @@ enum ProblemStatus {
         .bodyNotUnderstood: .badRequest,
         .bodyTooLarge: .contentTooLarge,
         .bodyHasTooMany: .contentTooLarge,
+        .bodyTooSlow: .requestTimeout,
         .cursorUnknown: .badRequest,
         .cursorOutdated: .gone,
         .limitOutOfRange: .badRequest,

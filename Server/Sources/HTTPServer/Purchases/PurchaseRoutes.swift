@@ -22,6 +22,7 @@ extension PerennialServer {
     @Sendable func notification(_ request: Request, _ context: ServerContext) async throws
         -> Response
     {
+        context.bodyShare?.useNotificationReserve()
         let body = try await request.bytes(max: Engine.notificationBytesMax)
         do {
             let receipt = try await engine.record(

@@ -94,6 +94,9 @@ extension DatabaseSession {
         for app in rules.wallets.keys.sorted() {
             try eachCustomer(of: app) { (customer) throws(StorageFailure) in
                 try emitWalletAdjustments(of: customer, in: app, from: .rebuild, at: now)
+                for environment in Environment.allCases {
+                    try linkSpent(by: customer, in: app, environment, at: now)
+                }
             }
         }
     }

@@ -125,7 +125,7 @@ extension DatabaseSession {
     ) throws(StorageFailure) {
         let (app, purchase) = (fold.app, fold.before.purchase)
         guard fold.reported.customer == nil, let first = fold.attested.first?.document,
-            let former = try formerHolder(of: fold.before, becoming: fold.after, in: app),
+            let former = try formerBeneficiary(of: fold.before, becoming: fold.after, in: app),
             var purse = try purses.checkOut(of: former, in: app, purchase.environment, self)
         else { return }
         if purse.hasSpent(of: purchase) {
@@ -235,9 +235,9 @@ extension DatabaseSession {
         let rules = rules(of: app)
         var log = try lastReported(of: timeline, in: app, &lost)
         if log.customer == nil,
-            let keeper = try keeper(of: log.timeline, becoming: timeline, in: app)
+            let spender = try spender(of: log.timeline, becoming: timeline, in: app)
         {
-            try link(timeline.purchase, to: keeper, by: .token, in: app, at: now)
+            try link(timeline.purchase, to: spender, by: .token, in: app, at: now)
             log = try lastReported(of: timeline, in: app, &lost)
         } else if log.timeline.accountToken != timeline.accountToken {
             try rescheduleConsumptionInquiries(about: [timeline.purchase], in: app, at: now)

@@ -1,8 +1,8 @@
 import Ledger
 
 extension DatabaseSession {
-    /// Records a debit of a known customer, and emits an event. Not idempotent: check first whether
-    /// the debit exists.
+    /// Records a debit of a known customer, emits an event, and links the purchases that were spent
+    /// to the customer. Not idempotent: check first whether the debit exists.
     ///
     /// - Parameter key: the idempotency key of the request.
     package func spend(
@@ -34,6 +34,7 @@ extension DatabaseSession {
         try saveBalances(
             [debit.currency: kept.balance], of: kept.customer, in: app, kept.environment)
         try append(entries)
+        try linkSpent(by: kept.customer, in: app, kept.environment, at: now)
     }
 
     /// Emits wallet events for purchases that count in a customer's wallets from now on.

@@ -118,11 +118,24 @@ extension WalletLife {
     private mutating func unite() async throws {
         let (one, other) = (somebody(), somebody())
         guard one != other else { return }
+        let areTwo = try await Database(assembly.database).read { tx in
+            let known = try [one, other].map { try tx.customer(known: $0, in: "birds")?.customer }
+            return known[0] != nil && known[1] != nil && known[0] != known[1]
+        }
+        let before = try await credits(of: [one, other])
         let done = try await isDone {
             _ = try await assembly.engine.alias(
                 other, to: one, app: "birds", environment: .production)
         }
         note("\(other) is \(one): \(done)")
+        guard done && areTwo else { return }
+        // From now on a refund takes from what both have. How much more it took is told in one sum
+        // that names no purchase: so it is read from the statements. What is given back later, and
+        // names its purchase, would else count alone.
+        let after = try await credits(of: [one])
+        for (transaction, amount) in after {
+            books.credited[transaction, default: 0] += amount - (before[transaction] ?? 0)
+        }
     }
 
     /// What the store has told so far comes, in any order, again and again.

@@ -114,6 +114,24 @@ extension WalletLife {
         return (Set([id] + state.aliases), state.balances[Self.currency] ?? 0)
     }
 
+    /// What each purchase gives to some customers, by their statements: what it has put in without
+    /// what its refund took.
+    func credits(of ids: [CustomerID]) async throws -> [String: Int64] {
+        var credits: [String: Int64] = [:]
+        for id in ids {
+            let wallet = try await assembly.engine.wallet(
+                Self.currency, of: id, app: "birds", environment: .production)
+            for entry in wallet.entries {
+                switch entry.cause {
+                case .purchase(let transaction, _), .refund(let transaction, _):
+                    credits[transaction.rawValue, default: 0] += entry.amount
+                case .debit: break
+                }
+            }
+        }
+        return credits
+    }
+
     /// In the wallets of whoever was erased: what is left in them, and what is owed.
     private func balanceOfErased() async throws -> Int64 {
         try await assembly.database.read { connection in
@@ -126,6 +144,7 @@ extension WalletLife {
     }
 
     private mutating func countCredits() async throws {
+        var merged: CustomerID?
         while true {
             let last = books.lastEvent
             let events = try await Database(assembly.database).read {
@@ -134,7 +153,14 @@ extension WalletLife {
             guard let end = events.last else { return }
             for event in events {
                 let change = event.entry.change
-                guard let wallet = change.wallet, let transaction = change.transaction else {
+                if change.kind == .customerMerged { merged = event.entry.other }
+                guard let wallet = change.wallet else { continue }
+                guard let transaction = change.transaction else {
+                    // Else something would be credited that is counted nowhere.
+                    let isOfMerge = merged != nil && event.entry.other == merged
+                    try #require(
+                        wallet.debit != nil || isOfMerge,
+                        "\(event.entry) names no purchase. \(story)")
                     continue
                 }
                 books.credited[transaction.rawValue, default: 0] += wallet.amount

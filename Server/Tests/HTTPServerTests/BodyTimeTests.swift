@@ -1,0 +1,103 @@
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Testing
+
+@testable import HTTPServer
+
+/// How long a connection waits for the end of a body, by a clock that the test moves.
+@Suite struct BodyTimeTests {
+    private static let secondsMax: Int64 = 30
+
+    private static func handler() -> ConnectionHandler {
+        ConnectionHandler(bodySecondsMax: secondsMax) { _ in
+            (HTTPResponseHead(version: .http1_1, status: .badRequest), ByteBuffer())
+        }
+    }
+
+    private static func channel(
+        _ handler: ConnectionHandler = handler()
+    ) throws -> EmbeddedChannel {
+        let channel = EmbeddedChannel(handler: handler)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        return channel
+    }
+
+    /// The header and a part of the body arrive.
+    private static func begin(_ channel: EmbeddedChannel) throws {
+        let head = HTTPRequestHead(
+            version: .http1_1, method: .POST, uri: "/apple/notifications",
+            headers: ["content-length": "1000"])
+        try channel.writeInbound(HTTPServerRequestPart.head(head))
+        try channel.writeInbound(HTTPServerRequestPart.body(ByteBuffer(string: "{")))
+    }
+
+    private static func want(_ channel: EmbeddedChannel) {
+        channel.pipeline.triggerUserOutboundEvent(BodyWanted(), promise: nil)
+    }
+
+    private static func respond(_ channel: EmbeddedChannel) throws {
+        let head = HTTPResponseHead(
+            version: .http1_1, status: .unauthorized, headers: ["content-length": "0"])
+        try channel.writeOutbound(HTTPServerResponsePart.head(head))
+        try channel.writeOutbound(HTTPServerResponsePart.end(nil))
+    }
+
+    @Test func `the reader of a body is told when its time is over`() throws {
+        let channel = try Self.channel()
+        try Self.begin(channel)
+        // Nobody has wanted it yet.
+        channel.embeddedEventLoop.advanceTime(by: .seconds(2 * Self.secondsMax))
+        try channel.throwIfErrorCaught()
+        Self.want(channel)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(Self.secondsMax - 1))
+        // More of it does not give it more time.
+        try channel.writeInbound(HTTPServerRequestPart.body(ByteBuffer(string: "}")))
+        try channel.throwIfErrorCaught()
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(throws: BodyTooSlow.self) { try channel.throwIfErrorCaught() }
+        #expect(channel.isActive)
+        try Self.respond(channel)
+        channel.embeddedEventLoop.advanceTime(by: ConnectionHandler.lingerMax)
+        #expect(!channel.isActive)
+    }
+
+    @Test func `a body that has ended is timed no longer, and the next one is anew`() throws {
+        let channel = try Self.channel()
+        for _ in 0..<2 {
+            try Self.begin(channel)
+            Self.want(channel)
+            channel.embeddedEventLoop.advanceTime(by: .seconds(Self.secondsMax - 1))
+            try channel.writeInbound(HTTPServerRequestPart.end(nil))
+            channel.embeddedEventLoop.advanceTime(by: .seconds(2 * Self.secondsMax))
+            try Self.respond(channel)
+        }
+        try channel.throwIfErrorCaught()
+        #expect(channel.isActive)
+    }
+
+    @Test func `a body that is thrown away does not keep its connection open`() throws {
+        let channel = try Self.channel()
+        try Self.begin(channel)
+        try Self.respond(channel)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(Self.secondsMax - 1))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1) + ConnectionHandler.lingerMax)
+        #expect(!channel.isActive)
+    }
+
+    @Test func `the timer ends with its connection`() throws {
+        weak var kept: ConnectionHandler?
+        let channel: EmbeddedChannel
+        do {
+            let handler = Self.handler()
+            kept = handler
+            channel = try Self.channel(handler)
+        }
+        try Self.begin(channel)
+        Self.want(channel)
+        try channel.close().wait()
+        channel.embeddedEventLoop.run()
+        #expect(kept == nil)
+    }
+}
