@@ -21,6 +21,10 @@ import Testing
         expectNone(Repository.files.flatMap(Names.violations))
     }
 
+    @Test func `a file is found by its name, in a room of the list`() {
+        expectNone(Rooms.violations(among: Repository.files))
+    }
+
     @Test func `no banned word stands in any file`() {
         expectNone(Repository.files.flatMap(Words.violations))
     }

@@ -5,6 +5,13 @@ enum Names {
     /// As the last word of a name of ours.
     private static let emptyEndings: Set = ["Base", "Info", "Data", "Item", "Record", "Service"]
     private static let emptyPrefixes: Set = ["get", "compute", "handle"]
+    /// Verbs that meant too many things here. As the first word of a function's name they are
+    /// replaced by the verbs in STYLE.md.
+    private static let vagueVerbs: Set = [
+        "keep", "tell", "take", "put", "note", "end", "look", "ask", "answer", "settle", "hear",
+        "wake",
+    ]
+    private static let foldersOfOurSources = ["Server/Sources/", "Sources/", "Server/Benchmarks/"]
     /// Where Apple's words are spoken, Apple's names stay as they are.
     private static let foldersOfApplesWords = [
         "Server/Sources/AppStoreFormats/", "Server/Sources/Simulator/", "Sources/StoreKit/",
@@ -52,6 +59,14 @@ enum Names {
             return (
                 "The function \(declaration.name) begins with \(declaration.name.leadingWord).",
                 "name it for what it returns, access(at:), or for what it does, deliver()."
+            )
+        }
+        if declaration.kind == "func", vagueVerbs.contains(declaration.name.leadingWord),
+            foldersOfOurSources.contains(where: path.hasPrefix)
+        {
+            return (
+                "The function \(declaration.name) begins with \(declaration.name.leadingWord).",
+                "take the verb from the list in STYLE.md, such as record, append, emit, lease."
             )
         }
         let isType = declaration.name.first?.isUppercase == true

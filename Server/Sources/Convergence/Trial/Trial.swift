@@ -151,7 +151,7 @@ package actor Trial {
         fillSchedule()
         do {
             try await play(until: plan.stormEnd.milliseconds)
-            try await endFaults()
+            try await clearFaults()
             try await converge()
             try await playWithoutFaults()
             try await expectInvariants()
@@ -221,7 +221,7 @@ package actor Trial {
     }
 
     /// Ends all faults. What is in progress continues.
-    private func endFaults() async throws {
+    private func clearFaults() async throws {
         isStormy = false
         await simulator.setFaults { $0.stop() }
         schedule.remove { deed in

@@ -119,13 +119,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard !ignoresInput else { return }
         if error is HTTPParserError {
             failure = error
-            endInput(context)
+            closeInput(context)
         }
         context.fireErrorCaught(error)
     }
 
     /// Nothing more is taken. Within a request its response is the last.
-    private func endInput(_ context: ChannelHandlerContext) {
+    private func closeInput(_ context: ChannelHandlerContext) {
         ignoresInput = true
         stopBodyTimer()
         updateNewest { if isReading { $0.closes = true } }
@@ -160,7 +160,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             [self] in
             bodyTimer = nil
             guard !ignoresInput else { return }
-            endInput(context)
+            closeInput(context)
             context.fireErrorCaught(BodyTooSlow(secondsMax: bodySecondsMax))
         }
     }

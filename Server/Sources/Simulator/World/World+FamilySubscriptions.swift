@@ -26,7 +26,7 @@ extension World {
         } else if own.isOver {
             notices += revokeUnsharedPeriod(&chain, with: source, at: now)
         } else {
-            notices += endSharing(&chain, source, at: now)
+            notices += stopSharing(&chain, source, at: now)
         }
         save(chain)
         return notices
@@ -114,7 +114,7 @@ extension World {
         return notices
     }
 
-    private mutating func endSharing(
+    private mutating func stopSharing(
         _ chain: inout Subscription, _ source: Subscription, at now: AppStoreDate
     ) -> [NotificationDraft] {
         if case .ended(let intent) = source.phase, mayShare(chain.account, source.latest) {

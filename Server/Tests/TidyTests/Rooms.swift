@@ -1,0 +1,111 @@
+/// Where a file stands and how it is called, so that a reader finds it by guessing.
+enum Rooms {
+    /// Swift files directly in one folder.
+    static let folderFilesMax = 25
+
+    /// The folders that every module of the server has, if it has anything to put there.
+    private static let shared: Set = [
+        "Access", "Purchases", "Customers", "Ownership", "Events", "Reconciliation", "Wallets",
+        "Terms", "Grants", "Content", "Offers", "Consumption", "Delivery", "Legacy", "Import",
+        "Money", "Accounts", "Operations",
+    ]
+    /// What one module has alone.
+    private static let own: [String: Set<String>] = [
+        "AppStoreClient": ["Notifications", "RateLimits", "Transport"],
+        "AppStoreFormats": [
+            "Encoding", "JSON", "Notifications", "Receipts", "StoreKitFile", "Transactions",
+        ],
+        "AppStoreTrust": ["Certificates", "Documents"],
+        "Convergence": ["Faults", "Oracles", "Population", "Scripts", "Trial"],
+        "HTTPServer": ["Connections", "OpenAPI", "Problems", "Requests"],
+        "Ledger": ["Time"],
+        "Program": ["Commands", "Composition", "Configuration", "Development", "Workers"],
+        "Simulator": [
+            "ControlPlane", "Devices", "Faults", "GroundTruth", "Kernel", "Lifecycle",
+            "Notifications", "OCSP", "Population", "Receipts", "Scenarios", "ServerAPI", "Shop",
+            "Signing", "V1", "VerifyReceipt", "World",
+        ],
+        "Storage": ["Codec", "Documents", "Schema"],
+    ]
+
+    private static let sources = "Server/Sources/"
+
+    static func violations(among files: [SourceFile]) -> [Violation] {
+        let paths = files.filter(\.isSwift).map(\.path)
+        return crowdedFolders(paths) + unknownRooms(paths) + files.flatMap(misnamed)
+    }
+
+    private static func crowdedFolders(_ paths: [String]) -> [Violation] {
+        Dictionary(grouping: paths, by: folder).filter { $0.value.count > folderFilesMax }
+            .sorted { $0.key < $1.key }.map { folder, files in
+                Violation(
+                    path: folder, line: 1,
+                    what: "\(files.count) files in one folder; at most \(folderFilesMax).",
+                    remedy: "move them into rooms: the list is in TidyTests/Rooms.swift.")
+            }
+    }
+
+    private static func unknownRooms(_ paths: [String]) -> [Violation] {
+        paths.filter { $0.hasPrefix(sources) }.compactMap { path in
+            let parts = path.dropFirst(sources.count).split(separator: "/").map(String.init)
+            guard parts.count > 2 else { return nil }
+            let rooms = shared.union(own[parts[0]] ?? [])
+            guard let room = parts[1..<parts.count - 1].first(where: { !rooms.contains($0) })
+            else { return nil }
+            return Violation(
+                path: path, line: 1, what: "\(parts[0]) has no room named \(room).",
+                remedy: "use a room of the list in TidyTests/Rooms.swift, or add it there.")
+        }
+    }
+
+    // MARK: - Files
+
+    /// Endings of files that extend a type of another file with one topic, such as `GrantRows`:
+    /// the rows of grants, as functions of a database session.
+    private static let topicEndings = ["Rows", "Routes", "Codec", "Events", "Tests", "Stories"]
+    /// Nouns that end like a gerund or a participle.
+    private static let nouns: Set = ["Spelling", "String", "Messaging", "Verified"]
+    /// Files that hold several small types, or one topic of a type with many. No new one without
+    /// need.
+    private static let collections: Set = [
+        "AccountTokens", "AdvancedCommerce", "AppStoreEnumerations", "ByteComparison",
+        "Consumption", "CustomerErasure", "DatabaseCommands", "DatabaseCopy", "DocumentPartitions",
+        "FactRebuild", "ForwardList", "HTTPSender", "Identifiers", "Pagination", "PeriodicTask",
+        "Provenance", "Pseudonyms", "ReconciliationSchedule", "RemovedIDs", "StorefrontTable",
+        "TimeTransitions", "VerifyReceiptFields",
+    ]
+
+    private static func misnamed(_ file: SourceFile) -> [Violation] {
+        guard file.isSwift, file.path.hasPrefix(sources) else { return [] }
+        let name = file.path.split(separator: "/").last.map(String.init) ?? file.path
+        let chief = String(name.dropLast(".swift".count).prefix { $0 != "+" })
+        let last = Names.words(of: chief).last ?? chief
+        if last.hasSuffix("ing") || last.hasSuffix("ed"), !nouns.contains(last) {
+            return [
+                Violation(
+                    path: file.path, line: 1, what: "\(chief) is no noun.",
+                    remedy: "name the file for its chief type.")
+            ]
+        }
+        guard !topicEndings.contains(where: chief.hasSuffix), !collections.contains(chief),
+            !isCarried(chief, in: file)
+        else { return [] }
+        return [
+            Violation(
+                path: file.path, line: 1, what: "The file declares and extends no \(chief).",
+                remedy: "name the file for its chief type, or Type+Topic for an extension.")
+        ]
+    }
+
+    private static func isCarried(_ chief: String, in file: SourceFile) -> Bool {
+        let kinds = "struct|enum|class|actor|protocol|extension|typealias"
+        guard let declared = try? Regex("\\b(\(kinds))\\s+(\\w+\\.)*\(chief)\\b") else {
+            return false
+        }
+        return file.code.contains(declared)
+    }
+
+    private static func folder(of path: String) -> String {
+        path.split(separator: "/").dropLast().joined(separator: "/")
+    }
+}
