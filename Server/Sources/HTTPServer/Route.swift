@@ -24,7 +24,8 @@ extension PerennialServer {
             secret(.delete, "/v1/customers/{id}", erase),
             keyed(.post, "/v1/customers/{id}/aliases", alias),
             secret(
-                .delete, "/v1/customers/{id}/aliases/{alias}", asking: ["environment"], removeAlias),
+                .delete, "/v1/customers/{id}/aliases/{alias}", asking: ["environment"],
+                removeAlias),
             secret(.get, "/v1/customers/{id}/transfers", asking: ["environment"], transfers),
             secret(.post, "/v1/customers/{id}/transfers", asking: ["environment"], transfer),
             secret(.delete, "/v1/customers/{id}/transfers/{transfer_id}", undoTransfer),

@@ -158,7 +158,7 @@ import Testing
                 let answer = try await connection.answers(to: "", count: 1)[0]
                 #expect(answer.status == 408 && answer.closes, "\(answer.text)")
                 #expect(answer.body.contains("body_too_slow"))
-                #expect(answer.body.contains("At most 5 seconds"))
+                #expect(answer.body.contains("within 5 seconds"))
                 try await connection.awaitEnd()
             }
             try await Self.awaitBytes(0, in: server)

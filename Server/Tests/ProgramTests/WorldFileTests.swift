@@ -43,7 +43,7 @@ import Testing
         #expect(try await body(text) == expected)
     }
 
-    @Test(arguments: [("shop: None.storekit", "None.storekit"), ("a: [", "no YAML")])
+    @Test(arguments: [("shop: None.storekit", "None.storekit"), ("a: [", "not YAML")])
     func `what cannot be read is named`(text: String, name: String) async throws {
         let failure = await #expect(throws: StartFailure.self) { try await body(text) }
         #expect(failure?.message.contains(name) == true)

@@ -77,8 +77,9 @@ enum Arrows {
     private static let tests: [String: Set<String>] = [
         "PerennialContractTests": testing(["PerennialContract"]),
         "PerennialTests": testing(["Perennial", "PerennialContract", "StoreKit"]),
-        // Random numbers from a seed, and bytes that are damaged by them.
-        "Dice": [],
+        // Random numbers from a seed, and bytes that are damaged by them. The seed is read from the
+        // environment.
+        "Dice": foundation,
         // Feeds damaged documents to all that reads documents, in a process of its own.
         "Fuzz": foundation.union([
             "AppStoreFormats", "AppStoreTrust", "Intake", "Ledger", "Dice",

@@ -149,7 +149,8 @@ extension ScriptedCase {
     private static let offers = [
         ScriptedCase(.offerCodeFirstPurchase, [buyWithOffer(silver, "code.free")]),
         ScriptedCase(
-            .offerOnActive, with: [.deviceQuirks], [buy(silver), buyWithOffer(silver, "loyal", 30)]),
+            .offerOnActive, with: [.deviceQuirks],
+            [buy(silver), buyWithOffer(silver, "loyal", 30)]),
         ScriptedCase(.offerUpgrade, [buy(silver), buyWithOffer(gold, "code.upfront", 30)]),
         ScriptedCase(.offerDowngrade, [buy(silver), buyWithOffer(bronze, "code.upfront", 30)]),
         ScriptedCase(

@@ -28,8 +28,8 @@ enum DatabaseAddress {
         !address.isEmpty && !address.contains("://") && !isKeyValueForm(address)
     }
 
-    /// Opens a database. A connection to a server is opened when it is first needed. A database file
-    /// is marked as in use until it is closed: see ``DatabaseUse``.
+    /// Opens a database. A connection to a server is opened when it is first needed. A database
+    /// file is marked as in use until it is closed: see ``DatabaseUse``.
     ///
     /// - Parameter mayCreate: whether to create a missing file and its folder. If false, a missing
     ///   file is an error, because the user probably mistyped its name.

@@ -140,7 +140,7 @@ import Testing
                     (echo "$app"; echo "settings: {$settings}") >new.yaml
                     "$perennial" config apply new.yaml 2>&1 | grep -a error: || true
                 done
-                "$perennial" config apply new.yaml --shut-access 2>/dev/null | cut -d : -f 1
+                "$perennial" config apply new.yaml --shut-access 2>/dev/null | cut -d . -f 1
                 """)
         let lines = output.split(separator: "\n").map(String.init)
         try #require(lines.count >= 5, "\(lines)")
@@ -180,7 +180,7 @@ import Testing
                 ln -s real.yaml perennial.yaml
                 was="$(stat -c '%u:%g %a' real.yaml)"
                 for time in first second; do
-                    "$perennial" config apply new.yaml | tail -1 | cut -d : -f 1
+                    "$perennial" config apply new.yaml | tail -1 | cut -d . -f 1
                 done
                 test -L perennial.yaml && cmp real.yaml new.yaml && cat real.yaml.before
                 test "$(stat -c '%u:%g %a' real.yaml)" = "$was" && echo same

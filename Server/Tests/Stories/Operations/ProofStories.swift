@@ -76,8 +76,8 @@ import Testing
                 ])
         }
 
-        /// Runs a server while some days pass, and kills it after some milliseconds. For the rest of
-        /// the days no server runs.
+        /// Runs a server while some days pass, and kills it after some milliseconds. For the rest
+        /// of the days no server runs.
         func live(days: Int, killedAfter lifetime: Int) async throws {
             let server = try await program.start(port: port)
             async let passed: Void = pass(days: days)

@@ -60,7 +60,8 @@ import Testing
             let rate = Double(counts.historyPages) / Double(sent.count)
             print(
                 "\(counts.historyPages) pages for \(sent.count) notifications, \(rate) each; "
-                    + "\(shop.way.swallowed) were swallowed, \(counts.notificationsBackfilled) found"
+                    + "\(shop.way.swallowed) were swallowed, "
+                    + "\(counts.notificationsBackfilled) found"
             )
             #expect(rate <= 0.1)
             #expect(shop.way.swallowed > 100)
