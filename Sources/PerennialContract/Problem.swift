@@ -40,4 +40,16 @@ public struct Problem: Error, Hashable, Sendable, Codable {
         case remedy
         case requestID = "request_id"
     }
+
+    // Written by hand since RFC 9457 knows no null: what is not there is left out.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(type, forKey: .type)
+        try members.encode(title, forKey: .title)
+        try members.encode(status, forKey: .status)
+        if let detail { try members.encode(detail, forKey: .detail) }
+        try members.encode(code, forKey: .code)
+        try members.encode(remedy, forKey: .remedy)
+        if let requestID { try members.encode(requestID, forKey: .requestID) }
+    }
 }

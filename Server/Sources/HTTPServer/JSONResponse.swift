@@ -10,10 +10,8 @@ import PerennialContract
 
 /// Converts contract values to response bytes, and request bytes to contract values.
 enum JSONResponse {
-    static func json(_ value: some Encodable) throws -> ByteBuffer {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        var buffer = ByteBuffer(bytes: try encoder.encode(value))
+    static func json(_ value: some Encodable, isIndented: Bool = false) throws -> ByteBuffer {
+        var buffer = ByteBuffer(bytes: try ContractEncoder(isIndented: isIndented).encode(value))
         // A line end, so that the next output in a terminal begins on a new line.
         buffer.writeString("\n")
         return buffer
@@ -21,12 +19,6 @@ enum JSONResponse {
 
     static func ok(_ value: some Encodable) throws -> Response {
         text(try json(value), mediaType: "application/json")
-    }
-
-    static func customer(_ customer: Customer) -> Response {
-        var json = customer.json
-        json.writeStaticString("\n")
-        return text(json, mediaType: "application/json")
     }
 
     static func text(_ buffer: ByteBuffer, mediaType: String) -> Response {

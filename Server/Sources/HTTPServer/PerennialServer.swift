@@ -92,7 +92,9 @@ package struct PerennialServer: Sendable {
     private func add(_ route: Route, to router: Router<ServerContext>) {
         router.on(RouterPath(route.path), method: route.method) { request, context in
             context.coreContext.endpointPath.value = route.path
-            return try await route.answer(request, context)
+            let response = try await route.answer(request, context)
+            guard route.isIndentable, request.asksForIndentation else { return response }
+            return try await response.indented()
         }
     }
 

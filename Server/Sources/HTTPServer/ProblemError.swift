@@ -40,20 +40,21 @@ struct ProblemError: Error {
         }
     }
 
-    func response(to context: ServerContext) -> Response {
+    func response(to context: ServerContext, isIndented: Bool) -> Response {
         log(requestID: context.requestID, to: context.logger)
         var response = Response(status: .init(code: problem.status), headers: headers)
         response.headers[.contentType] = Problem.mediaType
         response.body = ResponseBody(
-            byteBuffer: body(requestID: context.requestID, context.logger))
+            byteBuffer: body(
+                requestID: context.requestID, context.logger, isIndented: isIndented))
         return response
     }
 
     /// Returns the problem as JSON.
-    func body(requestID: String, _ logger: Logger) -> ByteBuffer {
+    func body(requestID: String, _ logger: Logger, isIndented: Bool = false) -> ByteBuffer {
         var problem = problem
         problem.requestID = requestID
-        do { return try JSONResponse.json(problem) } catch {
+        do { return try JSONResponse.json(problem, isIndented: isIndented) } catch {
             // Cannot happen with strings and one number. The status alone says enough.
             logger.error(
                 "encoding a problem failed",

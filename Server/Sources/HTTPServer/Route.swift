@@ -8,6 +8,9 @@ struct Route: Sendable {
     /// The path, with parameters in braces as in OpenAPI.
     var path: String
     var answer: Handler
+    /// Whether `?pretty` indents the answer, where that is JSON. Not what has a form of its own:
+    /// Apple's, or that of a file.
+    var isIndentable = true
 
     typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
     typealias KeyedHandler = @Sendable (Request, ServerContext, KeyHolder) async throws -> Response
@@ -54,7 +57,7 @@ extension PerennialServer {
                 debit),
             keyed(.get, "/v1/customers/{id}/content", content),
             // Requires a key if the request has no signed link.
-            open(.get, "/v1/content/{content_id}/file", file),
+            verbatim(.get, "/v1/content/{content_id}/file", file),
             open(.get, Paths.health, health),
             open(.get, Paths.ready, ready),
             open(.get, Paths.metrics, metrics),
@@ -66,8 +69,8 @@ extension PerennialServer {
     private var legacyRoutes: [Route] {
         guard engine.acceptsLegacy else { return [] }
         return [
-            open(.post, Paths.verifyReceipt, verifyReceipt),
-            open(.post, Paths.sandboxVerifyReceipt, sandboxVerifyReceipt),
+            verbatim(.post, Paths.verifyReceipt, verifyReceipt),
+            verbatim(.post, Paths.sandboxVerifyReceipt, sandboxVerifyReceipt),
         ]
     }
 
@@ -75,6 +78,13 @@ extension PerennialServer {
         _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.Handler
     ) -> Route {
         Route(method: method, path: path, answer: answer)
+    }
+
+    /// An open route whose response is sent as it is, also with `?pretty`.
+    private func verbatim(
+        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping Route.Handler
+    ) -> Route {
+        Route(method: method, path: path, answer: answer, isIndentable: false)
     }
 
     /// A route that requires a key. The key is checked before anything of the request is read.

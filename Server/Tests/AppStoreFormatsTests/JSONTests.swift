@@ -26,6 +26,27 @@ import Testing
         #expect(try JSON(parsing: value.bytes) == value)
     }
 
+    @Test func `for people each member and each element has a line of its own`() throws {
+        let json: JSON = ["a": [1, [:], [], "x\"y"], "b": ["c": .null], "d": .decimal("1.50")]
+        let text = """
+            {
+              "a": [
+                1,
+                {},
+                [],
+                "x\\"y"
+              ],
+              "b": {
+                "c": null
+              },
+              "d": 1.50
+            }
+            """
+        #expect(String(decoding: json.bytes(isIndented: true), as: UTF8.self) == text)
+        #expect(json.bytes(isIndented: false) == json.bytes)
+        #expect(JSON.integer(1).bytes(isIndented: true) == JSON.integer(1).bytes)
+    }
+
     @Test(arguments: [
         "", " ", "nul", "nulll", "tru", "True", "NaN", "Infinity", "+1", "01", "-", "-01", ".5",
         "1.", "1.e5", "1e", "1e+", "0x10", "1 2", "--1",

@@ -1,3 +1,4 @@
+import Foundation
 import Ledger
 import PerennialContract
 import Testing
@@ -136,11 +137,14 @@ import Testing
         #expect(states == Set(Access.State.allCases.map(\.rawValue)))
     }
 
-    @Test func `the answer's text is what JSONEncoder makes of it`() throws {
+    @Test func `the answer's text says what the answer is, indented or not`() throws {
         for customer in [Self.full, Self.bare, Self.long, answer([.payment(month())])] {
-            #expect(
-                String(buffer: customer.json) + "\n"
-                    == String(buffer: try JSONResponse.json(customer)))
+            for isIndented in [false, true] {
+                let text = String(buffer: try JSONResponse.json(customer, isIndented: isIndented))
+                #expect(text.hasSuffix("}\n"))
+                let read = try JSONDecoder().decode(Customer.self, from: Data(text.utf8))
+                #expect(read == customer)
+            }
         }
     }
 

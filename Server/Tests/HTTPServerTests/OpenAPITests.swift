@@ -90,6 +90,33 @@ import Testing
         }
     }
 
+    @Test func `an answer has every member, and only those that may be are null`() async throws {
+        try await TestServer.run { server in
+            let components = try #require(
+                try await document(of: server)["components"] as? [String: Any])
+            let schemas = try #require(components["schemas"] as? [String: [String: Any]])
+            // Sent by clients, too, or as RFC 9457 has it.
+            let others = ["PurchaseUse", "Problem"]
+            for (name, value) in try Self.samples()
+            where !name.hasSuffix("Request") && !others.contains(name) {
+                let schema = try #require(schemas[name])
+                let required = try #require(schema["required"] as? [String])
+                #expect(Set(required) == Set(value.keys), "\(name)")
+                for (member, value) in value where value is NSNull {
+                    let properties = schema["properties"] as? [String: [String: Any]]
+                    #expect(Self.mayBeNull(properties?[member] ?? [:]), "\(name).\(member)")
+                }
+            }
+        }
+    }
+
+    private static func mayBeNull(_ schema: [String: Any]) -> Bool {
+        let choices = schema["anyOf"] as? [[String: Any]] ?? []
+        return (schema["type"] as? [String])?.contains("null") == true
+            || (schema["enum"] as? [Any])?.contains { $0 is NSNull } == true
+            || choices.contains { $0["type"] as? String == "null" }
+    }
+
     @Test func `how many are asked for is a number everywhere, and who is looked for is needed`()
         async throws
     {
@@ -115,21 +142,9 @@ import Testing
         #expect(Set(ProblemCode.known).count == ProblemCode.known.count)
     }
 
-    /// One of each structure with nothing left out, as JSON.
+    /// One of each structure, as JSON: requests with nothing left out, answers with every null.
     private static func samples() throws -> [(String, [String: Any])] {
         let now = Timestamp(TestServer.now)
-        var walletItem = WalletStatement.Line(at: now, kind: .debit, amount: 1, balance: 1)
-        walletItem.transactionID = "1"
-        walletItem.productID = "p"
-        walletItem.debitID = "d"
-        walletItem.reason = "r"
-        var transfer = Transfer(
-            transferID: "t", originalTransactionID: "1", environment: .sandbox, to: "a")
-        (transfer.kind, transfer.from, transfer.evidence) = ("moved", "b", "support")
-        (transfer.reason, transfer.at, transfer.undoneAt) = ("r", now, now)
-        var signature = OfferSignature(keyID: "k", nonce: "n", at: now)
-        (signature.timestamp, signature.signature) = (1, "s")
-        (signature.compactJWS, signature.allowsIntroductory) = ("a.b.c", true)
         let values: [(String, any Encodable)] = [
             (
                 "PurchasesRequest",
@@ -142,7 +157,7 @@ import Testing
                 "Content",
                 Content(
                     contentID: "1", title: "", publishedAt: now, readable: true, reason: "",
-                    productIDs: [], url: "", urlUntil: now)
+                    productIDs: [])
             ),
             ("AliasRequest", AliasRequest(customerID: "a")),
             (
@@ -155,17 +170,21 @@ import Testing
                 "PurchasePreview",
                 PurchasePreview(
                     customerID: "a", environment: .sandbox, purchases: [],
-                    product: .init(productID: "p", buy: true, why: nil))
+                    product: nil)
             ),
             (
                 "Shown",
                 PurchasePreview.Shown(
-                    purchaseID: "1", originalTransactionID: "1", productID: "p", active: true,
-                    owner: "nobody", ownerID: "b", outcome: "link", why: "w")
+                    purchaseID: "1", originalTransactionID: "1", productID: nil, active: true,
+                    owner: "nobody", ownerID: nil, outcome: "link", why: nil)
             ),
-            ("Advice", PurchasePreview.Advice(productID: "p", buy: false, why: "w")),
+            ("Advice", PurchasePreview.Advice(productID: "p", buy: true, why: nil)),
             ("OwnershipRequest", OwnershipRequest(originalTransactionID: "1", reason: "r")),
-            ("Transfer", transfer),
+            (
+                "Transfer",
+                Transfer(
+                    transferID: nil, originalTransactionID: "1", environment: .sandbox, to: "a")
+            ),
             ("TransferList", TransferList(items: [])),
             ("Block", Block(originalTransactionID: "1", blocked: true)),
             ("GrantRequest", GrantRequest(entitlement: "e", until: now, reason: "r")),
@@ -176,28 +195,28 @@ import Testing
                     withdrawnAt: nil)
             ),
             ("GrantList", GrantList(items: [])),
-            ("History", History(items: [], nextCursor: "1")),
+            ("History", History(items: [], nextCursor: nil)),
             (
                 "HistoryLine",
                 History.Line(
-                    at: now, kind: "fact", sentence: "s", purchaseID: "1", documentID: "d",
-                    reference: "r")
+                    at: now, kind: "fact", sentence: "s", purchaseID: nil, documentID: nil,
+                    reference: nil)
             ),
             ("CustomerList", CustomerList(items: [])),
             (
                 "FoundCustomer",
-                CustomerList.Found(customerID: "a", aliases: [], by: "id", purchaseID: "1")
+                CustomerList.Found(customerID: nil, aliases: [], by: "id", purchaseID: nil)
             ),
             ("Erasure", Erasure(unlinkedPurchases: 1)),
             (
                 "Customer",
-                Customer(customerID: "a", environment: .sandbox, asOf: now, token: "t")
+                Customer(customerID: "a", environment: .sandbox, asOf: now)
             ),
             ("OfferList", OfferList(items: [])),
             (
                 "CustomerOffer",
                 OfferList.Offer(
-                    productID: "p", kind: "k", offerID: "o", eligible: true, why: "w", reason: "r")
+                    productID: "p", kind: "k", offerID: nil, eligible: true, why: "w", reason: "r")
             ),
             (
                 "OfferSignatureRequest",
@@ -205,15 +224,14 @@ import Testing
                     customerID: "a", productID: "p", kind: "k", offerID: "o",
                     appAccountToken: "t", transactionID: "1")
             ),
-            ("OfferSignature", signature),
+            ("OfferSignature", OfferSignature(keyID: "k", nonce: "n", at: now)),
             ("TokenKeySet", TokenKeySet(keys: [])),
             ("TokenKey", TokenKeySet.Key(id: "k", x: "x", y: "y")),
             (
                 "Entitlement",
                 Entitlement(
                     active: true, until: nil, state: .paid, reason: "", willRenew: nil,
-                    productID: "p",
-                    purchaseID: "1")
+                    productID: nil, purchaseID: nil)
             ),
             (
                 "Subscription",
@@ -242,9 +260,12 @@ import Testing
             ),
             (
                 "WalletStatement",
-                WalletStatement(currency: "gems", balance: 1, items: [], nextCursor: "1")
+                WalletStatement(currency: "gems", balance: 1, items: [], nextCursor: nil)
             ),
-            ("WalletItem", walletItem),
+            (
+                "WalletItem",
+                WalletStatement.Line(at: now, kind: .debit, amount: 1, balance: 1)
+            ),
             ("Money", Money(milliunits: 1, currency: "USD")),
             ("EventList", EventList(items: [], nextCursor: "0")),
             ("ForwardList", ForwardList(items: [], nextCursor: nil)),
@@ -303,7 +324,7 @@ import Testing
             ),
         ]
         return try values.map { name, value in
-            let encoded = try JSONEncoder().encode(value)
+            let encoded = Data(try ContractEncoder().encode(value))
             let object = try JSONSerialization.jsonObject(with: encoded)
             return (name, try #require(object as? [String: Any]))
         }

@@ -39,17 +39,17 @@ import Testing
             let answers = try await LocalStack.run(settings) { store in
                 let commands = Tour.commands(
                     serverPort: store.serverPort, simulatorPort: store.simulatorPort)
-                return try await Shell.output(of: commands.joined(separator: "\necho\n"))
+                return try await Shell.output(of: commands.joined(separator: "\nprintf '\u{1E}'\n"))
             }
-            let lines = try #require(answers).split(separator: "\n").map(String.init)
-            try #require(lines.count == 6, "\(lines)")
-            #expect(lines[0].contains("anna-1"))
-            #expect(lines[1].contains(#""state":"paid""#))
-            let renewed = lines[3]
-            #expect(renewed.contains(#""active":true"#) && renewed.contains(#""state":"paid""#))
-            let refunded = lines[5]
-            #expect(refunded.contains(#""active":false"#))
-            #expect(refunded.contains(#""state":"refunded""#))
+            let parts = try #require(answers).components(separatedBy: "\u{1E}")
+            try #require(parts.count == 6, "\(parts)")
+            #expect(parts[0].contains("anna-1"))
+            #expect(parts[2].contains(#""state":"paid""#))
+            let renewed = parts[4]
+            #expect(renewed.contains(#""active": true"#) && renewed.contains(#""state": "paid""#))
+            let refunded = parts[5]
+            #expect(refunded.contains(#""active": false"#))
+            #expect(refunded.contains(#""state": "refunded""#))
         }
     }
 }

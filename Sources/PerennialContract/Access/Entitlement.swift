@@ -39,17 +39,4 @@ public struct Entitlement: Hashable, Sendable, Codable {
         case purchaseID = "purchase_id"
         case grantID = "grant_id"
     }
-
-    // Written by hand so that an unknown value is encoded as null instead of being left out.
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(active, forKey: .active)
-        try members.encode(until, forKey: .until)
-        try members.encode(state, forKey: .state)
-        try members.encode(reason, forKey: .reason)
-        try members.encode(willRenew, forKey: .willRenew)
-        try members.encode(productID, forKey: .productID)
-        try members.encode(purchaseID, forKey: .purchaseID)
-        try members.encode(grantID, forKey: .grantID)
-    }
 }

@@ -75,15 +75,6 @@ public struct ConsumptionOverview: Hashable, Sendable, Codable {
         case purchases
         case requests
     }
-
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(consented, forKey: .consented)
-        try members.encode(consentedAt, forKey: .consentedAt)
-        try members.encode(sampleContentProvided, forKey: .sampleContentProvided)
-        try members.encode(purchases, forKey: .purchases)
-        try members.encode(requests, forKey: .requests)
-    }
 }
 
 /// One consumption request from Apple, about a purchase whose customer asked for a refund.
@@ -135,20 +126,6 @@ public struct ConsumptionQuestion: Hashable, Sendable, Codable {
         case trouble
         case answer
     }
-
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(transactionID, forKey: .transactionID)
-        try members.encode(productID, forKey: .productID)
-        try members.encode(reason, forKey: .reason)
-        try members.encode(askedAt, forKey: .askedAt)
-        try members.encode(answerUntil, forKey: .answerUntil)
-        try members.encode(state, forKey: .state)
-        try members.encode(attempts, forKey: .attempts)
-        try members.encode(endedAt, forKey: .endedAt)
-        try members.encode(trouble, forKey: .trouble)
-        try members.encode(answer, forKey: .answer)
-    }
 }
 
 /// The consumption information that was sent to Apple.
@@ -175,13 +152,5 @@ public struct ConsumptionAnswer: Hashable, Sendable, Codable {
         case usedPercent = "used_percent"
         case sampleContentProvided = "sample_content_provided"
         case refundPreference = "refund_preference"
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(delivery, forKey: .delivery)
-        try members.encode(usedPercent, forKey: .usedPercent)
-        try members.encode(sampleContentProvided, forKey: .sampleContentProvided)
-        try members.encode(refundPreference, forKey: .refundPreference)
     }
 }

@@ -14,12 +14,6 @@ public struct ForwardList: Hashable, Sendable, Codable {
         case items
         case nextCursor = "next_cursor"
     }
-
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(items, forKey: .items)
-        try members.encode(nextCursor, forKey: .nextCursor)
-    }
 }
 
 /// One notification and one address it is forwarded to.
@@ -88,21 +82,5 @@ public struct Forward: Hashable, Sendable, Codable {
         case lastTrouble = "last_trouble"
         case nextAttemptAt = "next_attempt_at"
         case acceptedAt = "accepted_at"
-    }
-
-    // Written by hand so that a value that does not apply is encoded as null instead of left out.
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(documentID, forKey: .documentID)
-        try members.encode(url, forKey: .url)
-        try members.encode(environment, forKey: .environment)
-        try members.encode(state, forKey: .state)
-        try members.encode(createdAt, forKey: .createdAt)
-        try members.encode(attempts, forKey: .attempts)
-        try members.encode(lastAttemptAt, forKey: .lastAttemptAt)
-        try members.encode(lastStatus, forKey: .lastStatus)
-        try members.encode(lastTrouble, forKey: .lastTrouble)
-        try members.encode(nextAttemptAt, forKey: .nextAttemptAt)
-        try members.encode(acceptedAt, forKey: .acceptedAt)
     }
 }

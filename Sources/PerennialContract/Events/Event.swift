@@ -69,12 +69,6 @@ public struct Event: Hashable, Sendable, Codable {
             case kind
             case documentID = "document_id"
         }
-
-        public func encode(to encoder: any Encoder) throws {
-            var members = encoder.container(keyedBy: CodingKeys.self)
-            try members.encode(kind, forKey: .kind)
-            try members.encode(documentID, forKey: .documentID)
-        }
     }
 
     public init(
@@ -144,37 +138,6 @@ public struct Event: Hashable, Sendable, Codable {
         case wallet
         case cause
     }
-
-    // Written by hand so that a value that does not apply is encoded as null instead of left out.
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(id, forKey: .id)
-        try members.encode(sequence, forKey: .sequence)
-        try members.encode(type, forKey: .type)
-        try members.encode(at, forKey: .at)
-        try members.encode(knownAt, forKey: .knownAt)
-        try members.encode(customerID, forKey: .customerID)
-        try members.encode(customerSequence, forKey: .customerSequence)
-        try members.encode(otherCustomerID, forKey: .otherCustomerID)
-        try members.encode(accountToken, forKey: .accountToken)
-        try members.encode(purchaseID, forKey: .purchaseID)
-        try members.encode(originalTransactionID, forKey: .originalTransactionID)
-        try members.encode(environment, forKey: .environment)
-        try members.encode(productID, forKey: .productID)
-        try members.encode(transactionID, forKey: .transactionID)
-        try members.encode(ownership, forKey: .ownership)
-        try members.encode(before, forKey: .before)
-        try members.encode(after, forKey: .after)
-        try members.encode(money, forKey: .money)
-        try members.encode(why, forKey: .why)
-        try members.encode(offer, forKey: .offer)
-        try members.encode(nextProductID, forKey: .nextProductID)
-        try members.encode(nextPrice, forKey: .nextPrice)
-        try members.encode(grant, forKey: .grant)
-        try members.encode(term, forKey: .term)
-        try members.encode(wallet, forKey: .wallet)
-        try members.encode(cause, forKey: .cause)
-    }
 }
 
 /// The state of a purchase, in short.
@@ -205,15 +168,6 @@ public struct PurchaseCondition: Hashable, Sendable, Codable {
         case state
         case until
         case willRenew = "will_renew"
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(productID, forKey: .productID)
-        try members.encode(active, forKey: .active)
-        try members.encode(state, forKey: .state)
-        try members.encode(until, forKey: .until)
-        try members.encode(willRenew, forKey: .willRenew)
     }
 }
 
@@ -257,11 +211,5 @@ public struct RedeemedOffer: Hashable, Sendable, Codable {
     enum CodingKeys: String, CodingKey, CaseIterable {
         case kind
         case id
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(kind, forKey: .kind)
-        try members.encode(id, forKey: .id)
     }
 }

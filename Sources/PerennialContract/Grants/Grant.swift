@@ -44,17 +44,6 @@ public struct Grant: Hashable, Sendable, Codable {
         case reason
         case withdrawnAt = "withdrawn_at"
     }
-
-    // Written by hand so that a missing end is encoded as null instead of being left out.
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(grantID, forKey: .grantID)
-        try members.encode(entitlement, forKey: .entitlement)
-        try members.encode(from, forKey: .from)
-        try members.encode(until, forKey: .until)
-        try members.encode(reason, forKey: .reason)
-        try members.encode(withdrawnAt, forKey: .withdrawnAt)
-    }
 }
 
 /// The response of `GET /v1/customers/{id}/grants`.

@@ -16,13 +16,6 @@ public struct OneTimePurchase: Hashable, Sendable, Codable {
         case purchasedAt = "purchased_at"
         case revokedAt = "revoked_at"
     }
-
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(productID, forKey: .productID)
-        try members.encode(purchasedAt, forKey: .purchasedAt)
-        try members.encode(revokedAt, forKey: .revokedAt)
-    }
 }
 
 /// A non-renewing subscription. Its duration is defined by the app, not by the App Store; `until`
@@ -47,13 +40,5 @@ public struct NonRenewing: Hashable, Sendable, Codable {
         case from
         case until
         case daysRemaining = "days_remaining"
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(productID, forKey: .productID)
-        try members.encode(from, forKey: .from)
-        try members.encode(until, forKey: .until)
-        try members.encode(daysRemaining, forKey: .daysRemaining)
     }
 }

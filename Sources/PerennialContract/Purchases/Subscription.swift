@@ -33,12 +33,6 @@ public struct Subscription: Hashable, Sendable, Codable {
             case from
             case until
         }
-
-        public func encode(to encoder: any Encoder) throws {
-            var members = encoder.container(keyedBy: CodingKeys.self)
-            try members.encode(from, forKey: .from)
-            try members.encode(until, forKey: .until)
-        }
     }
 
     /// The current month within the months of the commitment.
@@ -64,14 +58,6 @@ public struct Subscription: Hashable, Sendable, Codable {
             case months
             case until
             case renews
-        }
-
-        public func encode(to encoder: any Encoder) throws {
-            var members = encoder.container(keyedBy: CodingKeys.self)
-            try members.encode(month, forKey: .month)
-            try members.encode(months, forKey: .months)
-            try members.encode(until, forKey: .until)
-            try members.encode(renews, forKey: .renews)
         }
     }
 
@@ -110,23 +96,5 @@ public struct Subscription: Hashable, Sendable, Codable {
         case ownership
         case store
         case environment
-    }
-
-    // Written by hand so that an unknown value is encoded as null instead of being left out.
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(purchaseID, forKey: .purchaseID)
-        try members.encode(productID, forKey: .productID)
-        try members.encode(originalTransactionID, forKey: .originalTransactionID)
-        try members.encode(state, forKey: .state)
-        try members.encode(period, forKey: .period)
-        try members.encode(willRenew, forKey: .willRenew)
-        try members.encode(renewsTo, forKey: .renewsTo)
-        try members.encode(graceUntil, forKey: .graceUntil)
-        try members.encode(price, forKey: .price)
-        try members.encode(commitment, forKey: .commitment)
-        try members.encode(ownership, forKey: .ownership)
-        try members.encode(store, forKey: .store)
-        try members.encode(environment, forKey: .environment)
     }
 }

@@ -87,17 +87,6 @@ public struct WalletMovement: Hashable, Sendable, Codable {
         case reason
         case idempotencyKey = "idempotency_key"
     }
-
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(currency, forKey: .currency)
-        try members.encode(amount, forKey: .amount)
-        try members.encode(before, forKey: .before)
-        try members.encode(after, forKey: .after)
-        try members.encode(debitID, forKey: .debitID)
-        try members.encode(reason, forKey: .reason)
-        try members.encode(idempotencyKey, forKey: .idempotencyKey)
-    }
 }
 
 /// The response of `GET /v1/customers/{id}/wallets/{currency}`: everything that was added and taken

@@ -8,7 +8,7 @@ extension PerennialServer {
     func respond(_ state: CustomerState, to holder: KeyHolder) async throws -> Response {
         var customer = Customer(state, showsAnonymous: holder.kind == .secret)
         customer.token = try await engine.token(for: state, app: holder.app)
-        return JSONResponse.customer(customer)
+        return try JSONResponse.ok(customer)
     }
 
     /// Publishes the keys for verifying tokens (RFC 7517). Clients fetch them again if a token

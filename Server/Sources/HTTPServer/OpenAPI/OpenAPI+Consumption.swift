@@ -33,8 +33,8 @@ extension OpenAPI {
                   "transaction_id": { "type": "string" },
                   "delivery": { "$ref": "#/components/schemas/Delivery" },
                   "used_percent": {
-                    "type": "number", "minimum": 0, "maximum": 100,
-                    "description": "If absent, the server uses what it knows itself."
+                    "type": ["number", "null"], "minimum": 0, "maximum": 100,
+                    "description": "If absent or null, the server uses what it knows itself."
                   }
                 }
               },

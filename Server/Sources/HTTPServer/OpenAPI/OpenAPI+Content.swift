@@ -73,7 +73,8 @@ extension OpenAPI {
               "Content": {
                 "type": "object",
                 "required": [
-                  "content_id", "title", "published_at", "readable", "reason", "product_ids"
+                  "content_id", "title", "published_at", "readable", "reason", "product_ids", \
+        "url", "url_until"
                 ],
                 "properties": {
                   "content_id": { "type": "string" },
@@ -86,11 +87,13 @@ extension OpenAPI {
                     "description": "Products that give access to it by themselves."
                   },
                   "url": {
-                    "type": "string",
-                    "description": "A path on this server that needs no key. Absent if it may \
+                    "type": ["string", "null"],
+                    "description": "A path on this server that needs no key. Null if it may \
         not be read, has no file, or if sandbox purchases open no files."
                   },
-                  "url_until": { "$ref": "#/components/schemas/Timestamp" }
+                  "url_until": {
+                    "anyOf": [{ "$ref": "#/components/schemas/Timestamp" }, { "type": "null" }]
+                  }
                 }
               }
         """

@@ -1,10 +1,13 @@
 extension OpenAPI {
     static let text = #"{ "type": "string" }"#
+    static let textOrNull = #"{ "type": ["string", "null"] }"#
     static let flag = #"{ "type": "boolean" }"#
     private static let texts = #"{ "type": "array", "items": { "type": "string" } }"#
     static let time = ##"{ "$ref": "#/components/schemas/Timestamp" }"##
     private static let timeOrNull = #"{ "anyOf": [\#(time), { "type": "null" }] }"#
     private static let environment = ##"{ "$ref": "#/components/schemas/StoreEnvironment" }"##
+
+    private static let advice = ##"{ "$ref": "#/components/schemas/Advice" }"##
 
     static func list(of schema: String) -> String {
         ##"{ "type": "array", "items": { "$ref": "#/components/schemas/\##(schema)" } }"##
@@ -39,26 +42,28 @@ extension OpenAPI {
             "PurchasePreview",
             [
                 "customer_id": text, "environment": environment, "purchases": list(of: "Shown"),
-                "product": ##"{ "$ref": "#/components/schemas/Advice" }"##,
-            ], required: 3),
+                "product": #"{ "anyOf": [\#(advice), { "type": "null" }] }"#,
+            ], required: 4),
         object(
             "Shown",
             [
-                "purchase_id": text, "original_transaction_id": text, "active": flag,
-                "owner": #"{ "enum": ["customer", "another", "nobody"] }"#,
+                "purchase_id": text, "original_transaction_id": text, "product_id": textOrNull,
+                "active": flag, "owner": #"{ "enum": ["customer", "another", "nobody"] }"#,
+                "owner_id": textOrNull,
                 "outcome": #"{ "enum": ["nothing", "link", "move", "share", "refuse"] }"#,
-                "product_id": text, "owner_id": text, "why": text,
-            ], required: 5),
-        object("Advice", ["product_id": text, "buy": flag, "why": text], required: 2),
+                "why": textOrNull,
+            ], required: 8),
+        object("Advice", ["product_id": text, "buy": flag, "why": textOrNull], required: 3),
         object(
             "OwnershipRequest", ["original_transaction_id": text, "reason": text], required: 2),
         object(
             "Transfer",
             [
-                "original_transaction_id": text, "environment": environment, "to": text,
-                "transfer_id": text, "kind": #"{ "enum": ["moved", "shared"] }"#, "from": text,
-                "evidence": text, "reason": text, "at": time, "undone_at": time,
-            ], required: 3),
+                "transfer_id": textOrNull, "original_transaction_id": text,
+                "environment": environment, "kind": #"{ "enum": ["moved", "shared", null] }"#,
+                "from": textOrNull, "to": text, "evidence": textOrNull, "reason": textOrNull,
+                "at": timeOrNull, "undone_at": timeOrNull,
+            ], required: 10),
         object("TransferList", ["items": list(of: "Transfer")], required: 1),
         object("Block", ["original_transaction_id": text, "blocked": flag], required: 2),
     ]
@@ -73,17 +78,21 @@ extension OpenAPI {
                 "reason": text, "withdrawn_at": timeOrNull,
             ], required: 6),
         object("GrantList", ["items": list(of: "Grant")], required: 1),
-        object("History", ["items": list(of: "HistoryLine"), "next_cursor": text], required: 1),
+        object(
+            "History", ["items": list(of: "HistoryLine"), "next_cursor": textOrNull], required: 2),
         object(
             "HistoryLine",
             [
-                "at": time, "kind": text, "sentence": text, "purchase_id": text,
-                "document_id": text, "reference": text,
-            ], required: 3),
+                "at": time, "kind": text, "sentence": text, "purchase_id": textOrNull,
+                "document_id": textOrNull, "reference": textOrNull,
+            ], required: 6),
         object("CustomerList", ["items": list(of: "FoundCustomer")], required: 1),
         object(
             "FoundCustomer",
-            ["aliases": texts, "by": text, "customer_id": text, "purchase_id": text], required: 2),
+            [
+                "customer_id": textOrNull, "aliases": texts, "by": text,
+                "purchase_id": textOrNull,
+            ], required: 4),
         object("Erasure", ["unlinked_purchases": #"{ "type": "integer" }"#], required: 1),
     ]
 }

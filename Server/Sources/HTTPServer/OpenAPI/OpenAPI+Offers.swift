@@ -36,9 +36,9 @@ extension OpenAPI {
         object(
             "CustomerOffer",
             [
-                "product_id": text, "kind": text, "eligible": flag, "why": text, "reason": text,
-                "offer_id": text,
-            ], required: 5),
+                "product_id": text, "kind": text, "offer_id": textOrNull, "eligible": flag,
+                "why": text, "reason": text,
+            ], required: 6),
         object(
             "OfferSignatureRequest",
             [
@@ -49,9 +49,11 @@ extension OpenAPI {
         object(
             "OfferSignature",
             [
-                "key_id": text, "nonce": text, "at": time, "timestamp": #"{ "type": "integer" }"#,
-                "signature": text, "compact_jws": text, "allows_introductory": flag,
-            ], required: 3),
+                "key_id": text, "nonce": text, "at": time,
+                "timestamp": #"{ "type": ["integer", "null"] }"#, "signature": textOrNull,
+                "compact_jws": textOrNull,
+                "allows_introductory": #"{ "type": ["boolean", "null"] }"#,
+            ], required: 7),
         object("TokenKeySet", ["keys": list(of: "TokenKey")], required: 1),
         object(
             "TokenKey",

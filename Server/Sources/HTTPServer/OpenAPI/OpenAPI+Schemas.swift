@@ -76,7 +76,7 @@ extension OpenAPI {
               "Customer": {
                 "type": "object",
                 "required": ["customer_id", "aliases", "environment", "as_of", "entitlements", \
-        "subscriptions", "non_renewing", "one_time", "wallets"],
+        "subscriptions", "non_renewing", "one_time", "wallets", "token"],
                 "properties": {
                   "customer_id": { "type": "string" },
                   "aliases": { "type": "array", "items": { "type": "string" } },
@@ -100,14 +100,14 @@ extension OpenAPI {
                     "type": "array",
                     "items": { "$ref": "#/components/schemas/OneTimePurchase" }
                   },
-                  "token": {
-                    "type": "string",
-                    "description": "An ES256 JWT of active entitlements. Verify with the keys of \
-        /.well-known/jwks.json. Absent if the app has no tokens configured."
-                  },
                   "wallets": {
                     "type": "object",
                     "additionalProperties": { "$ref": "#/components/schemas/Wallet" }
+                  },
+                  "token": {
+                    "type": ["string", "null"],
+                    "description": "A JWT (ES256) of what is open, to be checked with the keys of \
+        /.well-known/jwks.json. Null where the app wants none."
                   }
                 }
               },

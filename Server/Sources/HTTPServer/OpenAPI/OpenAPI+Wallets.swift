@@ -101,7 +101,7 @@ extension OpenAPI {
               },
               "WalletStatement": {
                 "type": "object",
-                "required": ["currency", "balance", "items"],
+                "required": ["currency", "balance", "items", "next_cursor"],
                 "properties": {
                   "currency": { "type": "string" },
                   "balance": { "type": "integer" },
@@ -109,21 +109,24 @@ extension OpenAPI {
                     "type": "array",
                     "items": { "$ref": "#/components/schemas/WalletItem" }
                   },
-                  "next_cursor": { "type": "string", "description": "Absent at the end." }
+                  "next_cursor": {
+                    "type": ["string", "null"], "description": "Null at the end."
+                  }
                 }
               },
               "WalletItem": {
                 "type": "object",
-                "required": ["at", "kind", "amount", "balance"],
+                "required": ["at", "kind", "amount", "balance", "transaction_id", \
+        "product_id", "debit_id", "reason"],
                 "properties": {
                   "at": { "$ref": "#/components/schemas/Timestamp" },
                   "kind": { "type": "string", "examples": ["purchase", "refund", "debit"] },
                   "amount": { "type": "integer", "description": "Negative if it was taken out." },
                   "balance": { "type": "integer", "description": "The balance after it." },
-                  "transaction_id": { "type": "string" },
-                  "product_id": { "type": "string" },
-                  "debit_id": { "type": "string" },
-                  "reason": { "type": "string" }
+                  "transaction_id": { "type": ["string", "null"] },
+                  "product_id": { "type": ["string", "null"] },
+                  "debit_id": { "type": ["string", "null"] },
+                  "reason": { "type": ["string", "null"] }
                 }
               }
         """

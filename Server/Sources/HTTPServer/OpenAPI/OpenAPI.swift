@@ -11,7 +11,8 @@ enum OpenAPI {
             "description": "Times are RFC 3339 UTC with milliseconds; ids are strings. All errors \
         are problems (RFC 9457) with a code that never changes its meaning. Members and \
         words may be added: ignore those you do not know. A request id may be sent as X-Request-Id \
-        (at most 64 of A-Z a-z 0-9 - _ .); the response repeats it.",
+        (at most 64 of A-Z a-z 0-9 - _ .); the response repeats it. With ?pretty every route \
+        indents its JSON.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" }
           },
           "paths": {

@@ -34,7 +34,8 @@ struct RequestMiddleware: RouterMiddleware {
             try Self.check(path: request.head.path ?? "")
             response = try await next(request, context)
         } catch {
-            response = ProblemError(anything: error).response(to: context)
+            response = ProblemError(anything: error).response(
+                to: context, isIndented: request.asksForIndentation)
         }
         Self.addCommonHeaders(&response.headers, requestID: context.requestID)
         finish(

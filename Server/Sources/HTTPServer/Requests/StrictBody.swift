@@ -77,7 +77,9 @@ extension Request {
     /// customer whose events are requested, must not count as left out.
     func requireQuery(among known: [String]) throws {
         guard uri.query != nil else { return }
-        let asked = uri.queryParameters.map { String($0.key) }.filter { !$0.isEmpty }
+        let asked = uri.queryParameters.map { String($0.key) }.filter {
+            !$0.isEmpty && $0 != Indentation.parameter
+        }
         guard let unknown = ProblemError.unknownName(among: asked, known: known) else { return }
         throw ProblemError(
             .requestNotUnderstood, "The query has an unknown parameter.", detail: unknown,

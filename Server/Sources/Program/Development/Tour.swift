@@ -6,7 +6,7 @@ package enum Tour {
         let server = "localhost:\(serverPort)"
         let simulator = "localhost:\(simulatorPort)"
         let bearer = "-H 'Authorization: Bearer \(key)'"
-        let anna = "curl -s \(server)/v1/customers/anna \(bearer)"
+        let anna = "curl -s '\(server)/v1/customers/anna?pretty' \(bearer)"
         return [
             #"curl -s -X POST \#(simulator)/_sim/devices -d '{"account":"anna"}'"#,
             "T=$(curl -s -X POST "

@@ -41,7 +41,7 @@ extension AppStoreSimulator {
         case .json(let json):
             guard let field = query["only"] else {
                 // A trailing newline, so that responses end with a line break in a terminal.
-                let line = json.bytes + [UInt8(ascii: "\n")]
+                let line = json.bytes(isIndented: request.asksForIndentation) + [UInt8(ascii: "\n")]
                 return Response(.ok, line, type: "application/json; charset=utf-8")
             }
             return try Self.text(of: field, in: json)
@@ -83,7 +83,8 @@ private struct ProblemMiddleware: RouterMiddleware {
     ) async throws -> Response {
         let response: Response
         do { response = try await next(request, context) } catch {
-            response = Response(problem(for: error, request))
+            response = Response(
+                problem(for: error, request), isIndented: request.asksForIndentation)
         }
         await simulator.appendToLog(
             .request,
@@ -105,6 +106,14 @@ private struct ProblemMiddleware: RouterMiddleware {
         return SimulatorProblem(
             "simulator_failed", status: 500, "The simulator failed: \(error)",
             remedy: "Report it together with the earlier requests: GET /_sim/log.")
+    }
+}
+
+extension Request {
+    /// `?pretty`, with any value but `false` and `0`.
+    fileprivate var asksForIndentation: Bool {
+        guard let value = uri.queryParameters["pretty"] else { return false }
+        return value != "false" && value != "0"
     }
 }
 
@@ -130,14 +139,15 @@ extension Response {
             headers: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: body)
     }
 
-    fileprivate init(_ problem: SimulatorProblem) {
+    fileprivate init(_ problem: SimulatorProblem, isIndented: Bool) {
         let json: JSON = [
             "type": "about:blank", "title": .string(problem.message),
             "status": .integer(Int64(problem.status)), "detail": .string(problem.message),
             "code": .string(problem.code), "remedy": .string(problem.remedy),
         ]
         self.init(
-            HTTPResponse.Status(code: problem.status), json.bytes + [UInt8(ascii: "\n")],
+            HTTPResponse.Status(code: problem.status),
+            json.bytes(isIndented: isIndented) + [UInt8(ascii: "\n")],
             type: "application/problem+json")
     }
 }

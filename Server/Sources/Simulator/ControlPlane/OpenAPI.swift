@@ -24,7 +24,7 @@ enum OpenAPI {
     private static func operation(_ route: SimulatorRoute) -> JSON {
         var members: [JSON.Member] = [.init("summary", .string(route.summary))]
         let inPath = route.parameters.map { parameter($0, place: "path") }
-        let inQuery = (route.query + only(route)).map { parameter($0, place: "query") }
+        let inQuery = (route.query + forms(route)).map { parameter($0, place: "query") }
         members.append(.init("parameters", .array(inPath + inQuery)))
         if !route.fields.isEmpty {
             let schema: JSON = [
@@ -43,9 +43,10 @@ enum OpenAPI {
         return .object(members)
     }
 
-    /// JSON responses support the query parameter `only`, which selects one member.
-    private static func only(_ route: SimulatorRoute) -> [String] {
-        if case .json = route.shape { ["only"] } else { [] }
+    /// JSON responses support the query parameters `only`, which selects one member, and `pretty`,
+    /// which indents.
+    private static func forms(_ route: SimulatorRoute) -> [String] {
+        if case .json = route.shape { ["only", "pretty"] } else { [] }
     }
 
     private static func success(_ shape: SimulatorRoute.Shape) -> JSON {
@@ -56,7 +57,8 @@ enum OpenAPI {
                 "text/plain": ["schema": ["type": "string"]],
             ]
             return [
-                "description": "Success. With `only`, that member alone, as plain text.",
+                "description":
+                    "Success. With `only`, that member alone, as plain text; with `pretty`, indented.",
                 "content": content,
             ]
         case .bytes(let type):

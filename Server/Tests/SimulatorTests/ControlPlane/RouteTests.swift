@@ -184,6 +184,20 @@ import Testing
         }
     }
 
+    @Test func `pretty indents an answer and a problem`() async throws {
+        try await Stage().withClient { client in
+            let clock = try await client.text("/_sim/clock?pretty").1
+            #expect(clock.hasPrefix("{\n  \"now\": \"2026-01-10T20:00:00.000Z\",\n"), "\(clock)")
+            #expect(clock.hasSuffix("\n}\n"))
+            let problem = try await client.text("/_sim/truth/nobody?pretty=1")
+            #expect(problem.0 == 404 && problem.1.hasPrefix("{\n  \"type\": "), "\(problem.1)")
+            for query in ["", "?pretty=false", "?pretty=0"] {
+                let compact = try await client.text("/_sim/clock" + query).1
+                #expect(compact.split(separator: "\n").count == 1)
+            }
+        }
+    }
+
     @Test func `the root certificate is served as bytes`() async throws {
         let stage = try Stage()
         let app = Application(router: stage.simulator.router())

@@ -178,7 +178,7 @@ import Testing
                     #expect(
                         found["items"] == [
                             [
-                                "aliases": [], "by": "order_id", "customer_id": "anna",
+                                "customer_id": "anna", "aliases": [], "by": "order_id",
                                 "purchase_id": .string("production:\(original)"),
                             ]
                         ], "\(written)")

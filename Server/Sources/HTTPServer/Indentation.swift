@@ -1,0 +1,47 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import PerennialContract
+import Synchronization
+
+/// `?pretty` on any route: JSON is indented, for people.
+enum Indentation {
+    static let parameter = "pretty"
+}
+
+extension Request {
+    /// Any value but `false` and `0`.
+    var asksForIndentation: Bool {
+        guard uri.query != nil, let value = uri.queryParameters[Indentation.parameter[...]] else {
+            return false
+        }
+        return value != "false" && value != "0"
+    }
+}
+
+extension Response {
+    /// The same answer; where it is JSON, with two spaces for each level.
+    func indented() async throws -> Response {
+        guard headers[.contentType] == "application/json" else { return self }
+        let written = WrittenBody()
+        try await body.write(written)
+        var json = ByteBuffer(bytes: ContractEncoder.indented(written.bytes))
+        json.writeString("\n")
+        var response = self
+        response.body = ResponseBody(byteBuffer: json)
+        return response
+    }
+}
+
+/// A body can be written somewhere, and not read: here it is written to memory.
+private final class WrittenBody: ResponseBodyWriter, Sendable {
+    private let buffer = Mutex(ByteBuffer())
+
+    var bytes: ByteBufferView { buffer.withLock { $0.readableBytesView } }
+
+    func write(_ part: ByteBuffer) {
+        buffer.withLock { _ = $0.writeImmutableBuffer(part) }
+    }
+
+    func finish(_ trailingHeaders: HTTPFields?) {}
+}

@@ -1,0 +1,65 @@
+/// JSON for people: the same values in the same order, two spaces for each level.
+enum IndentedJSON {
+    static func bytes(of json: some Sequence<UInt8>) -> [UInt8] {
+        var indenter = Indenter()
+        for byte in json { indenter.add(byte) }
+        return indenter.out
+    }
+
+    private struct Indenter {
+        var out: [UInt8] = []
+        private var depth = 0
+        private var isInText = false
+        private var isEscaped = false
+        /// A bracket was opened, and nothing followed yet: an empty one stays on its line.
+        private var isOpen = false
+
+        mutating func add(_ byte: UInt8) {
+            if isInText { return addText(byte) }
+            switch byte {
+            case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"):
+                break
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                begin()
+                out.append(byte)
+                depth += 1
+                isOpen = true
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth = max(0, depth - 1)
+                if !isOpen { newLine() }
+                isOpen = false
+                out.append(byte)
+            case UInt8(ascii: ","):
+                out.append(byte)
+                newLine()
+            case UInt8(ascii: ":"): out += [byte, UInt8(ascii: " ")]
+            default:
+                begin()
+                isInText = byte == UInt8(ascii: "\"")
+                out.append(byte)
+            }
+        }
+
+        private mutating func addText(_ byte: UInt8) {
+            out.append(byte)
+            if isEscaped {
+                isEscaped = false
+            } else if byte == UInt8(ascii: "\\") {
+                isEscaped = true
+            } else if byte == UInt8(ascii: "\"") {
+                isInText = false
+            }
+        }
+
+        /// Before the first value within a bracket.
+        private mutating func begin() {
+            if isOpen { newLine() }
+            isOpen = false
+        }
+
+        private mutating func newLine() {
+            out.append(UInt8(ascii: "\n"))
+            out.append(contentsOf: repeatElement(UInt8(ascii: " "), count: 2 * depth))
+        }
+    }
+}
