@@ -104,11 +104,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("tokens: {minutes: 0}", "Choose 1 to 1440."),
+        ("tokens: {minutes: 0}", "Use a number from 1 to 1440."),
         ("tokens: {minute: 1}", "Did you mean minutes?"),
         ("restore: move", "Use one of keep, transfer, transfer_if_inactive, share."),
         ("restore: {prodution: keep}", "Did you mean production?"),
-        ("restore: {share: {most: 0}}", "Choose 1 to 1000."),
+        ("restore: {share: {most: 0}}", "Use a number from 1 to 1000."),
         ("restore: {share: {mots: 3}}", "Did you mean most?"),
         ("restore: {sandbox: {}}", "This is not a restore policy."),
         ("restore: {production: keep, share: {most: 3}}", "“production” is unknown in restore."),
