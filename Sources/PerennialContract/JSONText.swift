@@ -31,7 +31,7 @@ final class JSONText {
     /// Begins an object or an array at a depth, unless the value there has begun one before.
     func open(_ bracket: Bracket, below depth: Int) {
         if brackets.count > depth { return close(to: depth + 1) }
-        put(bracket == .object ? UInt8(ascii: "{") : UInt8(ascii: "["))
+        writeByte(bracket == .object ? UInt8(ascii: "{") : UInt8(ascii: "["))
         brackets.append(bracket)
         isFirst = true
     }
@@ -39,7 +39,7 @@ final class JSONText {
     /// Ends what is open below a depth.
     func close(to depth: Int) {
         while brackets.count > depth, let bracket = brackets.popLast() {
-            put(bracket == .object ? UInt8(ascii: "}") : UInt8(ascii: "]"))
+            writeByte(bracket == .object ? UInt8(ascii: "}") : UInt8(ascii: "]"))
             isFirst = false
         }
     }
@@ -48,7 +48,7 @@ final class JSONText {
     func element(at depth: Int) {
         precondition(brackets.count >= depth, "This array has ended.")
         close(to: depth)
-        if !isFirst { put(UInt8(ascii: ",")) }
+        if !isFirst { writeByte(UInt8(ascii: ",")) }
         isFirst = false
     }
 
@@ -56,7 +56,7 @@ final class JSONText {
     func key(_ key: String, at depth: Int) {
         element(at: depth)
         string(key)
-        put(UInt8(ascii: ":"))
+        writeByte(UInt8(ascii: ":"))
     }
 
     func null() { append("null") }
@@ -75,14 +75,14 @@ final class JSONText {
         var value = value
         value.withUTF8 { utf8 in
             reserve(utf8.count + 2)
-            put(UInt8(ascii: "\""))
+            writeByte(UInt8(ascii: "\""))
             if Self.isPlain(utf8) {
                 append(UnsafeRawBufferPointer(utf8))
             } else {
                 for byte in utf8 { escape(byte) }
             }
         }
-        put(UInt8(ascii: "\""))
+        writeByte(UInt8(ascii: "\""))
     }
 
     /// Nothing to escape. Without a branch, so that many bytes are looked at at once.
@@ -108,7 +108,7 @@ final class JSONText {
         case 0..<0x20:
             append(byte < 0x10 ? "\\u000" : "\\u00")
             append(String(byte, radix: 16))
-        default: put(byte)
+        default: writeByte(byte)
         }
     }
 }
@@ -132,7 +132,7 @@ extension JSONText {
         count += bytes.count
     }
 
-    private func put(_ byte: UInt8) {
+    private func writeByte(_ byte: UInt8) {
         reserve(1)
         start.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
         count += 1

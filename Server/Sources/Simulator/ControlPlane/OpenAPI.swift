@@ -57,8 +57,9 @@ enum OpenAPI {
                 "text/plain": ["schema": ["type": "string"]],
             ]
             return [
-                "description":
-                    "Success. With `only`, that member alone, as plain text; with `pretty`, indented.",
+                "description": """
+                    Success. With `only`, that member alone, as plain text; with `pretty`, indented.
+                    """,
                 "content": content,
             ]
         case .bytes(let type):

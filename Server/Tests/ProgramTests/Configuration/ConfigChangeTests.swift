@@ -140,7 +140,8 @@ import Testing
                     (echo "$app"; echo "settings: {$settings}") >new.yaml
                     "$perennial" config apply new.yaml 2>&1 | grep -a error: || true
                 done
-                "$perennial" config apply new.yaml --shut-access 2>/dev/null | sed 's|^Applied.*|Applied|'
+                "$perennial" config apply new.yaml --shut-access 2>/dev/null |
+                    sed 's|^Applied.*|Applied|'
                 """)
         let lines = output.split(separator: "\n").map(String.init)
         try #require(lines.count >= 5, "\(lines)")

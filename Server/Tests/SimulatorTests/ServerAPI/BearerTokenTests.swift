@@ -43,7 +43,7 @@ import Testing
         ("iss", { $0.claims["iss"] = "somebody" }),
         ("aud", { $0.claims["aud"] = "appstoreconnect-v2" }),
         ("bid", { $0.claims["bid"] = "com.example.fish" }),
-        ("no exp", { $0.claims["exp"] = nil }),
+        ("exp is missing", { $0.claims["exp"] = nil }),
         ("expired", { $0 = Token(at: Token.arrival - 7200) }),
         ("expired", { $0 = Token(at: Token.arrival + 7200) }),
         ("over an hour", { $0.claims["exp"] = .integer(Token.arrival + 3601) }),

@@ -53,7 +53,7 @@ import Testing
         ),
         (
             group(subscription(#""subscriptionGroupID": "h""#)),
-            "product s: names the group h and stands in g"
+            "product s: names the group h and is in g"
         ),
         (
             introductory(#""paymentMode": "later", "subscriptionPeriod": "P1M""#),
@@ -82,7 +82,7 @@ import Testing
                 subscription(
                     #""codeOffers": [{"referenceName": "C", "eligibility": [], "paymentMode":"#
                         + #" "free", "subscriptionPeriod": "P1M"}]"#)),
-            "the offer C of product s: eligibility names nobody"
+            "the offer C of product s: eligibility is empty"
         ),
         (
             group(
@@ -102,7 +102,7 @@ import Testing
             #"{"subscriptionOffersKeyPair": {"id": "K", "privateKey": "REDACTED"}}"#,
             "subscriptionOffersKeyPair: the private key cannot be read"
         ),
-        (#"{"subscriptionSuiteGroups": [{}]}"#, "subscriptionSuiteGroups: is left out"),
+        (#"{"subscriptionSuiteGroups": [{}]}"#, "subscriptionSuiteGroups: is ignored"),
         (#"{"version": {"major": 7}}"#, "the file: version 7"),
     ]
 

@@ -8,7 +8,7 @@ import Testing
 private enum Vectors {
     static let folder: URL? = {
         let environment = ProcessInfo.processInfo.environment["PERENNIAL_VECTORS"]
-        let root = URL(filePath: #filePath).appending(path: "../../../../../shared/vectors")
+        let root = URL(filePath: #filePath).appending(path: "../../../../../../shared/vectors")
         let folder = (environment.map { URL(filePath: $0) } ?? root.standardizedFileURL)
             .appending(path: "storekit-files")
         return FileManager.default.fileExists(atPath: folder.path) ? folder : nil

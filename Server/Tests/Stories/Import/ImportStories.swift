@@ -213,7 +213,7 @@ import Testing
                     .originalTransactionIDs, lines, with: shop.engine, in: folder,
                     sleep: { pauses.add($0) })
             }
-            #expect(failure?.description.contains("goes on") == true)
+            #expect(failure?.description.contains("continues from here") == true)
             #expect(pauses.all.count >= ImportRun.attemptsMax - 1)
             try await shop.simulator.post("/_sim/faults", ["api": ["retryable_error": 0]])
             let found = try await Self.run(

@@ -13,7 +13,7 @@ import Testing
 @Suite(.serialized) struct OldDatabaseStories {
     private static let fixtures = URL(filePath: #filePath)
         .deletingLastPathComponent()
-        .appending(path: "../../../Fixtures/databases").standardized
+        .appending(path: "../../../../Fixtures/databases").standardized
 
     /// The newest schema that a fixture was made by; the next change of the schema adds one.
     private static let versions = [15]

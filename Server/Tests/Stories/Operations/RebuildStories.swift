@@ -68,7 +68,7 @@ import Testing
                 }
                 #expect(rests.withLock { $0 } == Engine.endingAttemptsMax - 1)
             }
-            let told = log.lines.filter { $0.message.contains("somebody else holds the tables") }
+            let told = log.lines.filter { $0.message.contains("waiting for locks on the tables") }
             #expect(told.first?.facts["attempt"] == "1")
             gate.signal()
             try await holding

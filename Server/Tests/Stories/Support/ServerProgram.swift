@@ -273,7 +273,7 @@ struct ServerProgram: Sendable {
         for candidate in [
             folder,
             URL(filePath: #filePath).deletingLastPathComponent()
-                .appending(path: "../../.build/debug"),
+                .appending(path: "../../../.build/debug"),
         ] {
             let url = candidate.appending(path: "perennial").standardizedFileURL
             if FileManager.default.isExecutableFile(atPath: url.path) { return url }
