@@ -53,7 +53,7 @@ import Testing
         ),
         (
             group(subscription(#""subscriptionGroupID": "h""#)),
-            "product s: names the group h and is in g"
+            "product s: names the group h but is in g"
         ),
         (
             introductory(#""paymentMode": "later", "subscriptionPeriod": "P1M""#),
