@@ -33,6 +33,10 @@ package struct Database: Sendable {
         try await commits.write { [rules] in try body(DatabaseSession($0, rules)) }
     }
 
+    /// Yields after commits that may have left events without numbers; one element can stand for
+    /// many commits.
+    package var unnumbered: AsyncStream<Void> { commits.unnumbered }
+
     /// Runs a closure that only reads, on one consistent snapshot.
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value

@@ -44,13 +44,14 @@ package enum Dialect: Hashable, Sendable {
     /// for example while another server migrates the schema.
     var withoutLockTimeout: [String] { self == .sqlite ? [] : ["SET LOCAL lock_timeout = 0"] }
 
-    /// The first statement of a transaction that writes concurrently with others, and of one that
-    /// needs to be the only writer. When transactions of several servers append to the same log
-    /// they conflict, and the longer one always loses; it succeeds by becoming the only writer.
-    /// Lock requests are granted in order of arrival, and the transaction's snapshot is taken after
-    /// the lock is granted. The lock only affects throughput, not correctness.
-    package static let sharedWriteLock = "LOCK TABLE turns IN ROW EXCLUSIVE MODE"
-    package static let exclusiveWriteLock = "LOCK TABLE turns IN EXCLUSIVE MODE"
+    /// The first statement of a transaction that numbers events: each of its statements sees what
+    /// was committed before the statement began, and it does not take part in the conflicts of
+    /// serializable transactions. It is safe because such a transaction relies on explicit row
+    /// locks only: see ``StoreTransaction/numberEvents(of:isWaiting:)``. Nil on SQLite, where the
+    /// writer numbers its events itself.
+    var readingCommitted: String? {
+        self == .sqlite ? nil : "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
+    }
 
     /// Statements that prevent all other writes to the given tables until the transaction ends,
     /// however long it takes. They must be the first statements of the transaction: on PostgreSQL

@@ -103,12 +103,17 @@ final class GroupCommit: Sendable {
 
     private let state = Mutex(State())
     let health = WriteHealth()
+    /// Yields after commits that may have left events without numbers; one element can stand for
+    /// many commits.
+    let unnumbered: AsyncStream<Void>
+    private let noteUnnumbered: AsyncStream<Void>.Continuation
     private let database: any DatabaseDriver
     private let rules: DatabaseRules
 
     init(_ database: any DatabaseDriver, _ rules: DatabaseRules) {
         self.database = database
         self.rules = rules
+        (unnumbered, noteUnnumbered) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Runs a closure in a transaction that others may share. Returns or throws after the commit or
@@ -222,6 +227,7 @@ final class GroupCommit: Sendable {
         do {
             let outcomes = try await database.write(body)
             state.withLock { $0.unavailability = nil }
+            if database.dialect == .postgres { noteUnnumbered.yield() }
             return outcomes
         } catch {
             health.recordFailure(error)

@@ -105,14 +105,12 @@ final class PostgresConnection {
     }
 
     /// Runs a closure in a transaction.
-    ///
-    /// - Parameter alone: whether to prevent all other writes in the meantime.
     func transaction<Value>(
-        for purpose: Purpose, alone: Bool = false, _ body: (any Connection) throws -> Value
+        for purpose: Purpose, _ body: (any Connection) throws -> Value
     ) throws -> Value {
         (failure, hasNoTimeout) = (nil, false)
         do {
-            try begin(for: purpose, alone: alone)
+            _ = try runUnprepared(purpose.begin)
             let value = try body(self)
             if let failure { throw failure }
             try commit()
@@ -123,31 +121,11 @@ final class PostgresConnection {
         }
     }
 
-    private func begin(for purpose: Purpose, alone: Bool) throws(StorageFailure) {
-        guard purpose == .writing else {
-            _ = try runUnprepared(purpose.begin)
-            return
-        }
-        let lock = alone ? Dialect.exclusiveWriteLock : Dialect.sharedWriteLock
-        do throws(StorageFailure) {
-            // Both statements in one message.
-            _ = try checkedResult(waitForServer { PQexec(connection, "\(purpose.begin); \(lock)") })
-        } catch {
-            // The table to lock does not exist yet, so the only writer is the migration.
-            guard error.sqlState == Self.undefinedTable else { throw error }
-            rollBack()
-            clearFailure()
-            _ = try runUnprepared(purpose.begin)
-        }
-    }
-
-    private static let undefinedTable = "42P01"
-
     private func commit() throws(StorageFailure) {
-        let answer = try runUnprepared("COMMIT")
+        let checkedResult = try runUnprepared("COMMIT")
         // The server rolls back a failed transaction when asked to commit it, without reporting an
         // error.
-        guard answer.tag == "COMMIT" else {
+        guard checkedResult.tag == "COMMIT" else {
             throw recordFailure(StorageFailure("PostgreSQL: a failed transaction was rolled back"))
         }
     }

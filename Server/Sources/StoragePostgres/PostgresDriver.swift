@@ -89,16 +89,12 @@ package final class PostgresDriver: DatabaseDriver {
     }
 }
 
-/// Connects to the server, and keeps track of outages and conflicts.
+/// Connects to the server, and keeps track of outages.
 private final class Server: Sendable {
     private let address: PostgresAddress
     private let watch: ConnectionWatchdog
     private let lockWait: Duration
     private let outage = Mutex(Outage())
-    private let contendedUntil = Mutex(-Double.infinity)
-
-    /// How long transactions take the exclusive lock after a conflict.
-    private static let contentionSeconds = 10.0
 
     init(address: PostgresAddress, watch: ConnectionWatchdog, lockWait: Duration) {
         self.address = address
@@ -128,15 +124,6 @@ private final class Server: Sendable {
     }
 
     func recordResponse() { outage.withLock { $0.recordResponse(at: Self.now) } }
-
-    /// Whether other servers are writing too, so that conflicts are likely.
-    var isContended: Bool { contendedUntil.withLock { Self.now < $0 } }
-
-    func recordConflict(_ failure: StorageFailure) {
-        guard [.conflict, .constraint].contains(failure.kind) else { return }
-        let until = Self.now + Self.contentionSeconds
-        contendedUntil.withLock { $0 = until }
-    }
 
     /// Returns whether a session was opened before the server stopped responding; it would hang
     /// again.
@@ -168,8 +155,7 @@ private final class Worker {
         while true {
             runs += 1
             do {
-                let value = try openSession().transaction(
-                    for: purpose, alone: server.isContended, body)
+                let value = try openSession().transaction(for: purpose, body)
                 server.recordResponse()
                 return value
             } catch {
@@ -178,7 +164,6 @@ private final class Worker {
                 let wasConnected = session != nil
                 let failure = wasConnected ? session?.failure : error as? StorageFailure
                 if failure?.kind == .unavailable || session?.isLost == true { session = nil }
-                if let failure { server.recordConflict(failure) }
                 guard let failure, !isEnding(),
                     case .again(let seconds) = Retry.decision(
                         after: failure, runs: runs,

@@ -5,8 +5,7 @@ enum Retry: Hashable, Sendable {
     case again(afterSeconds: Double)
     case giveUp
 
-    /// The maximum number of runs of one transaction because of conflicts. From the second run on
-    /// it takes the exclusive lock.
+    /// The maximum number of runs of one transaction because of conflicts.
     static let conflictRunsMax = 60
     /// A row that unexpectedly exists or is missing may be the work of a transaction that committed
     /// a moment ago: PostgreSQL reports a violated constraint if the statement encounters the row

@@ -126,6 +126,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
     fileprivate func `a copy holds every row, in the other engine`(way: Way) async throws {
         try await way.from.withStore(rules: DatabaseRules(reminding: [app])) { source in
             try await fill(source)
+            try await source.numberEvents()
             try await way.to.withStore { copy in
                 let rows = try await copy.copy(from: source)
                 let counts = try await counts(source)

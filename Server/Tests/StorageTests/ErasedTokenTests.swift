@@ -38,7 +38,7 @@ extension Database {
     }
 
     fileprivate func events(after sequence: Int64 = 0) async throws -> [Event] {
-        try await read { try $0.events(of: app, after: sequence, limit: 500) }
+        try await readingLog { try $0.events(of: app, after: sequence, limit: 500) }
     }
 
     /// Whose terms are looked at.

@@ -32,7 +32,7 @@ extension Database {
     }
 
     fileprivate func events(after sequence: Int64 = 0) async throws -> [Event] {
-        try await read { try $0.events(of: app, after: sequence, limit: 500) }
+        try await readingLog { try $0.events(of: app, after: sequence, limit: 500) }
     }
 
     fileprivate func tellTurns(at moment: Instant) async throws -> Int {
@@ -159,7 +159,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
                 [
                     payment(1001, of: purchase(1000), from: now + .days(41))
                 ])
-            let theirs = try await store.read {
+            let alreadyTheirs = try await store.readingLog {
                 try $0.events(of: ["anna"], in: app, after: 0, limit: 10)
             }
             #expect(theirs.map(\.entry.change.kind) == [.linked, .billingRecovered])
@@ -188,7 +188,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
                 try tx.merge("phone", into: "anna", in: app, at: now)
             }
             let ids = try await store.read { try $0.customer(known: "anna", in: app)?.ids ?? [] }
-            let theirs = try await store.read {
+            let alreadyTheirs = try await store.readingLog {
                 try $0.events(of: ids, in: app, after: 0, limit: 10)
             }
             #expect(
@@ -196,7 +196,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
             #expect(theirs.map(\.entry.customer) == ["phone", "phone", "anna", "anna"])
             #expect(theirs.map(\.entry.other) == ["tablet", nil, "phone", "phone"])
             #expect(theirs.map(\.customerSequence) == [1, 2, 1, 2])
-            let last = try await store.read { try $0.lastEvents(of: ids, in: app, limit: 2) }
+            let last = try await store.readingLog { try $0.lastEvents(of: ids, in: app, limit: 2) }
             #expect(last == theirs.suffix(2))
             expectGapless(try await store.events())
         }

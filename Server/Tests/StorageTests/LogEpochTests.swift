@@ -14,6 +14,7 @@ import Testing
                     .aliasAdded, of: customer, other: "other", in: app, at: now)
             }
         }
+        try await store.numberEvents()
     }
 
     private func begin(_ name: String, in store: Database) async throws {
@@ -65,6 +66,23 @@ import Testing
             let others = try await epochs(of: "zebra", in: store)
             #expect(others.sharedCount(with: nil) == 1)
             #expect(others.position(of: 2).epoch == "bbbbbbbbbb")
+        }
+    }
+
+    @Test func `what has no number in a backup gets one of the new epoch`() async throws {
+        try await Driver.postgres.withStore { store in
+            try await tell(2, in: app, to: store)
+            // As in a backup that was made in the milliseconds before it was numbered.
+            try await store.transaction { tx in
+                try tx.emitIdentityEvent(.aliasAdded, of: "c0", other: "other", in: app, at: now)
+            }
+            try await begin("aaaaaaaaaa", in: store)
+            try await store.numberEvents()
+            let epochs = try await epochs(of: app, in: store)
+            let events = try await store.read { try $0.events(of: app, after: 0, limit: 9) }
+            #expect(
+                events.map { epochs.position(of: $0.sequence).description }
+                    == ["1", "2", "aaaaaaaaaa_3"])
         }
     }
 

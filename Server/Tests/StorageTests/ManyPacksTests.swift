@@ -47,7 +47,7 @@ extension Database {
 
     /// What was told, with the balance after it.
     fileprivate func toldOfGems() async throws -> [String] {
-        let events = try await read { try $0.events(of: app, after: 0, limit: 500) }
+        let events = try await readingLog { try $0.events(of: app, after: 0, limit: 500) }
         return events.map(\.entry.change).compactMap { change in
             guard let wallet = change.wallet, wallet.currency == "gems" else { return nil }
             return "\(change.kind.rawValue) \(wallet.after)"
@@ -71,7 +71,7 @@ extension Database {
         try await Driver.sqliteMemory.withStore(rules: rules) { store in
             let count = 2000
             try await store.hear(1, (1...count).map { pack($0, token: nil) })
-            let before = try await store.read { try $0.lastSequence(of: app) }
+            let before = try await store.readingLog { try $0.lastSequence(of: app) }
             try await store.transaction { tx in
                 _ = try tx.customer("anna", in: app, at: now)
                 var purses = WalletProjectionCache()
@@ -81,7 +81,7 @@ extension Database {
             }
             #expect(try await store.gems(of: "anna") == Int64(count) * 100)
             // Each is told to be theirs, and then what is in it.
-            let first = try await store.read {
+            let first = try await store.readingLog {
                 try $0.events(of: app, after: before, limit: 6)
             }
             #expect(

@@ -49,7 +49,7 @@ import Testing
     }
 
     private static func known(of place: Int, _ store: Database) async throws -> Known {
-        try await store.read { tx in
+        try await store.readingLog { tx in
             let purchase = purchase(place)
             let events = try tx.events(of: app, after: 0, limit: DatabaseSession.eventsMax)
             return Known(

@@ -34,7 +34,7 @@ extension Database {
 
     /// What was told of purchases that named an id: `purchase kind`.
     fileprivate func named(_ id: CustomerID, after sequence: Int64 = 0) async throws -> [String] {
-        try await read { try $0.eventsByToken([id], in: app, after: sequence) }.map { event in
+        try await readingLog { try $0.eventsByToken([id], in: app, after: sequence) }.map { event in
             "\(event.entry.purchase?.original.rawValue ?? "-") \(event.entry.change.kind.rawValue)"
         }
     }
@@ -55,7 +55,7 @@ extension Database {
             for id in [lower, upper] {
                 #expect(try await store.named(id) == ["1 purchased"])
             }
-            let last = try await store.read { try $0.lastSequence(of: app) }
+            let last = try await store.readingLog { try $0.lastSequence(of: app) }
             #expect(try await store.named(lower, after: last) == [])
             let end = now + .days(30)
             _ = try await store.transaction {

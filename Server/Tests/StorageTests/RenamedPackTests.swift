@@ -95,7 +95,7 @@ extension Database {
             #expect(try await store.balances() == [100 - spent, 0])
             let link = try await store.owner()
             #expect(link?.customer == anna && link?.evidence == .token)
-            let log = try await store.read { try $0.events(of: app, after: 0, limit: 500) }
+            let log = try await store.readingLog { try $0.events(of: app, after: 0, limit: 500) }
             let told = log.map(\.entry).filter { $0.change.kind == .linked }
             #expect(told.map(\.customer) == [anna] && told.map(\.evidence) == [.token])
             // Both documents once more, and a third that names nobody: nothing is different.

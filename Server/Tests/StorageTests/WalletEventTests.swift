@@ -55,7 +55,7 @@ extension Database {
     }
 
     fileprivate func walletEvents() async throws -> [Event] {
-        try await read { try $0.events(of: app, after: 0, limit: 500) }
+        try await readingLog { try $0.events(of: app, after: 0, limit: 500) }
             .filter { $0.entry.change.wallet != nil }
     }
 

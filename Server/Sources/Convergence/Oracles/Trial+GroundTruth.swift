@@ -207,7 +207,7 @@ extension Trial {
     /// must equal the timelines' money.
     private func expectLog() async throws {
         while try await auditor.emitTimeBasedEvents() > 0 {}
-        let (wrong, last) = try await Database(database).read { tx in
+        let (wrong, last) = try await Database(database).readingLog { tx in
             (try tx.logDifferences(), try tx.lastSequence(of: TrialFixture.app))
         }
         self.report.statistics.events += Int(last)

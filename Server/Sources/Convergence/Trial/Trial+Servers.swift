@@ -124,6 +124,7 @@ extension Trial {
     private func loseEvent() async {
         let lost = "(SELECT last_sequence FROM logs WHERE logs.app = events.app)"
         do {
+            try await Database(database).numberEvents()
             try await database.write { connection in
                 try connection.run("DELETE FROM events WHERE sequence = \(lost)", [])
                 try connection.run("UPDATE logs SET last_sequence = last_sequence - 1", [])

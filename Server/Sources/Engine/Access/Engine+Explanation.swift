@@ -10,7 +10,7 @@ extension Engine {
         let (app, _) = try app(appID)
         try id.requireValid()
         let now = now()
-        return try await read { tx in
+        return try await readingLog(of: appID) { tx in
             let state = try tx.state(of: id, in: app, environment: environment, at: now)
             var lines = Explanation.head(of: state, app: app)
             let payments = state.purchases.flatMap { $0.timeline.periods.map(\.payment) }

@@ -37,7 +37,7 @@ extension Engine {
         let (app, _) = try app(appID)
         try id.requireValid()
         let now = now()
-        return try await read { tx in
+        return try await readingLog(of: appID) { tx in
             let state = try tx.state(of: id, in: app, environment: environment, at: now)
             return try tx.history(of: state, in: app)
         }

@@ -35,7 +35,7 @@ extension Engine {
         guard limit <= Self.eventsMax else {
             throw .limitExceeded(what: "events", limit: Self.eventsMax)
         }
-        let page: Result<EventPage, EngineFailure> = try await read { tx in
+        let page: Result<EventPage, EngineFailure> = try await readingLog(of: appID) { tx in
             let epochs = try tx.logEpochs(of: appID)
             let place = place ?? LogPosition(epochs.current, 0)
             if let failure = try tx.refusal(of: place, in: appID, epochs) {
@@ -59,6 +59,37 @@ extension Engine {
         let epochs = try await read { tx in try tx.logEpochs(of: appID) }
         let place = LogPosition(epochs.current, sequence)
         return try await eventPage(of: appID, customer: id, after: place, limit: limit).events
+    }
+
+    /// Gives committed events their numbers, without which nobody reads them. Returns how many.
+    /// Harmless to repeat, and for several servers at once. On SQLite every event has its number
+    /// when it is committed.
+    ///
+    /// - Parameter isWaiting: false to leave the events to another server that is numbering.
+    @discardableResult
+    package func numberEvents(isWaiting: Bool = true) async throws(EngineFailure) -> Int {
+        do { return try await store.numberEvents(isWaiting: isWaiting) } catch {
+            throw EngineFailure(error)
+        }
+    }
+
+    /// Yields after commits of this server that may have left events without numbers; one element
+    /// can stand for many commits. For one reader.
+    package var unnumbered: AsyncStream<Void> { store.unnumbered }
+
+    /// Reads the log of an app, with all events that were committed before the call. If they cannot
+    /// be numbered now, the events that have numbers are read.
+    func readingLog<Value: Sendable>(
+        of app: AppID, _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+    ) async throws(EngineFailure) -> Value {
+        let value: Value? = try await read { tx in
+            try tx.hasPendingEvents(of: app) ? nil : body(tx)
+        }
+        if let value { return value }
+        do { try await store.numberEvents(of: app) } catch {
+            logger.warning("Events could not be numbered.", metadata: ["error": "\(error)"])
+        }
+        return try await read(body)
     }
 
     /// Emits events for changes that only time has caused: periods that ended, grace periods that

@@ -79,6 +79,7 @@ struct ServeCommand: AsyncParsableCommand {
             PartitionWorker(engine: assembly.engine, logger: logger),
             ReconciliationWorker(engine: assembly.engine, logger: logger),
             TransitionWorker(engine: assembly.engine, logger: logger),
+            Sequencer(engine: assembly.engine, logger: logger),
             ForwardWorker(engine: assembly.engine, logger: logger),
         ]
         if let clock { services.insert(clock, at: 0) }

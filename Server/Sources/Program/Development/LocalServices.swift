@@ -43,7 +43,7 @@ struct LocalServices: Sendable {
                     ) { portSink.yield($0) },
                     host: settings.host, port: settings.port, flag: "--port"),
                 DeferredSimulator(parts: self, ports: ports) { storeSink.yield($0) }, reconciler,
-                teller, forwarder,
+                teller, Sequencer(engine: assembly.engine, logger: settings.logger), forwarder,
             ], stopsOnSignals: stopsOnSignals, logger: settings.logger)
         return try await withThrowingTaskGroup(of: Completion<Value>.self) { tasks in
             tasks.addTask {

@@ -24,15 +24,18 @@ actor TransitionWorker: Service {
         await runPeriodically(every: pause) { await self.processDue() }
     }
 
-    /// Returns when everything that was due at the call has been emitted. May run concurrently with
-    /// itself.
+    /// Returns when everything that was due at the call has been emitted, and every committed event
+    /// has its number. May run concurrently with itself.
     func processDue() async {
         do {
             for _ in 0..<Self.roundsMax {
-                guard !Task.isCancelled, try await engine.emitTimeBasedEvents() > 0 else { return }
+                guard !Task.isCancelled, try await engine.emitTimeBasedEvents() > 0 else { break }
             }
         } catch {
             logger.error("emitting time-based events failed", metadata: ["error": "\(error)"])
+        }
+        do { try await engine.numberEvents() } catch {
+            logger.error("events were not numbered", metadata: ["error": "\(error)"])
         }
     }
 }

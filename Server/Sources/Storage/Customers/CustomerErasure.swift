@@ -23,6 +23,7 @@ extension DatabaseSession {
         guard let pseudonym = names[person.customer] else {
             preconditionFailure("Every id of an erased customer needs a pseudonym.")
         }
+        try lockLog(of: app)
         try linkConsumablesByToken(of: person, in: app, at: now)
         var counterparts = Set(
             try transfers(of: person.customer, in: app)
@@ -41,6 +42,9 @@ extension DatabaseSession {
             unlinked += 1
         }
         let hashes = try hashesToErase(person, hashes, in: app)
+        // Including those of this transaction. Whoever adds an event about this person meanwhile
+        // has read a row that is deleted here, so one of the two transactions is run again.
+        try numberAllEvents(of: app)
         try replaceIDs(names, in: app, mentionedBy: counterparts)
         try transferConsumables(person.customer, under: pseudonym, in: app, at: now)
         try deleteRows(of: person, in: app)

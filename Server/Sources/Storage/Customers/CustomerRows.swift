@@ -59,12 +59,10 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> StoredCustomer {
         if let known = try customer(known: id, in: app) { return known }
         try requireNoPseudonym(id, in: app)
-        // An id that was separated from another customer may already have events: the numbers of
-        // new events continue theirs.
+        // `last_sequence` is no longer used: see ``insertNumbered(_:)``.
         try connection.run(
             "INSERT INTO customers (app, customer, created_at_ms, last_sequence) "
-                + "VALUES ($1, $2, $3, (SELECT COALESCE(MAX(customer_sequence), 0) FROM events "
-                + "WHERE events.app = $1 AND events.customer = $2))",
+                + "VALUES ($1, $2, $3, 0)",
             [.text(app.rawValue), .text(id.rawValue), .integer(now.milliseconds)])
         try insertID(id, of: id, in: app, at: now)
         try emitWalletEvents(named: id, by: id, in: app, at: now)
@@ -212,16 +210,14 @@ extension DatabaseSession {
     ///   - named: the customer who had the purchase by its account token until now, for the event.
     ///     The caller emits that customer's own event.
     ///   - purses: the cached wallets, passed on from one call to the next.
-    /// - Returns: the number of the event that reports the new owner.
-    @discardableResult
     package func link(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
         from named: CustomerID? = nil, in app: AppID, at now: Instant,
         _ purses: inout WalletProjectionCache
-    ) throws(StorageFailure) -> Int64 {
+    ) throws(StorageFailure) {
         let former = try walletCustomer(of: purchase, in: app)
         try deleteShare(in: purchase, of: customer, in: app)
-        let number = try emitOwnershipEvent(
+        try emitOwnershipEvent(
             of: purchase, is: customer, in: app, named == nil ? .linked : .moved, from: named,
             evidence: evidence, at: now)
         try connection.run(
@@ -234,7 +230,6 @@ extension DatabaseSession {
             ])
         try emitWalletEvents(of: purchase, from: former, to: customer, in: app, at: now, &purses)
         try rescheduleConsumptionInquiries(about: [purchase], in: app, at: now)
-        return number
     }
 
     /// The timelines of all purchases linked to a customer, ordered by their ids.

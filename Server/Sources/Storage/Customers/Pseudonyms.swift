@@ -54,20 +54,17 @@ extension DatabaseSession {
         _ person: CustomerID, under pseudonym: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         let owner: [Value] = [.text(app.rawValue), .text(person.rawValue)]
-        let row = try connection.rows(
-            "SELECT last_sequence FROM customers WHERE app = $1 AND customer = $2 AND (EXISTS "
+        let isLeft = try !connection.rows(
+            "SELECT customer FROM customers WHERE app = $1 AND customer = $2 AND (EXISTS "
                 + "(SELECT 1 FROM links WHERE links.app = $1 AND links.customer = $2) OR EXISTS "
                 + "(SELECT 1 FROM debits WHERE debits.app = $1 AND debits.customer = $2))", owner
-        ).first
-        guard let row else { return }
+        ).isEmpty
+        guard isLeft else { return }
         // The time when the customer was created is personal data.
         try connection.run(
             "INSERT INTO customers (app, customer, created_at_ms, last_sequence) "
-                + "VALUES ($1, $2, $3, $4)",
-            [
-                .text(app.rawValue), .text(pseudonym.rawValue), .integer(now.milliseconds),
-                .integer(try row.integer(0)),
-            ])
+                + "VALUES ($1, $2, $3, 0)",
+            [.text(app.rawValue), .text(pseudonym.rawValue), .integer(now.milliseconds)])
         for change in [
             "links SET customer = $1, evidence = 'device'", "debits SET customer = $1, reason = ''",
             "wallets SET customer = $1",

@@ -82,111 +82,15 @@ extension DatabaseSession {
 
     // MARK: - Appending
 
-    /// Appends entries to their apps' logs, in order.
-    ///
-    /// The numbers come from a row for each app and each customer, which stays locked until this
-    /// transaction ends. So the numbers have no gaps, and become visible in order. Call it late in
-    /// a transaction, because other writers wait from then on.
-    ///
-    /// - Returns: the number of the last event of each app.
-    @discardableResult
-    func append(_ entries: [EventEntry]) throws(StorageFailure) -> [AppID: Int64] {
-        guard !entries.isEmpty else { return [:] }
-        let entries = try withoutErasedTokens(entries)
-        // Always lock the rows of apps first: two transactions that lock them in different orders
-        // could deadlock.
-        var appNumbers = try numbers(ofAppsIn: entries)
-        var customerNumbers = try numbers(ofCustomersIn: entries)
-        var events: [Event] = []
-        events.reserveCapacity(entries.count)
-        for entry in entries {
-            let sequence = appNumbers[entry.app, default: 0]
-            appNumbers[entry.app] = sequence + 1
-            var customerSequence: Int64?
-            if let owner = Owner(of: entry) {
-                customerSequence = customerNumbers[owner]
-                customerNumbers[owner, default: 0] += 1
-            }
-            events.append(
-                Event(sequence: sequence, customerSequence: customerSequence, entry: entry))
+    /// Appends entries to their apps' logs, in order. On PostgreSQL they get their numbers after
+    /// the commit: see ``numberEvents(of:isWaiting:)``.
+    func append(_ entries: [EventEntry]) throws(StorageFailure) {
+        guard !entries.isEmpty else { return }
+        let events = try withoutErasedTokens(entries).concurrentMap(UnnumberedEvent.init)
+        switch dialect {
+        case .sqlite: try insertNumbered(events)
+        case .postgres: try insertPending(events)
         }
-        try connection.runEach(
-            "INSERT INTO events (app, sequence, customer, customer_sequence, environment, "
-                + "purchase, kind, told_at_ms, document, body) "
-                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-            events.concurrentMap(Self.row))
-        return appNumbers.mapValues { $0 - 1 }
-    }
-
-    private struct Owner: Hashable, Comparable {
-        var app: AppID
-        var customer: CustomerID
-
-        init?(of entry: EventEntry) {
-            guard let customer = entry.customer else { return nil }
-            (app, self.customer) = (entry.app, customer)
-        }
-
-        static func < (one: Self, other: Self) -> Bool {
-            (one.app, one.customer) < (other.app, other.customer)
-        }
-    }
-
-    /// The first free number of each app. Locks rows in the order of app ids, so that two servers
-    /// never deadlock.
-    private func numbers(
-        ofAppsIn entries: [EventEntry]
-    ) throws(StorageFailure) -> [AppID: Int64] {
-        let counts = Dictionary(entries.map { ($0.app, Int64(1)) }, uniquingKeysWith: +)
-        let apps = counts.keys.sorted()
-        let rows = try connection.rowsEach(
-            "INSERT INTO logs (app, last_sequence) VALUES ($1, $2) ON CONFLICT (app) "
-                + "DO UPDATE SET last_sequence = logs.last_sequence + excluded.last_sequence "
-                + "RETURNING last_sequence",
-            apps.map { [.text($0.rawValue), .integer(counts[$0])] })
-        return try firstNumbers(apps, counts, rows)
-    }
-
-    private func numbers(
-        ofCustomersIn entries: [EventEntry]
-    ) throws(StorageFailure) -> [Owner: Int64] {
-        let counts = Dictionary(
-            entries.compactMap { entry in Owner(of: entry).map { ($0, Int64(1)) } },
-            uniquingKeysWith: +)
-        guard !counts.isEmpty else { return [:] }
-        let owners = counts.keys.sorted()
-        let rows = try connection.rowsEach(
-            "UPDATE customers SET last_sequence = last_sequence + $1 "
-                + "WHERE app = $2 AND customer = $3 RETURNING last_sequence",
-            owners.map {
-                [.integer(counts[$0]), .text($0.app.rawValue), .text($0.customer.rawValue)]
-            })
-        return try firstNumbers(owners, counts, rows)
-    }
-
-    private func firstNumbers<Key: Hashable>(
-        _ keys: [Key], _ counts: [Key: Int64], _ rows: [[Row]]
-    ) throws(StorageFailure) -> [Key: Int64] {
-        var first: [Key: Int64] = [:]
-        for (key, rows) in zip(keys, rows) {
-            guard let row = rows.first else {
-                throw StorageFailure("no row to number the events of \(key)")
-            }
-            first[key] = try row.integer(0) - (counts[key] ?? 0) + 1
-        }
-        return first
-    }
-
-    private static func row(of event: Event) -> [Value] {
-        let entry = event.entry
-        var document = Value.null
-        if case .document(let id) = entry.cause { document = .bytes(id) }
-        return [
-            .text(entry.app.rawValue), .integer(event.sequence), .text(entry.customer?.rawValue),
-            .integer(event.customerSequence), .text(entry.purchase?.environment.rawValue),
-            .text(entry.purchase?.original.rawValue), .text(entry.change.kind.rawValue),
-            .integer(entry.toldAt.milliseconds), document, .bytes(entry.body),
-        ]
     }
 
     // MARK: - Reading
@@ -237,7 +141,7 @@ extension DatabaseSession {
         ).first
     }
 
-    /// The number of events in an app's log.
+    /// The number of events in an app's log that have numbers.
     package func lastSequence(of app: AppID) throws(StorageFailure) -> Int64 {
         let rows = try connection.rows(
             "SELECT last_sequence FROM logs WHERE app = $1", [.text(app.rawValue)])

@@ -22,6 +22,13 @@ private struct EventLogAudit {
     private var numbers: [CustomerID: Int64] = [:]
     private var last: Int64 = 0
 
+    /// The next event with the numbers that it will get.
+    func numbered(_ entry: EventEntry) -> Event {
+        Event(
+            sequence: last + 1,
+            customerSequence: entry.customer.map { numbers[$0, default: 0] + 1 }, entry: entry)
+    }
+
     /// Checks the next event. Returns the problems found.
     mutating func check(_ event: Event) -> [String] {
         var wrong: [String] = []
@@ -70,7 +77,8 @@ extension DatabaseSession {
     /// Checks the logs for inconsistencies. Events must be numbered without gaps; each event must
     /// start from the status in which the previous event of its purchase ended; the last one must
     /// end with the purchase's present status; and the money of all events must add up to that of
-    /// the timeline. Uses a few bytes of memory per purchase.
+    /// the timeline. Events without numbers follow the others in the order of their positions. Uses
+    /// a few bytes of memory per purchase.
     package func logDifferences() throws(StorageFailure) -> Differences {
         var differences = Differences()
         for app in try appsWithPurchases() {
@@ -84,6 +92,9 @@ extension DatabaseSession {
             }
             if try lastSequence(of: app) != last {
                 differences.add(["the log of \(app) ends with event \(last)"])
+            }
+            try eachPending(of: app) { (entry) throws(StorageFailure) in
+                differences.add(walk.check(walk.numbered(entry)))
             }
             try eachPurchase(of: app) { (id, row) throws(StorageFailure) in
                 let trace = walk.traces.removeValue(forKey: id)
@@ -175,9 +186,21 @@ extension DatabaseSession {
     private func appsWithPurchases() throws(StorageFailure) -> [AppID] {
         let rows = try connection.rows(
             "SELECT DISTINCT app FROM purchases UNION SELECT app FROM logs ORDER BY app", [])
-        var apps: [AppID] = []
-        for row in rows { apps.append(AppID(rawValue: try row.text(0))) }
-        return apps
+        var apps = Set(try appsWithPendingEvents())
+        for row in rows { apps.insert(AppID(rawValue: try row.text(0))) }
+        return apps.sorted()
+    }
+
+    private func eachPending(
+        of app: AppID, _ body: (EventEntry) throws(StorageFailure) -> Void
+    ) throws(StorageFailure) {
+        var last: Int64 = 0
+        while true {
+            let batch = try pendingEvents(of: app, after: last, limit: Self.walkBatch)
+            guard let end = batch.last else { return }
+            for pending in batch { try body(try pending.event.entry) }
+            last = end.position
+        }
     }
 
     private func eachPurchase(

@@ -200,19 +200,16 @@ extension DatabaseSession {
     // MARK: - Ownership events
 
     /// Appends an event about the ownership of a purchase, with the purchase's present status.
-    ///
-    /// - Returns: the number of the event.
-    @discardableResult
     func emitOwnershipEvent(
         of purchase: PurchaseID, is customer: CustomerID, in app: AppID, _ kind: Change.Kind,
         from other: CustomerID? = nil, evidence: Link.Evidence? = nil, at now: Instant
-    ) throws(StorageFailure) -> Int64 {
+    ) throws(StorageFailure) {
         // Time-based changes from before the transfer are still reported to the former owner.
         let known = try emitTransitions(of: purchase, in: app, upTo: now)
         var change = Change(kind, at: now, product: known?.reportedState?.status?.product)
         change.before = known?.reportedState?.status
         change.after = change.before
-        let numbers = try append([
+        try append([
             EventEntry(
                 app: app, customer: customer, purchase: purchase, change: change, toldAt: now,
                 cause: .request, other: other, evidence: evidence)
@@ -220,10 +217,6 @@ extension DatabaseSession {
         if let known, known.timeline.hasTerms {
             try watchTerms(of: customer, in: app, purchase.environment)
         }
-        guard let number = numbers[app] else {
-            preconditionFailure("Appending an event returned no number.")
-        }
-        return number
     }
 
     /// Appends an event saying that a term is about to end.

@@ -32,6 +32,7 @@ extension DatabaseSession {
     package func blockWriters() throws(StorageFailure) {
         let held = [
             "documents", "facts", Self.rebuilt, "consumption_questions", "purchases", "logs",
+            "pending_events",
         ]
         for statement in dialect.lockTables(held) { try connection.run(statement, []) }
     }
@@ -84,6 +85,8 @@ extension DatabaseSession {
     /// rebuilt rows stay, so that the operation can be repeated: call ``finishRebuild()`` in a
     /// transaction of its own afterwards.
     package func swapRebuilt(at now: Instant) throws(StorageFailure) {
+        // If the row of a purchase is lost, its last event is read from the numbered ones.
+        for app in try appsWithPendingEvents() { try numberAllEvents(of: app) }
         try connection.run("DELETE FROM facts", [])
         try connection.run("INSERT INTO facts SELECT * FROM \(Self.rebuilt)", [])
         var lost = LastEvents()

@@ -3,7 +3,8 @@ import Ledger
 /// A purchase that moved from one customer to another, or became shared by both, or that support
 /// confirmed to its present owner.
 package struct Transfer: Hashable, Sendable {
-    /// The number of the event that reported the transfer.
+    /// Greater than that of every earlier transfer of the two customers. Of a transfer by an
+    /// earlier version it is the number of the event that reported it.
     package var number: Int64
     package var purchase: PurchaseID
     package var kind: Kind
@@ -15,11 +16,12 @@ package struct Transfer: Hashable, Sendable {
     package var reason: String
     package var at: Instant
     package var undoneAt: Instant?
-    /// The epoch of the log that contains the event; nil means the first.
+    /// The epoch of the log that contains the event, of a transfer by an earlier version; nil means
+    /// the first.
     package var epoch: String?
 
-    /// The identity of the transfer. A number alone may have identified another transfer before a
-    /// restore.
+    /// The identity of the transfer. The number of an event alone may have identified another
+    /// transfer before a restore.
     package var position: LogPosition { LogPosition(epoch, number) }
 
     /// The purchase did not change customers: it was confirmed, or the two customers have been
@@ -51,10 +53,10 @@ extension DatabaseSession {
         reason: String = "", in app: AppID, at now: Instant
     ) throws(StorageFailure) -> Transfer {
         let former = try beneficiary(of: purchase, in: app)
-        let number = try relink(purchase, to: customer, by: evidence, in: app, at: now)
+        try relink(purchase, to: customer, by: evidence, in: app, at: now)
         return try insertTransfer(
             Transfer(
-                number: number, purchase: purchase, kind: .moved, former: former,
+                number: 0, purchase: purchase, kind: .moved, former: former,
                 customer: customer, evidence: evidence, reason: reason, at: now),
             in: app)
     }
@@ -84,13 +86,11 @@ extension DatabaseSession {
             [.integer(now.milliseconds), .text(app.rawValue), .integer(transfer.number)])
     }
 
-    /// Changes the owner of a purchase. Returns the number of the event that reports the new owner;
-    /// events appended after it, for example of wallets, do not identify the transfer.
-    @discardableResult
+    /// Changes the owner of a purchase, and emits events to both customers.
     private func relink(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: OwnershipClaim.Evidence,
         in app: AppID, at now: Instant
-    ) throws(StorageFailure) -> Int64 {
+    ) throws(StorageFailure) {
         guard let former = try link(of: purchase, in: app)?.customer else {
             let holder = try beneficiary(of: purchase, in: app)
             let named = holder.flatMap { $0 == customer ? nil : $0 }
@@ -109,7 +109,7 @@ extension DatabaseSession {
         try unblock(purchase, of: former, in: app, at: now)
         try emitOwnershipEvent(
             of: purchase, is: former, in: app, .movedAway, from: customer, at: now)
-        let number = try emitOwnershipEvent(
+        try emitOwnershipEvent(
             of: purchase, is: customer, in: app, .moved, from: former, evidence: evidence, at: now)
         try connection.run(
             "UPDATE links SET customer = $1, evidence = $2, since_ms = $3 "
@@ -119,7 +119,6 @@ extension DatabaseSession {
             ] + Self.key(of: purchase, in: app))
         try emitWalletEvents(of: purchase, from: former, to: customer, in: app, at: now)
         try rescheduleConsumptionInquiries(about: [purchase], in: app, at: now)
-        return number
     }
 
     /// Confirms that a purchase belongs to the customer who has it, with support as the evidence,
@@ -135,12 +134,10 @@ extension DatabaseSession {
                 && $0.reason == reason && $0.undoneAt == nil
         }
         if evidence == .support, let said { return said }
-        let number: Int64
         if evidence == nil {
-            var purses = WalletProjectionCache()
-            number = try link(purchase, to: customer, by: .support, in: app, at: now, &purses)
+            try link(purchase, to: customer, by: .support, in: app, at: now)
         } else {
-            number = try emitOwnershipEvent(
+            try emitOwnershipEvent(
                 of: purchase, is: customer, in: app, .linked, evidence: .support, at: now)
         }
         try connection.run(
@@ -150,7 +147,7 @@ extension DatabaseSession {
                 + Self.key(of: purchase, in: app))
         return try insertTransfer(
             Transfer(
-                number: number, purchase: purchase, kind: .moved, former: customer,
+                number: 0, purchase: purchase, kind: .moved, former: customer,
                 customer: customer, evidence: .support, reason: reason, at: now),
             in: app)
     }
@@ -258,6 +255,7 @@ extension DatabaseSession {
         guard !transfers.isEmpty else { return [] }
         let epochs = try logEpochs(of: app)
         return transfers.map { transfer in
+            guard transfer.number < Transfer.firstNumber else { return transfer }
             var transfer = transfer
             transfer.epoch = epochs.position(of: transfer.number).epoch
             return transfer
@@ -274,7 +272,7 @@ extension DatabaseSession {
         return try withEpochs([Self.transfer(row)], in: app).first
     }
 
-    private static let transferColumns =
+    static let transferColumns =
         "transfer, environment, purchase, kind, former, customer, evidence, reason, at_ms, "
         + "undone_at_ms"
 
@@ -290,22 +288,5 @@ extension DatabaseSession {
             customer: CustomerID(rawValue: try row.text(5)), evidence: evidence,
             reason: try row.text(7), at: Instant(milliseconds: try row.integer(8)),
             undoneAt: try row.optionalInteger(9).map(Instant.init(milliseconds:)))
-    }
-
-    func insertTransfer(
-        _ transfer: Transfer, in app: AppID
-    ) throws(StorageFailure) -> Transfer {
-        try connection.run(
-            "INSERT INTO transfers (app, \(Self.transferColumns)) "
-                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL)",
-            [
-                .text(app.rawValue), .integer(transfer.number),
-                .text(transfer.purchase.environment.rawValue),
-                .text(transfer.purchase.original.rawValue), .text(transfer.kind.rawValue),
-                .text(transfer.former?.rawValue), .text(transfer.customer.rawValue),
-                .text(transfer.evidence.rawValue), .text(transfer.reason),
-                .integer(transfer.at.milliseconds),
-            ])
-        return try withEpochs([transfer], in: app)[0]
     }
 }

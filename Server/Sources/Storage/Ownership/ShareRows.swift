@@ -9,10 +9,10 @@ extension DatabaseSession {
         _ purchase: PurchaseID, with customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         let owner = try link(of: purchase, in: app)?.customer
-        let number = try beginShare(of: purchase, with: customer, from: owner, in: app, at: now)
+        try beginShare(of: purchase, with: customer, from: owner, in: app, at: now)
         _ = try insertTransfer(
             Transfer(
-                number: number, purchase: purchase, kind: .shared, former: owner,
+                number: 0, purchase: purchase, kind: .shared, former: owner,
                 customer: customer, evidence: .device, reason: "", at: now),
             in: app)
     }
@@ -36,13 +36,12 @@ extension DatabaseSession {
         try beginShare(of: move.purchase, with: move.customer, from: owner, in: app, at: now)
     }
 
-    /// Returns the number of the event that reports the share.
-    @discardableResult
+    /// Inserts the share, and emits an event.
     private func beginShare(
         of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?, in app: AppID,
         at now: Instant
-    ) throws(StorageFailure) -> Int64 {
-        let number = try emitOwnershipEvent(
+    ) throws(StorageFailure) {
+        try emitOwnershipEvent(
             of: purchase, is: customer, in: app, .shared, from: owner, at: now)
         try connection.run(
             "INSERT INTO shares (app, environment, purchase, customer, since_ms) "
@@ -50,7 +49,6 @@ extension DatabaseSession {
             Self.key(of: purchase, in: app) + [
                 .text(customer.rawValue), .integer(now.milliseconds),
             ])
-        return number
     }
 
     /// Ends all shares of a purchase that loses its owner. Each event names the customer who shared

@@ -10,7 +10,7 @@ extension Schema {
 
     static func eventTables(_ type: Dialect) -> [String] {
         [
-            // The number of events in each app's log.
+            // The number of events in each app's log. Whoever numbers events locks this row.
             """
             CREATE TABLE logs (
                 app \(type.text) NOT NULL,

@@ -17,8 +17,7 @@ extension Schema {
             + "WHERE accepted_at_ms IS NULL AND due_at_ms IS NULL AND attempts = 0",
         "CREATE INDEX IF NOT EXISTS events_of_customer ON events (app, customer, sequence) "
             + "WHERE customer IS NOT NULL",
-        // The events of one customer are numbered in the customer's own row, so this index is
-        // redundant. It is dropped last: nobody can read the log from here to the end of the step.
+        // Whoever numbers events of an app is the only one, so this index is redundant. It is dropped last: nobody can read the log from here to the end of the step.
         "DROP INDEX IF EXISTS events_by_customer",
     ]
 

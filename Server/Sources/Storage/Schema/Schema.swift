@@ -7,7 +7,7 @@
 /// `customer_ids`, `links`, `shares`, `blocks`, `transfers`, `grants`, `erasures`, `parted_ids`,
 /// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `imports`,
 /// `reminders`, `consumption_questions` with `consumption_consents` and `consumption_uses`, and the
-/// event log: `events`, `logs` with `log_epochs`, and the state last reported in it, which is
+/// event log: `events`, `pending_events`, `logs` with `log_epochs`, and the state last reported in it, which is
 /// `told` of each purchase and `wallets`.
 ///
 /// Derived tables, which a rebuild computes again by way of `facts_rebuilt`: `facts`, `purchases`.
@@ -37,7 +37,7 @@ package enum Schema {
             erasureKeyingColumns(dialect),
             probeTables(dialect), logEpochTables(dialect),
             documentIDTables(dialect), historyWalkColumns(dialect),
-            removedIDTables(dialect),
+            removedIDTables(dialect), pendingTables(dialect),
         ]
     }
 
@@ -53,8 +53,8 @@ package enum Schema {
         ]
     }
 
-    /// An empty table that writers lock: see ``Dialect/sharedWriteLock``. SQLite does not need it,
-    /// because it has only one writer.
+    /// An empty table that writers of earlier versions lock. Unused since events are numbered after
+    /// the commit.
     private static func writeLockTables(_ type: Dialect) -> [String] {
         guard type == .postgres else { return [] }
         return ["CREATE TABLE turns (app \(type.text) NOT NULL PRIMARY KEY)"]

@@ -243,9 +243,17 @@ struct ServerProgram: Sendable {
 
     func eventCount() async throws -> Int64 {
         let store = Database(try engine.open(database))
-        let count = try await store.read { try $0.lastSequence(of: "birds") }
+        let count = try await store.readingLog { try $0.lastSequence(of: "birds") }
         store.driver.close()
         return count
+    }
+
+    /// Whether events that are committed have no number yet.
+    func hasPendingEvents() async throws -> Bool {
+        let store = Database(try engine.open(database))
+        let isSo = try await store.read { try $0.hasPendingEvents(of: "birds") }
+        store.database.close()
+        return isSo
     }
 
     private var common: [String] { ["--config", configuration, "--database", database] }

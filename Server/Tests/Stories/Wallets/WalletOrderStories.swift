@@ -147,7 +147,7 @@ extension WalletLife {
         var merged: CustomerID?
         while true {
             let last = books.lastEvent
-            let events = try await Database(assembly.database).read {
+            let events = try await Database(assembly.database).readingLog {
                 try $0.events(of: "birds", after: last, limit: 500)
             }
             guard let end = events.last else { return }

@@ -1,0 +1,126 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+/// How events get their numbers on every engine.
+@Suite struct EventNumberTests {
+    @Test(arguments: Driver.allCases)
+    func `of customers and apps every event is counted, in the order of commits`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let customers: [CustomerID?] = ["anna", "ben", nil]
+            for number in 0..<30 { try await store.tell(number, of: customers[number % 3]) }
+            let first = try await store.readingLog {
+                try $0.events(of: app, after: 0, limit: 500)
+            }
+            #expect(first.map(\.number) == Array(0..<30))
+            for number in 30..<60 { try await store.tell(number, of: customers[number % 3]) }
+            try await store.numberEvents()
+            let all = try await store.numbered()
+            #expect(all.map(\.number) == Array(0..<60))
+            expectCounted(all)
+            #expect(try await store.pendingCount() == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `who is erased is erased in events that have no number yet`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.keep(1)
+            try await store.transaction { tx in
+                for id: CustomerID in ["anna", "ben"] { _ = try tx.customer(id, in: app, at: now) }
+                try tx.link(purchase, to: "anna", by: .device, in: app, at: now)
+            }
+            _ = try await store.transaction {
+                try $0.move(purchase, to: "ben", by: .device, in: app, at: now)
+            }
+            let person = StoredCustomer(customer: "anna", ids: ["anna"])
+            _ = try await store.transaction { tx in
+                try tx.erase(
+                    person, names: ["anna": "erased_1"],
+                    hashes: [Array(repeating: 1, count: 32)], in: app, at: now)
+            }
+            let log = try await store.readingLog { try $0.events(of: app, after: 0, limit: 500) }
+            let names = log.flatMap { [$0.entry.customer, $0.entry.other] }.compactMap(\.self)
+            #expect(Set(names) == ["erased_1", "ben"])
+            expectCounted(log)
+            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a rebuild that has lost a purchase reads its last event, numbered or not`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let told = fact("1000")
+            _ = try await store.keep(DocumentWithFacts(document(1), [told]))
+            try await store.database.write { _ = try $0.run("DELETE FROM purchases", []) }
+            try await store.transaction { tx in
+                try tx.beginRebuild()
+                try tx.addRebuilt([told], from: document(1))
+                try tx.swapRebuilt(at: now)
+            }
+            let log = try await store.readingLog { try $0.events(of: app, after: 0, limit: 500) }
+            #expect(!log.isEmpty && !log.contains { $0.entry.cause == .rebuild })
+            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a copy numbers what had no number, and leaves the original as it is`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { source in
+            try await source.tell(0, of: "anna")
+            try await source.numberEvents()
+            for number in 1..<4 { try await source.tell(number, of: "anna") }
+            let pending = try await source.pendingCount()
+            #expect((pending > 0) == (driver == .postgres))
+            for target in [Driver.sqliteMemory, .postgres] {
+                try await target.withStore { copy in
+                    try await copy.copy(from: source)
+                    let log = try await copy.numbered()
+                    #expect(log.map(\.number) == Array(0..<4))
+                    expectCounted(log)
+                    try await copy.tell(4, of: "anna")
+                    try await copy.numberEvents()
+                    expectCounted(try await copy.numbered())
+                }
+            }
+            #expect(try await source.pendingCount() == pending)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a transfer follows earlier ones by its number, whatever the clock says`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.keep(1)
+            try await store.transaction { tx in
+                for id: CustomerID in ["anna", "ben"] { _ = try tx.customer(id, in: app, at: now) }
+                try tx.link(purchase, to: "anna", by: .device, in: app, at: now)
+            }
+            var numbers: [Int64] = []
+            for (customer, hours) in [(CustomerID("ben"), 5), ("anna", 3), ("ben", 3), ("anna", 9)]
+            {
+                let transfer = try await store.transaction {
+                    try $0.move(
+                        purchase, to: customer, by: .support, in: app, at: now + .hours(hours))
+                }
+                #expect(transfer.place.epoch == nil)
+                numbers.append(transfer.number)
+            }
+            #expect(numbers == numbers.sorted() && Set(numbers).count == 4)
+            try await store.transaction { try $0.beginEpoch(named: "aaaaaaaaaa", at: now) }
+            let later = try await store.reading { try $0.transfers(of: "anna", in: app) }
+            #expect(later.map(\.number) == numbers)
+            #expect(later.allSatisfy { $0.place == LogPosition(nil, $0.number) })
+        }
+    }
+}

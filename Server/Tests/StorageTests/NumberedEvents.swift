@@ -1,0 +1,48 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+// Events of which only the numbers matter.
+
+/// An event of a customer, recognized by the time at which it was told.
+func numberedEntry(_ number: Int, of customer: CustomerID?) -> EventEntry {
+    EventEntry(
+        app: app, customer: customer, purchase: nil, change: Change(.aliasAdded, at: now),
+        toldAt: now + .seconds(number), cause: .request, other: "other")
+}
+
+extension Event {
+    var number: Int { (entry.toldAt - now).wholeSeconds }
+}
+
+extension Duration {
+    var wholeSeconds: Int { Int(components.seconds) }
+}
+
+extension Store {
+    func tell(_ number: Int, of customer: CustomerID?) async throws {
+        try await transaction { try $0.append([numberedEntry(number, of: customer)]) }
+    }
+
+    /// The numbered events, as they are.
+    func numbered(after sequence: Int64 = 0) async throws -> [Event] {
+        try await reading { try $0.events(of: app, after: sequence, limit: 5_000) }
+    }
+
+    func pendingCount() async throws -> Int {
+        try await reading { try $0.pendingEvents(of: app, limit: 5_000).count }
+    }
+}
+
+/// No number of the app or of a customer is missing, or comes twice.
+func expectCounted(_ events: [Event]) {
+    #expect(events.map(\.sequence) == events.indices.map { Int64($0 + 1) })
+    for alreadyTheirs in Dictionary(grouping: events, by: \.entry.customer)
+    where alreadyTheirs.key != nil {
+        #expect(
+            alreadyTheirs.value.map(\.customerSequence)
+                == alreadyTheirs.value.indices.map { Int64($0 + 1) },
+            "\(theirs.key?.rawValue ?? "")")
+    }
+}

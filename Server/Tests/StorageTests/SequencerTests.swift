@@ -1,0 +1,263 @@
+import Dispatch
+import Ledger
+import PostgresCluster
+import StoragePostgres
+import Testing
+
+@testable import Storage
+
+/// Stops a transaction between its statements and its commit.
+private final class Gate: Sendable {
+    let arrivals: AsyncStream<Void>
+    private let arrived: AsyncStream<Void>.Continuation
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    init() { (arrivals, arrived) = AsyncStream.makeStream() }
+
+    /// Called within the transaction, whose thread waits.
+    func pass() {
+        arrived.yield()
+        semaphore.wait()
+        semaphore.signal()
+    }
+
+    func waitForArrival() async {
+        for await _ in arrivals { return }
+    }
+
+    func open() { semaphore.signal() }
+}
+
+/// A connection that is lost before a statement.
+private final class LostConnection: Connection {
+    private let real: any Connection
+    private var statementsLeft: Int
+
+    init(_ real: any Connection, after statements: Int) {
+        self.real = real
+        statementsLeft = statements
+    }
+
+    var dialect: Dialect { real.dialect }
+
+    private func next() throws(StorageFailure) {
+        guard statementsLeft > 0 else { throw StorageFailure("killed") }
+        statementsLeft -= 1
+    }
+
+    func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row] {
+        try next()
+        return try real.rows(sql, values)
+    }
+
+    func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int {
+        try next()
+        return try real.run(sql, values)
+    }
+
+    func rowsEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [[Row]] {
+        try next()
+        return try real.rowsEach(sql, sets)
+    }
+
+    func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int] {
+        try next()
+        return try real.runEach(sql, sets)
+    }
+}
+
+/// Several servers on one PostgreSQL.
+@Suite struct SequencerTests {
+    private func withServers(_ body: ([Store]) async throws -> Void) async throws {
+        let url = try await PostgresCluster.shared.preparedDatabase()
+        let databases = try (0..<3).map { _ in try PostgresDatabase(url: url) }
+        defer { for database in databases { database.close() } }
+        try await body(databases.map { Store($0) })
+        try await PostgresCluster.shared.drop(url)
+    }
+
+    @Test func `an event that is committed late comes behind a cursor that has passed others`()
+        async throws
+    {
+        try await withServers { servers in
+            let gate = Gate()
+            // It has its position before the others.
+            async let slow: Void = servers[0].transaction { tx in
+                try tx.append([numberedEntry(0, of: "anna")])
+                gate.pass()
+            }
+            await gate.waitForArrival()
+            for number in 1...3 { try await servers[1].tell(number, of: "anna") }
+            try await servers[2].numberEvents()
+            let early = try await servers[2].numbered()
+            #expect(early.map(\.number) == [1, 2, 3])
+            gate.open()
+            try await slow
+            try await servers[1].tell(4, of: "anna")
+            try await servers[1].numberEvents()
+            let late = try await servers[2].numbered(after: early.last?.sequence ?? 0)
+            #expect(late.map(\.number) == [0, 4])
+            #expect(late.map(\.sequence) == [4, 5])
+            expectCounted(early + late)
+        }
+    }
+
+    @Test
+    func
+        `a transaction that takes long makes disabled wait who writes notificationData another purchase`()
+        async throws
+    {
+        try await withServers { servers in
+            // The certificates, which all documents share.
+            try await servers[0].keep(9, notificationData: PurchaseID("9", in: .production))
+            let gate = Gate()
+            async let slow: Void = servers[0].transaction { tx in
+                _ = try tx.keep(DocumentWithFacts(document(1), [fact("1000")]))
+                gate.pass()
+            }
+            await gate.waitForArrival()
+            for number in UInt8(2)...5 {
+                let other = PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
+                try await servers[1].keep(number, notificationData: other)
+            }
+            let told = try await servers[2].readingLog {
+                try $0.events(of: app, after: 0, limit: 500).map(\.entry.purchase?.original)
+            }
+            #expect(Set(told) == ["9", "2", "3", "4", "5"])
+            gate.open()
+            try await slow
+            expectCounted(
+                try await servers[2].readingLog { try $0.events(of: app, after: 0, limit: 500) })
+        }
+    }
+
+    @Test func `sequencers at the same time number every event once`() async throws {
+        try await withServers { servers in
+            let done = Tally()
+            let customers: [CustomerID?] = ["anna", "ben", "cleo", nil]
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for writer in 0..<12 {
+                    group.addTask {
+                        for step in 0..<60 {
+                            let number = writer * 60 + step
+                            try await servers[writer % 3].tell(number, of: customers[writer % 4])
+                        }
+                        _ = done.next()
+                    }
+                }
+                for (number, server) in servers.enumerated() {
+                    group.addTask {
+                        while done.count < 12 {
+                            try await server.numberEvents(isWaiting: number > 0)
+                        }
+                        try await server.numberEvents()
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let all = try await servers[0].numbered()
+            #expect(all.map(\.number).sorted() == Array(0..<720))
+            expectCounted(all)
+            // Each writer waits for each of its commits.
+            for writer in 0..<12 {
+                let alreadyTheirs = all.map(\.number).filter { $0 / 60 == writer }
+                #expect(alreadyTheirs == alreadyTheirs.sorted())
+            }
+            #expect(try await servers[0].pendingCount() == 0)
+        }
+    }
+
+    @Test func `a sequencer that need not wait leaves the events to the one at work`()
+        async throws
+    {
+        try await withServers { servers in
+            try await servers[0].tell(0, of: "anna")
+            try await servers[0].numberEvents()
+            try await servers[0].tell(1, of: "anna")
+            let gate = Gate()
+            async let first = servers[1].database.write { connection in
+                let count = try StoreTransaction(connection).numberEvents(of: app)
+                gate.pass()
+                return count
+            }
+            await gate.waitForArrival()
+            #expect(try await servers[2].numberEvents(isWaiting: false) == 0)
+            async let second = servers[2].numberEvents()
+            gate.open()
+            #expect(try await first == 1)
+            #expect(try await second == 0)
+            expectCounted(try await servers[0].numbered())
+        }
+    }
+
+    @Test func `events of transactions that follow each other are numbered in that order`()
+        async throws
+    {
+        try await withServers { servers in
+            for number in 0..<120 { try await servers[number % 3].tell(number, of: "anna") }
+            try await servers[0].numberEvents()
+            #expect(try await servers[0].numbered().map(\.number) == Array(0..<120))
+        }
+    }
+
+    @Test func `a sequencer that is killed before any of its steps leaves nothing half done`()
+        async throws
+    {
+        try await withServers { servers in
+            let store = servers[0]
+            for number in 0..<5 { try await store.tell(number, of: "anna") }
+            var steps = 0
+            while true {
+                let statements = steps
+                do {
+                    let count = try await store.database.write { connection in
+                        try StoreTransaction(LostConnection(connection, after: statements))
+                            .numberEvents(of: app)
+                    }
+                    #expect(count == 5)
+                    break
+                } catch let failure as StorageFailure {
+                    #expect(failure.what == "killed")
+                    #expect(try await store.numbered().isEmpty)
+                    #expect(try await store.pendingCount() == 5)
+                    #expect(try await store.reading { try $0.lastSequence(of: app) } == 0)
+                }
+                steps += 1
+            }
+            // The lock, its row and the lock again; reading events, the last numbers of the app and
+            // of customers; inserting, counting, deleting.
+            #expect(steps == 9)
+            expectCounted(try await store.numbered())
+            #expect(try await store.pendingCount() == 0)
+        }
+    }
+
+    @Test func `an event notificationData somebody who is erased meanwhile is not told of them`()
+        async throws
+    {
+        try await withServers { servers in
+            _ = try await servers[0].transaction { try $0.customer("anna", in: app, at: now) }
+            let gate = Gate()
+            let runs = Tally()
+            async let writer: Void = servers[0].transaction { tx in
+                _ = runs.next()
+                guard try tx.customer(known: "anna", in: app) != nil else { return }
+                try tx.append([numberedEntry(0, of: "anna")])
+                gate.pass()
+            }
+            await gate.waitForArrival()
+            _ = try await servers[1].transaction { tx in
+                try tx.erase(
+                    StoredCustomer(customer: "anna", ids: ["anna"]), names: ["anna": "erased_1"],
+                    hashes: [Array(repeating: 1, count: 32)], in: app, at: now)
+            }
+            gate.open()
+            try await writer
+            let log = try await servers[2].readingLog {
+                try $0.events(of: app, after: 0, limit: 500)
+            }
+            #expect(!log.contains { $0.entry.customer == "anna" })
+            #expect(runs.count == 2, "the writer is run again")
+        }
+    }
+}
