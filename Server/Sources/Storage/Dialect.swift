@@ -47,7 +47,7 @@ package enum Dialect: Hashable, Sendable {
     /// The first statement of a transaction that numbers events: each of its statements sees what
     /// was committed before the statement began, and it does not take part in the conflicts of
     /// serializable transactions. It is safe because such a transaction relies on explicit row
-    /// locks only: see ``StoreTransaction/numberEvents(of:isWaiting:)``. Nil on SQLite, where the
+    /// locks only: see ``DatabaseSession/numberEvents(of:isWaiting:)``. Nil on SQLite, where the
     /// writer numbers its events itself.
     var readingCommitted: String? {
         self == .sqlite ? nil : "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"

@@ -106,14 +106,14 @@ final class GroupCommit: Sendable {
     /// Yields after commits that may have left events without numbers; one element can stand for
     /// many commits.
     let unnumbered: AsyncStream<Void>
-    private let noteUnnumbered: AsyncStream<Void>.Continuation
+    private let unnumberedSignal: AsyncStream<Void>.Continuation
     private let database: any DatabaseDriver
     private let rules: DatabaseRules
 
     init(_ database: any DatabaseDriver, _ rules: DatabaseRules) {
         self.database = database
         self.rules = rules
-        (unnumbered, noteUnnumbered) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (unnumbered, unnumberedSignal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Runs a closure in a transaction that others may share. Returns or throws after the commit or
@@ -227,7 +227,7 @@ final class GroupCommit: Sendable {
         do {
             let outcomes = try await database.write(body)
             state.withLock { $0.unavailability = nil }
-            if database.dialect == .postgres { noteUnnumbered.yield() }
+            if database.dialect == .postgres { unnumberedSignal.yield() }
             return outcomes
         } catch {
             health.recordFailure(error)

@@ -122,10 +122,10 @@ final class PostgresConnection {
     }
 
     private func commit() throws(StorageFailure) {
-        let checkedResult = try runUnprepared("COMMIT")
+        let result = try runUnprepared("COMMIT")
         // The server rolls back a failed transaction when asked to commit it, without reporting an
         // error.
-        guard checkedResult.tag == "COMMIT" else {
+        guard result.tag == "COMMIT" else {
             throw recordFailure(StorageFailure("PostgreSQL: a failed transaction was rolled back"))
         }
     }

@@ -48,7 +48,7 @@ import Testing
             let names = log.flatMap { [$0.entry.customer, $0.entry.other] }.compactMap(\.self)
             #expect(Set(names) == ["erased_1", "ben"])
             expectCounted(log)
-            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.logDifferences() }.count == 0)
         }
     }
 
@@ -59,7 +59,7 @@ import Testing
         try await driver.withStore { store in
             let told = fact("1000")
             _ = try await store.keep(DocumentWithFacts(document(1), [told]))
-            try await store.database.write { _ = try $0.run("DELETE FROM purchases", []) }
+            try await store.driver.write { _ = try $0.run("DELETE FROM purchases", []) }
             try await store.transaction { tx in
                 try tx.beginRebuild()
                 try tx.addRebuilt([told], from: document(1))
@@ -67,7 +67,7 @@ import Testing
             }
             let log = try await store.readingLog { try $0.events(of: app, after: 0, limit: 500) }
             #expect(!log.isEmpty && !log.contains { $0.entry.cause == .rebuild })
-            #expect(try await store.reading { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.logDifferences() }.count == 0)
         }
     }
 
@@ -113,14 +113,14 @@ import Testing
                     try $0.move(
                         purchase, to: customer, by: .support, in: app, at: now + .hours(hours))
                 }
-                #expect(transfer.place.epoch == nil)
+                #expect(transfer.position.epoch == nil)
                 numbers.append(transfer.number)
             }
             #expect(numbers == numbers.sorted() && Set(numbers).count == 4)
             try await store.transaction { try $0.beginEpoch(named: "aaaaaaaaaa", at: now) }
-            let later = try await store.reading { try $0.transfers(of: "anna", in: app) }
+            let later = try await store.read { try $0.transfers(of: "anna", in: app) }
             #expect(later.map(\.number) == numbers)
-            #expect(later.allSatisfy { $0.place == LogPosition(nil, $0.number) })
+            #expect(later.allSatisfy { $0.position == LogPosition(nil, $0.number) })
         }
     }
 }

@@ -20,7 +20,7 @@ extension Duration {
     var wholeSeconds: Int { Int(components.seconds) }
 }
 
-extension Store {
+extension Database {
     func tell(_ number: Int, of customer: CustomerID?) async throws {
         try await transaction { try $0.append([numberedEntry(number, of: customer)]) }
     }
@@ -38,11 +38,11 @@ extension Store {
 /// No number of the app or of a customer is missing, or comes twice.
 func expectCounted(_ events: [Event]) {
     #expect(events.map(\.sequence) == events.indices.map { Int64($0 + 1) })
-    for alreadyTheirs in Dictionary(grouping: events, by: \.entry.customer)
-    where alreadyTheirs.key != nil {
+    for own in Dictionary(grouping: events, by: \.entry.customer)
+    where own.key != nil {
         #expect(
-            alreadyTheirs.value.map(\.customerSequence)
-                == alreadyTheirs.value.indices.map { Int64($0 + 1) },
-            "\(theirs.key?.rawValue ?? "")")
+            own.value.map(\.customerSequence)
+                == own.value.indices.map { Int64($0 + 1) },
+            "\(own.key?.rawValue ?? "")")
     }
 }

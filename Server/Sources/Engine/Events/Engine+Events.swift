@@ -80,7 +80,7 @@ extension Engine {
     /// Reads the log of an app, with all events that were committed before the call. If they cannot
     /// be numbered now, the events that have numbers are read.
     func readingLog<Value: Sendable>(
-        of app: AppID, _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+        of app: AppID, _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {
         let value: Value? = try await read { tx in
             try tx.hasPendingEvents(of: app) ? nil : body(tx)

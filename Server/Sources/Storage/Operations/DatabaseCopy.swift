@@ -196,25 +196,25 @@ extension Database {
             progress(CopyProgress(table: table.name, rows: rows, isComparing: true))
             total += rows
         }
-        total += try await takePending(from: other)
+        total += try await numberPending(from: other)
         try await setCopying(false)
         return total
     }
 
     /// Numbers here the events that are pending in the other database, which stays as it is.
     /// Returns how many there are. Nothing else writes to this database meanwhile.
-    private func takePending(from other: Store) async throws -> Int {
+    private func numberPending(from other: Database) async throws -> Int {
         var total = 0
-        for app in try await other.reading({ try $0.appsWithPendingEvents() }) {
+        for app in try await other.read({ try $0.appsWithPendingEvents() }) {
             var last: Int64 = 0
             while true {
                 let position = last
-                let batch = try await other.reading {
+                let batch = try await other.read {
                     try $0.pendingEvents(of: app, after: position, limit: Self.copyBatch)
                 }
                 guard let end = batch.last else { break }
                 try await driver.write {
-                    try StoreTransaction($0).insertNumbered(batch.map(\.event))
+                    try DatabaseSession($0).insertNumbered(batch.map(\.event))
                 }
                 total += batch.count
                 last = end.position

@@ -252,7 +252,7 @@ struct ServerProgram: Sendable {
     func hasPendingEvents() async throws -> Bool {
         let store = Database(try engine.open(database))
         let isSo = try await store.read { try $0.hasPendingEvents(of: "birds") }
-        store.database.close()
+        store.driver.close()
         return isSo
     }
 

@@ -26,7 +26,7 @@ extension Transfer {
     }
 }
 
-extension StoreTransaction {
+extension DatabaseSession {
     /// The maximum number of transfers in a row whose numbers are taken.
     private static let numberTrialsMax = 100
 

@@ -68,11 +68,11 @@ private final class LostConnection: Connection {
 
 /// Several servers on one PostgreSQL.
 @Suite struct SequencerTests {
-    private func withServers(_ body: ([Store]) async throws -> Void) async throws {
+    private func withServers(_ body: ([Database]) async throws -> Void) async throws {
         let url = try await PostgresCluster.shared.preparedDatabase()
-        let databases = try (0..<3).map { _ in try PostgresDatabase(url: url) }
+        let databases = try (0..<3).map { _ in try PostgresDriver(url: url) }
         defer { for database in databases { database.close() } }
-        try await body(databases.map { Store($0) })
+        try await body(databases.map { Database($0) })
         try await PostgresCluster.shared.drop(url)
     }
 
@@ -104,12 +104,12 @@ private final class LostConnection: Connection {
 
     @Test
     func
-        `a transaction that takes long makes disabled wait who writes notificationData another purchase`()
+        `a transaction that takes long makes nobody wait who writes about another purchase`()
         async throws
     {
         try await withServers { servers in
             // The certificates, which all documents share.
-            try await servers[0].keep(9, notificationData: PurchaseID("9", in: .production))
+            try await servers[0].keep(9, about: PurchaseID("9", in: .production))
             let gate = Gate()
             async let slow: Void = servers[0].transaction { tx in
                 _ = try tx.keep(DocumentWithFacts(document(1), [fact("1000")]))
@@ -118,7 +118,7 @@ private final class LostConnection: Connection {
             await gate.waitForArrival()
             for number in UInt8(2)...5 {
                 let other = PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
-                try await servers[1].keep(number, notificationData: other)
+                try await servers[1].keep(number, about: other)
             }
             let told = try await servers[2].readingLog {
                 try $0.events(of: app, after: 0, limit: 500).map(\.entry.purchase?.original)
@@ -160,8 +160,8 @@ private final class LostConnection: Connection {
             expectCounted(all)
             // Each writer waits for each of its commits.
             for writer in 0..<12 {
-                let alreadyTheirs = all.map(\.number).filter { $0 / 60 == writer }
-                #expect(alreadyTheirs == alreadyTheirs.sorted())
+                let own = all.map(\.number).filter { $0 / 60 == writer }
+                #expect(own == own.sorted())
             }
             #expect(try await servers[0].pendingCount() == 0)
         }
@@ -175,8 +175,8 @@ private final class LostConnection: Connection {
             try await servers[0].numberEvents()
             try await servers[0].tell(1, of: "anna")
             let gate = Gate()
-            async let first = servers[1].database.write { connection in
-                let count = try StoreTransaction(connection).numberEvents(of: app)
+            async let first = servers[1].driver.write { connection in
+                let count = try DatabaseSession(connection).numberEvents(of: app)
                 gate.pass()
                 return count
             }
@@ -210,8 +210,8 @@ private final class LostConnection: Connection {
             while true {
                 let statements = steps
                 do {
-                    let count = try await store.database.write { connection in
-                        try StoreTransaction(LostConnection(connection, after: statements))
+                    let count = try await store.driver.write { connection in
+                        try DatabaseSession(LostConnection(connection, after: statements))
                             .numberEvents(of: app)
                     }
                     #expect(count == 5)
@@ -220,7 +220,7 @@ private final class LostConnection: Connection {
                     #expect(failure.what == "killed")
                     #expect(try await store.numbered().isEmpty)
                     #expect(try await store.pendingCount() == 5)
-                    #expect(try await store.reading { try $0.lastSequence(of: app) } == 0)
+                    #expect(try await store.read { try $0.lastSequence(of: app) } == 0)
                 }
                 steps += 1
             }
@@ -232,7 +232,7 @@ private final class LostConnection: Connection {
         }
     }
 
-    @Test func `an event notificationData somebody who is erased meanwhile is not told of them`()
+    @Test func `an event about somebody who is erased meanwhile is not told of them`()
         async throws
     {
         try await withServers { servers in

@@ -3,7 +3,7 @@ import Logging
 import ServiceLifecycle
 
 /// Numbers events soon after this server has committed them, where the database does not do so at
-/// once. Any number of servers may do so on one database. If one is killed, the ``Teller`` of any
+/// once. Any number of servers may do so on one database. If one is killed, the ``TransitionWorker`` of any
 /// other server numbers its events, and so does whoever reads the log.
 struct Sequencer: Service {
     /// Commits within this time share one transaction that numbers their events.

@@ -62,7 +62,7 @@ struct PendingEvent {
     var event: UnnumberedEvent
 }
 
-extension StoreTransaction {
+extension DatabaseSession {
     /// The maximum number of events that one transaction numbers.
     package static let numberedMax = 500
 
@@ -227,7 +227,7 @@ extension StoreTransaction {
     }
 }
 
-extension Store {
+extension Database {
     /// Numbers the events of an app that are committed. Returns how many. Idempotent, and safe for
     /// several servers at once. Does nothing on SQLite.
     ///
@@ -235,16 +235,16 @@ extension Store {
     ///   although it may not see all of them.
     @discardableResult
     package func numberEvents(of app: AppID, isWaiting: Bool = true) async throws -> Int {
-        guard let statement = database.dialect.readingCommitted else { return 0 }
+        guard let statement = driver.dialect.readingCommitted else { return 0 }
         var total = 0
         while true {
-            let count = try await database.write { [rules] connection in
+            let count = try await driver.write { [rules] connection in
                 try connection.run(statement, [])
-                return try StoreTransaction(connection, rules)
+                return try DatabaseSession(connection, rules)
                     .numberEvents(of: app, isWaiting: isWaiting)
             }
             total += count
-            if count < StoreTransaction.numberedMax { return total }
+            if count < DatabaseSession.numberedMax { return total }
         }
     }
 
@@ -252,7 +252,7 @@ extension Store {
     @discardableResult
     package func numberEvents(isWaiting: Bool = true) async throws -> Int {
         var total = 0
-        for app in try await reading({ try $0.appsWithPendingEvents() }) {
+        for app in try await read({ try $0.appsWithPendingEvents() }) {
             total += try await numberEvents(of: app, isWaiting: isWaiting)
         }
         return total
@@ -261,9 +261,9 @@ extension Store {
     /// Runs a closure that reads the log, on one consistent snapshot, after numbering all events
     /// that were committed before the call.
     package func readingLog<Value: Sendable>(
-        _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws -> Value {
         try await numberEvents()
-        return try await reading(body)
+        return try await read(body)
     }
 }

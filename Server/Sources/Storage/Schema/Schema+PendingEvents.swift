@@ -1,5 +1,5 @@
 extension Schema {
-    /// Events that are committed and not yet numbered: see ``StoreTransaction/numberEvents(of:isWaiting:)``.
+    /// Events that are committed and not yet numbered: see ``DatabaseSession/numberEvents(of:isWaiting:)``.
     /// PostgreSQL only, because SQLite has one writer, which numbers its events at once.
     ///
     /// `position` comes from a sequence object, which never makes a transaction wait, and which has
