@@ -113,7 +113,8 @@ final class GroupCommit: Sendable {
     init(_ database: any DatabaseDriver, _ rules: DatabaseRules) {
         self.database = database
         self.rules = rules
-        (unnumbered, unnumberedSignal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (unnumbered, unnumberedSignal) = AsyncStream.makeStream(
+            bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Runs a closure in a transaction that others may share. Returns or throws after the commit or

@@ -17,7 +17,8 @@ extension Schema {
             + "WHERE accepted_at_ms IS NULL AND due_at_ms IS NULL AND attempts = 0",
         "CREATE INDEX IF NOT EXISTS events_of_customer ON events (app, customer, sequence) "
             + "WHERE customer IS NOT NULL",
-        // Whoever numbers events of an app is the only one, so this index is redundant. It is dropped last: nobody can read the log from here to the end of the step.
+        // Only one transaction at a time numbers the events of an app, so this index is redundant.
+        // It is dropped last: nobody can read the log from here to the end of the step.
         "DROP INDEX IF EXISTS events_by_customer",
     ]
 

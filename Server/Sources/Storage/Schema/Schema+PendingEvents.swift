@@ -1,10 +1,11 @@
 extension Schema {
-    /// Events that are committed and not yet numbered: see ``DatabaseSession/numberEvents(of:isWaiting:)``.
-    /// PostgreSQL only, because SQLite has one writer, which numbers its events at once.
+    /// Events that are committed but not yet numbered: see
+    /// ``DatabaseSession/numberEvents(of:isWaiting:)``. Only on PostgreSQL: SQLite has one writer,
+    /// which numbers its events at once.
     ///
-    /// `position` comes from a sequence object, which never makes a transaction wait, and which has
-    /// no cache: a transaction that has seen the rows of another takes a greater position. The
-    /// table is nearly always empty, so its dead rows must be removed often.
+    /// `position` comes from a sequence object, which never makes a transaction wait. The sequence
+    /// has no cache, so a transaction that has seen the rows of another one gets a greater
+    /// position. The table is nearly always empty, so its dead rows must be removed often.
     static func pendingTables(_ type: Dialect) -> [String] {
         guard type == .postgres else { return [] }
         return [

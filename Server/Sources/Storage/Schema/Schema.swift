@@ -7,8 +7,8 @@
 /// `customer_ids`, `links`, `shares`, `blocks`, `transfers`, `grants`, `erasures`, `parted_ids`,
 /// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `imports`,
 /// `reminders`, `consumption_questions` with `consumption_consents` and `consumption_uses`, and the
-/// event log: `events`, `pending_events`, `logs` with `log_epochs`, and the state last reported in it, which is
-/// `told` of each purchase and `wallets`.
+/// event log: `events`, `pending_events`, `logs` with `log_epochs`, and the state last reported in
+/// it, which is `told` of each purchase and `wallets`.
 ///
 /// Derived tables, which a rebuild computes again by way of `facts_rebuilt`: `facts`, `purchases`.
 ///
