@@ -68,14 +68,14 @@ extension Engine {
     /// - Parameter isWaiting: false to leave the events to another server that is numbering.
     @discardableResult
     package func numberEvents(isWaiting: Bool = true) async throws(EngineFailure) -> Int {
-        do { return try await store.numberEvents(isWaiting: isWaiting) } catch {
+        do { return try await db.numberEvents(isWaiting: isWaiting) } catch {
             throw EngineFailure(error)
         }
     }
 
     /// Yields after commits of this server that may have left events without numbers; one element
     /// can stand for many commits. For one reader.
-    package var unnumbered: AsyncStream<Void> { store.unnumbered }
+    package var unnumbered: AsyncStream<Void> { db.unnumbered }
 
     /// Reads the log of an app, with all events that were committed before the call. If they cannot
     /// be numbered now, the events that have numbers are read.
@@ -86,7 +86,7 @@ extension Engine {
             try tx.hasPendingEvents(of: app) ? nil : body(tx)
         }
         if let value { return value }
-        do { try await store.numberEvents(of: app) } catch {
+        do { try await db.numberEvents(of: app) } catch {
             logger.warning("Events could not be numbered.", metadata: ["error": "\(error)"])
         }
         return try await read(body)

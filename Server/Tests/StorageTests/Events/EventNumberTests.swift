@@ -58,7 +58,7 @@ import Testing
     ) async throws {
         try await driver.withStore { store in
             let told = fact("1000")
-            _ = try await store.keep(DocumentWithFacts(document(1), [told]))
+            _ = try await store.record(DocumentWithFacts(document(1), [told]))
             try await store.driver.write { _ = try $0.run("DELETE FROM purchases", []) }
             try await store.transaction { tx in
                 try tx.beginRebuild()

@@ -159,13 +159,13 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
                 [
                     payment(1001, of: purchase(1000), from: now + .days(41))
                 ])
-            let alreadyTheirs = try await store.readingLog {
+            let own = try await store.readingLog {
                 try $0.events(of: ["anna"], in: app, after: 0, limit: 10)
             }
-            #expect(theirs.map(\.entry.change.kind) == [.linked, .billingRecovered])
-            #expect(theirs.map(\.customerSequence) == [1, 2])
-            #expect(theirs.first?.entry.change.after?.state == .expired)
-            #expect(theirs.first?.entry.evidence == .device)
+            #expect(own.map(\.entry.change.kind) == [.linked, .billingRecovered])
+            #expect(own.map(\.customerSequence) == [1, 2])
+            #expect(own.first?.entry.change.after?.state == .expired)
+            #expect(own.first?.entry.evidence == .device)
             // What time did before was nobody's.
             let kinds = try await store.events().map(\.entry.change.kind)
             #expect(kinds.prefix(3) == [.purchased, .accessUnconfirmed, .expired])
@@ -188,16 +188,16 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
                 try tx.merge("phone", into: "anna", in: app, at: now)
             }
             let ids = try await store.read { try $0.customer(known: "anna", in: app)?.ids ?? [] }
-            let alreadyTheirs = try await store.readingLog {
+            let own = try await store.readingLog {
                 try $0.events(of: ids, in: app, after: 0, limit: 10)
             }
             #expect(
-                theirs.map(\.entry.change.kind) == [.aliasAdded, .linked, .customerMerged, .moved])
-            #expect(theirs.map(\.entry.customer) == ["phone", "phone", "anna", "anna"])
-            #expect(theirs.map(\.entry.other) == ["tablet", nil, "phone", "phone"])
-            #expect(theirs.map(\.customerSequence) == [1, 2, 1, 2])
+                own.map(\.entry.change.kind) == [.aliasAdded, .linked, .customerMerged, .moved])
+            #expect(own.map(\.entry.customer) == ["phone", "phone", "anna", "anna"])
+            #expect(own.map(\.entry.other) == ["tablet", nil, "phone", "phone"])
+            #expect(own.map(\.customerSequence) == [1, 2, 1, 2])
             let last = try await store.readingLog { try $0.lastEvents(of: ids, in: app, limit: 2) }
-            #expect(last == theirs.suffix(2))
+            #expect(last == own.suffix(2))
             expectGapless(try await store.events())
         }
     }

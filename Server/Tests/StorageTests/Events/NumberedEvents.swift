@@ -27,11 +27,11 @@ extension Database {
 
     /// The numbered events, as they are.
     func numbered(after sequence: Int64 = 0) async throws -> [Event] {
-        try await reading { try $0.events(of: app, after: sequence, limit: 5_000) }
+        try await read { try $0.events(of: app, after: sequence, limit: 5_000) }
     }
 
     func pendingCount() async throws -> Int {
-        try await reading { try $0.pendingEvents(of: app, limit: 5_000).count }
+        try await read { try $0.pendingEvents(of: app, limit: 5_000).count }
     }
 }
 

@@ -112,7 +112,7 @@ private final class LostConnection: Connection {
             try await servers[0].keep(9, about: PurchaseID("9", in: .production))
             let gate = Gate()
             async let slow: Void = servers[0].transaction { tx in
-                _ = try tx.keep(DocumentWithFacts(document(1), [fact("1000")]))
+                _ = try tx.record(DocumentWithFacts(document(1), [fact("1000")]))
                 gate.pass()
             }
             await gate.waitForArrival()
@@ -217,7 +217,7 @@ private final class LostConnection: Connection {
                     #expect(count == 5)
                     break
                 } catch let failure as StorageFailure {
-                    #expect(failure.what == "killed")
+                    #expect(failure.message == "killed")
                     #expect(try await store.numbered().isEmpty)
                     #expect(try await store.pendingCount() == 5)
                     #expect(try await store.read { try $0.lastSequence(of: app) } == 0)
