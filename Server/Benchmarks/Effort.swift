@@ -24,6 +24,17 @@ enum Effort {
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
+    /// Returns the processor time of all running processes with a name, in seconds.
+    static func ofAll(named name: String) throws -> Double {
+        let processes = try FileManager.default.contentsOfDirectory(atPath: "/proc")
+            .compactMap { Int32($0) }
+        // A process may end while we look.
+        return processes.reduce(0) { total, process in
+            guard (try? proc(process, "comm")) == name + "\n" else { return total }
+            return total + ((try? of(process: process)) ?? 0)
+        }
+    }
+
     /// Returns the resident memory of another process in MiB: the current value and the peak.
     static func memory(of process: Int32) throws -> (now: Double, most: Double) {
         let lines = try proc(process, "status").split(separator: "\n")

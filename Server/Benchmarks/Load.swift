@@ -5,18 +5,34 @@ import Foundation
 final class Load {
     private static let readBytes = 65_536
     private static let timeoutMilliseconds: Int32 = 30_000
+    /// Attempts per server to send a request again.
+    private static let attemptsMax = 1000
 
     private struct Link {
         var socket: Int32
         /// The part of the response received so far.
         var answer: [UInt8] = []
         var isWaiting = false
+        var request: [UInt8] = []
     }
 
+    private let ports: [UInt16]
     private var links: [Link] = []
+    /// Whether a request is sent again, to the next server, if its connection is lost. Requests
+    /// must be idempotent then.
+    var survivesKills = false
 
-    init(port: UInt16, connections: Int) throws {
-        for _ in 0..<connections { links.append(Link(socket: try Sockets.connected(to: port))) }
+    convenience init(port: UInt16, connections: Int) throws {
+        try self.init(ports: [port], connections: connections)
+    }
+
+    /// Opens connections to several servers in turn.
+    init(ports: [UInt16], connections: Int) throws {
+        self.ports = ports
+        for number in 0..<connections {
+            let port = ports[number % ports.count]
+            links.append(Link(socket: try Sockets.connected(to: port)))
+        }
     }
 
     deinit { for link in links { close(link.socket) } }
@@ -35,7 +51,12 @@ final class Load {
         }
         while answered < count {
             for index in try ready() {
-                guard let answer = try read(index) else { continue }
+                let answer: [UInt8]?
+                do { answer = try read(index) } catch {
+                    try sendAgain(index, after: error)
+                    continue
+                }
+                guard let answer else { continue }
                 last = answer
                 answered += 1
                 links[index].isWaiting = false
@@ -49,10 +70,29 @@ final class Load {
     }
 
     private func write(_ bytes: [UInt8], to index: Int) throws {
+        links[index].request = bytes
+        do { try send(bytes, to: index) } catch { try sendAgain(index, after: error) }
+    }
+
+    /// Opens a connection to the next server that accepts one, and sends the last request again.
+    private func sendAgain(_ index: Int, after failure: any Error) throws {
+        guard survivesKills else { throw failure }
+        close(links[index].socket)
+        for attempt in 1...ports.count * Self.attemptsMax {
+            let port = ports[(index + attempt) % ports.count]
+            guard let socket = try? Sockets.connected(to: port) else { continue }
+            links[index].socket = socket
+            if (try? send(links[index].request, to: index)) != nil { return }
+            close(socket)
+        }
+        throw failure
+    }
+
+    private func send(_ bytes: [UInt8], to index: Int) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
-                send(
+                Foundation.send(
                     links[index].socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
             guard count > 0 else { throw BenchFailure("the server accepted no request: \(errno)") }

@@ -40,8 +40,10 @@ struct Programs: Sendable {
     }
 
     /// Starts a server as in production, with the default log level.
-    func serve(_ database: String, clock: RunningProgram) throws -> RunningProgram {
-        let port = try Sockets.freePort()
+    func serve(
+        _ database: String, clock: RunningProgram, port: UInt16? = nil
+    ) throws -> RunningProgram {
+        let port = try port ?? Sockets.freePort()
         return try run(
             "perennial",
             [

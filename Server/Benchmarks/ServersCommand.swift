@@ -1,0 +1,24 @@
+import ArgumentParser
+import Foundation
+
+/// Measures several servers that write to one PostgreSQL.
+struct ServersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "servers", abstract: "Measure 1, 2 and 3 servers on one PostgreSQL.")
+
+    @Option(help: "How many times each number of servers is measured, in turn.")
+    var rounds = 5
+    @Option(help: "Notifications per measurement, each about another purchase.")
+    var notifications = 8000
+    @Flag(help: "Only three servers: kill them in turn while one consumer reads the log.")
+    var kills = false
+
+    func run() async throws {
+        let bench = try ServersBench(BenchFolder(isQuick: false), notifications: notifications)
+        if kills {
+            print(try await bench.readDuringKills())
+        } else {
+            print(try await bench.measure(rounds: rounds))
+        }
+    }
+}
