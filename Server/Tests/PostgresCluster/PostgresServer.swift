@@ -12,7 +12,7 @@ package actor PostgresServer {
 
     /// What a server is without, to be small: nothing that keeps rows from being lost.
     private static let settings = [
-        "listen_addresses": "", "shared_buffers": "32MB", "max_connections": "400",
+        "listen_addresses": "", "shared_buffers": "32MB", "max_connections": "800",
         "max_wal_size": "256MB", "autovacuum_naptime": "1h", "jit": "off",
         "log_min_messages": "fatal", "deadlock_timeout": "100ms",
     ]

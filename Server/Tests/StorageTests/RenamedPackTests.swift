@@ -214,7 +214,7 @@ extension Database {
             #expect(try await store.owner(of: 3) == nil)
             try await store.spend(60, leaving: 110)
             #expect(try await store.owner(of: 3) == nil)
-            let log = try await store.read { try $0.events(of: app, after: 0, limit: 500) }
+            let log = try await store.readingLog { try $0.events(of: app, after: 0, limit: 500) }
             #expect(log.filter { $0.entry.change.kind == .linked }.count == 2)
             #expect(try await store.balances() == [110, 0])
         }

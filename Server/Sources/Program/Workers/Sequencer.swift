@@ -16,7 +16,9 @@ struct Sequencer: Service {
     func run() async throws {
         for await _ in engine.unnumbered.cancelOnGracefulShutdown() {
             do { try await engine.numberEvents(isWaiting: false) } catch {
-                logger.warning("events could not be numbered; they will be with the next commit", metadata: ["error": "\(error)"])
+                logger.warning(
+                    "events could not be numbered; they will be with the next commit",
+                    metadata: ["error": "\(error)"])
             }
             do { try await Task.sleep(for: Self.pause) } catch { return }
         }
