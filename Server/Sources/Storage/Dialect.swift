@@ -31,6 +31,11 @@ package enum Dialect: Hashable, Sendable {
     /// another transaction has locked. Empty on SQLite, which has only one writer.
     var skippingLockedRows: String { self == .sqlite ? "" : "FOR UPDATE SKIP LOCKED" }
 
+    /// The same for a join, of which only the rows of one table are locked.
+    func skippingLockedRows(of table: String) -> String {
+        self == .sqlite ? "" : "FOR UPDATE OF \(table) SKIP LOCKED"
+    }
+
     /// A statement that deletes all rows of a table that no other table references, and releases
     /// its disk space.
     func truncateTable(_ table: String) -> String {

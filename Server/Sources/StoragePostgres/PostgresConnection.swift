@@ -90,6 +90,8 @@ final class PostgresConnection {
             // that writes to it; one that uses an index conflicts only with those that touch the
             // same rows. Small tables would be scanned.
             settings.append("SET enable_seqscan = off")
+            // For the same reason the rows to join are found one by one, by their keys.
+            settings += ["SET enable_hashjoin = off", "SET enable_mergejoin = off"]
             // Rows are found by their whole key, so one plan is good for all values. Otherwise the
             // server would plan each foreign-key check of a document's partition again, which takes
             // longer than the check.

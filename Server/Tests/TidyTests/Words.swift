@@ -10,6 +10,9 @@ enum Words {
         if file.path.hasPrefix("Server/Sources/") {
             found += matches(of: publicWord, in: file.codeLines, of: file)
         }
+        if file.path.hasPrefix("Server/Sources/Storage/"), !file.path.contains("/Schema/") {
+            found += correlatedSelects(in: file)
+        }
         return found
     }
 
@@ -30,6 +33,17 @@ enum Words {
             guard line.contains(ban.pattern) else { return nil }
             return Violation(
                 path: file.path, line: index + 1, what: ban.what, remedy: ban.remedy)
+        }
+    }
+
+    /// A `SELECT` with conditions among the columns of another one. A distributed PostgreSQL
+    /// refuses it.
+    private static func correlatedSelects(in file: SourceFile) -> [Violation] {
+        file.text.matches(of: /SELECT (?:(?!FROM|;)[^;])*?\(SELECT [^()]*WHERE/).map { match in
+            let line = file.text[..<match.range.lowerBound].count { $0 == "\n" } + 1
+            return Violation(
+                path: file.path, line: line, what: "A SELECT among the columns of another one.",
+                remedy: "join the table.")
         }
     }
 

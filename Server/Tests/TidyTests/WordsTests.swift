@@ -28,6 +28,19 @@ import Testing
         #expect(violations(line) == 0)
     }
 
+    @Test func `a SELECT among the columns of another one is a violation`() {
+        let nested = """
+            "SELECT timeline, (SELECT customer FROM links "
+                + "WHERE links.app = purchases.app) FROM purchases"
+            """
+        #expect(violations(nested, in: "Server/Sources/Storage/Y.swift") == 1)
+        let joined = """
+            "SELECT timeline, customer FROM purchases WHERE EXISTS (SELECT 1 FROM links "
+                + "WHERE links.app = purchases.app)"
+            """
+        #expect(violations(joined, in: "Server/Sources/Storage/Y.swift") == 0)
+    }
+
     @Test(arguments: [
         "// TO" + "DO: later", "// FIX" + "ME", "let x = 1 // HA" + "CK", "// not imple" + "mented",
     ])

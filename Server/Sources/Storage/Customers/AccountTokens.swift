@@ -139,8 +139,9 @@ extension DatabaseSession {
         in app: AppID, after token: String, limit: Int
     ) throws(StorageFailure) -> [UnknownToken] {
         let rows = try connection.rows(
-            "SELECT account_token, count(*), count(\(Self.selectOwner)) FROM purchases "
-                + "WHERE app = $1 AND account_token > $2 AND NOT EXISTS "
+            "SELECT account_token, count(*), count(links.customer) "
+                + "FROM \(Self.purchasesWithOwners) "
+                + "WHERE purchases.app = $1 AND account_token > $2 AND NOT EXISTS "
                 + "(SELECT 1 FROM customer_ids WHERE customer_ids.app = purchases.app "
                 + "AND id IN (lower(account_token), upper(account_token))) "
                 + "GROUP BY account_token ORDER BY account_token LIMIT $3",

@@ -45,10 +45,11 @@ extension DatabaseSession {
     }
 
     static let selectIDs =
-        "SELECT ids.customer, ids.id, (SELECT count(*) FROM grants WHERE grants.app = ids.app "
-        + "AND grants.customer = ids.customer) FROM customer_ids asked CROSS JOIN customer_ids ids "
-        + "WHERE asked.app = $1 AND asked.id = $2 AND ids.app = asked.app "
-        + "AND ids.customer = asked.customer ORDER BY ids.since_ms, ids.id"
+        "SELECT ids.customer, ids.id, count(grants.grant_id) FROM customer_ids asked "
+        + "CROSS JOIN customer_ids ids LEFT JOIN grants ON grants.app = ids.app "
+        + "AND grants.customer = ids.customer WHERE asked.app = $1 AND asked.id = $2 "
+        + "AND ids.app = asked.app AND ids.customer = asked.customer "
+        + "GROUP BY ids.customer, ids.id, ids.since_ms ORDER BY ids.since_ms, ids.id"
 
     /// The customer that an id belongs to. An unknown id becomes a new customer.
     ///

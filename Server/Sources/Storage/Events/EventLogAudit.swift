@@ -209,9 +209,10 @@ extension DatabaseSession {
         var last: [Value] = [.text(""), .text("")]
         while true {
             let rows = try connection.rows(
-                "SELECT \(Self.reportedColumns), environment, purchase FROM purchases "
-                    + "WHERE app = $1 AND (environment, purchase) > ($2, $3) "
-                    + "ORDER BY environment, purchase LIMIT $4",
+                "SELECT \(Self.reportedColumns), purchases.environment, purchases.purchase "
+                    + "FROM \(Self.purchasesWithOwners) WHERE purchases.app = $1 "
+                    + "AND (purchases.environment, purchases.purchase) > ($2, $3) "
+                    + "ORDER BY purchases.environment, purchases.purchase LIMIT $4",
                 [.text(app.rawValue)] + last + [.integer(Int64(Self.walkBatch))])
             guard let end = rows.last else { return }
             for row in rows { try body(try Self.purchase(of: row), row) }

@@ -80,9 +80,10 @@ extension DatabaseSession {
     }
 
     static func selectDueTransitions(_ dialect: Dialect) -> String {
-        "SELECT \(reportedColumns), environment, purchase FROM purchases "
-            + "WHERE app = $1 AND turns_at_ms <= $2 ORDER BY turns_at_ms LIMIT $3 "
-            + dialect.skippingLockedRows
+        "SELECT \(reportedColumns), purchases.environment, purchases.purchase "
+            + "FROM \(purchasesWithOwners) WHERE purchases.app = $1 "
+            + "AND purchases.turns_at_ms <= $2 ORDER BY purchases.turns_at_ms LIMIT $3 "
+            + dialect.skippingLockedRows(of: "purchases")
     }
 
     /// Appends the time-based events of one purchase up to a time.
@@ -115,21 +116,24 @@ extension DatabaseSession {
         return purchases
     }
 
-    static let reportedColumns = "timeline, told, \(selectOwner)"
+    /// The columns of a ``ReportedPurchase``, from ``purchasesWithOwners``.
+    static let reportedColumns = "purchases.timeline, purchases.told, links.customer"
 
-    /// Selects the owner of the purchase in a row.
-    static let selectOwner =
-        "(SELECT customer FROM links WHERE links.app = purchases.app "
-        + "AND links.environment = purchases.environment AND links.purchase = purchases.purchase)"
+    /// Purchases, each with the link to its owner if it has one.
+    static let purchasesWithOwners =
+        "purchases LEFT JOIN links ON links.app = purchases.app "
+        + "AND links.environment = purchases.environment AND links.purchase = purchases.purchase"
+
+    private static let selectReported =
+        "SELECT \(reportedColumns) FROM \(purchasesWithOwners) WHERE purchases.app = $1 "
+        + "AND purchases.environment = $2 AND purchases.purchase = $3"
 
     /// A purchase and its last reported state. Returns nil if the purchase is unknown.
     func reportedPurchase(
         _ purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> ReportedPurchase? {
         let rows = try connection.rows(
-            "SELECT \(Self.reportedColumns) FROM purchases "
-                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: purchase, in: app))
+            Self.selectReported, Self.key(of: purchase, in: app))
         return try rows.first.map { (row) throws(StorageFailure) in
             try Self.reportedPurchase(purchase, in: app, row, at: 0)
         }
@@ -181,8 +185,7 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> ReportedPurchase {
         let key = Self.key(of: rebuilt.purchase, in: app)
         let rows = try connection.rows(
-            "SELECT \(Self.reportedColumns) FROM purchases "
-                + "WHERE app = $1 AND environment = $2 AND purchase = $3", key)
+            Self.selectReported, key)
         if let row = rows.first, row.values[1] != .null {
             return try Self.reportedPurchase(rebuilt.purchase, in: app, row, orAs: rebuilt)
         }

@@ -111,8 +111,9 @@ extension DatabaseSession {
             + "AND facts.environment = purchases.environment "
             + "AND facts.purchase = purchases.purchase)"
         let rows = try connection.rows(
-            "SELECT \(Self.reportedColumns), environment, purchase, app FROM purchases "
-                + "WHERE \(isForgotten) ORDER BY app, environment, purchase", [])
+            "SELECT \(Self.reportedColumns), purchases.environment, purchases.purchase, "
+                + "purchases.app FROM \(Self.purchasesWithOwners) WHERE \(isForgotten) "
+                + "ORDER BY purchases.app, purchases.environment, purchases.purchase", [])
         var entries: [EventEntry] = []
         for row in rows {
             let app = AppID(rawValue: try row.text(5))

@@ -194,8 +194,8 @@ extension DatabaseSession {
     }
 
     private static let selectProjected =
-        "SELECT \(historyColumns), \(reportedColumns) FROM purchases "
-        + "WHERE app = $1 AND environment = $2 AND purchase = $3"
+        "SELECT \(historyColumns), \(reportedColumns) FROM \(purchasesWithOwners) "
+        + "WHERE purchases.app = $1 AND purchases.environment = $2 AND purchases.purchase = $3"
 
     private static func projection(
         _ group: DocumentGroup, stored row: Row?
