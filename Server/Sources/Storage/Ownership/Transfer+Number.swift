@@ -1,12 +1,13 @@
 import Ledger
 
-// The numbers of transfers: a time, so that they are ordered, and a few bits of the purchase, so
-// that two servers rarely choose the same one. They continue after every earlier number of both
+// The numbers of transfers: a time in milliseconds, so that they are ordered, and some bits of a
+// digest of the purchase and the log's epoch. So two servers rarely choose the same number, and a
+// number that a restore has undone is not chosen again. A number follows all earlier ones of both
 // customers, even if the clocks of two servers differ.
 
 extension Transfer {
     /// The low bits of a number, which tell apart the transfers of one millisecond.
-    private static let purchaseBits: Int64 = 20
+    private static let digestBits: Int64 = 20
     /// Milliseconds since 1970 up to here fit into a number: the year 2248.
     private static let millisecondsMax: Int64 = (1 << 43) - 2
 
@@ -15,14 +16,22 @@ extension Transfer {
 
     /// A number for a new transfer.
     ///
-    /// - Parameter last: the greatest number of earlier transfers of both customers.
-    static func number(of purchase: PurchaseID, after last: Int64, at now: Instant) -> Int64 {
-        // FNV-1a
+    /// - Parameters:
+    ///   - epoch: the present epoch of the log.
+    ///   - last: the greatest number of earlier transfers of both customers.
+    static func number(
+        of purchase: PurchaseID, epoch: String?, after last: Int64, at now: Instant
+    ) -> Int64 {
+        let first = firstNumber >> digestBits
+        let time = max(now.milliseconds, first, (last >> digestBits) + 1)
+        return min(time, millisecondsMax) << digestBits + digest("\(epoch ?? "") \(purchase)")
+    }
+
+    /// The upper bits of FNV-1a.
+    private static func digest(_ text: String) -> Int64 {
         var digest: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in "\(purchase)".utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        let low = Int64(digest >> 44)
-        let time = min(max(now.milliseconds, 0), millisecondsMax)
-        return max(firstNumber + low, time << purchaseBits + low, last + 1)
+        for byte in text.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return Int64(digest >> (64 - UInt64(digestBits)))
     }
 }
 
@@ -39,12 +48,14 @@ extension DatabaseSession {
         for person in [transfer.customer, transfer.former].compactMap({ $0 }) {
             last = max(last, try transfers(of: person, in: app).last?.number ?? 0)
         }
-        transfer.number = Transfer.number(of: transfer.purchase, after: last, at: transfer.at)
+        transfer.number = Transfer.number(
+            of: transfer.purchase, epoch: try logEpochs(of: app).current, after: last,
+            at: transfer.at)
         for _ in 0..<Self.numberTrialsMax {
             if try insert(transfer, in: app) { return transfer }
             transfer.number += 1
         }
-        throw StorageFailure("the numbers of transfers from \(transfer.number) on are taken")
+        throw StorageFailure("no number is free for a transfer, from \(transfer.number) on")
     }
 
     /// Returns false if the number is taken.
