@@ -1,6 +1,6 @@
 /// What happened, for programs. A code keeps its meaning forever and is never reused for something
 /// else.
-public struct ProblemCode: RawRepresentable, Hashable, Sendable, Codable {
+public struct ProblemCode: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 

@@ -66,7 +66,7 @@ extension Request {
 
     /// Decodes the body for a route for servers. Throws a problem if the body has a member that the
     /// value does not have.
-    func value<Value: StrictBody>(_ type: Value.Type, max bytesMax: Int) async throws -> Value {
+    func value<Value: Decodable>(_ type: Value.Type, max bytesMax: Int) async throws -> Value {
         try await lenientValue(Strict<Value>.self, max: bytesMax).value
     }
 

@@ -93,7 +93,7 @@ package struct PerennialServer: Sendable {
         router.on(RouterPath(route.path), method: route.method) { request, context in
             context.coreContext.endpointPath.value = route.path
             let response = try await route.answer(request, context)
-            guard route.isIndentable, request.asksForIndentation else { return response }
+            guard route.operation.isIndentable, request.asksForIndentation else { return response }
             return try await response.indented()
         }
     }

@@ -139,31 +139,6 @@ import Testing
         }
     }
 
-    @Test func `the members of a strict body are those of its description`() async throws {
-        try await TestServer.run { server in
-            let document = try await Self.document(of: server)
-            let components = document["components"] as? [String: [String: Any]]
-            let schemas = try #require(components?["schemas"] as? [String: [String: Any]])
-            func properties(_ name: String) throws -> [String: [String: Any]] {
-                try #require(schemas[name]?["properties"] as? [String: [String: Any]], "\(name)")
-            }
-            let bodies: [any StrictBody.Type] = [
-                GrantRequest.self, OwnershipRequest.self, DebitRequest.self,
-                ConsumptionRequest.self,
-            ]
-            for body in bodies {
-                let described = try properties("\(body)")
-                #expect(Set(described.keys) == Set(body.members), "\(body)")
-                for (name, members) in body.listed {
-                    let entry = described[name]?["items"] as? [String: Any]
-                    let reference = try #require(entry?["$ref"] as? String)
-                    let schema = try #require(reference.split(separator: "/").last)
-                    #expect(Set(try properties(String(schema)).keys) == Set(members), "\(name)")
-                }
-            }
-        }
-    }
-
     private static func document(of server: TestServer) async throws -> [String: Any] {
         let text = try await server.send(.get, Paths.openAPI, key: nil).text
         return try #require(

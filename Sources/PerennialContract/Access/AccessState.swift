@@ -1,8 +1,5 @@
-// The words of the contract. They are open: a server newer than its client may send a word that the
-// client does not know. The client keeps such a word unchanged.
-
 /// Why access is as it is, in one word.
-public struct AccessState: RawRepresentable, Hashable, Sendable, Codable {
+public struct AccessState: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
@@ -17,31 +14,41 @@ public struct AccessState: RawRepresentable, Hashable, Sendable, Codable {
     public static let expired = Self(rawValue: "expired")
     public static let refunded = Self(rawValue: "refunded")
     public static let revoked = Self(rawValue: "revoked")
+
+    public static let known: [Self] = [
+        paid, trial, offer, grace, unconfirmed, granted, owned, retry, expired, refunded, revoked,
+    ]
 }
 
 /// The App Store environment in which a purchase was made.
-public struct StoreEnvironment: RawRepresentable, Hashable, Sendable, Codable {
+public struct StoreEnvironment: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
     public static let production = Self(rawValue: "production")
     public static let sandbox = Self(rawValue: "sandbox")
+
+    public static let known: [Self] = [production, sandbox]
 }
 
 /// Who paid.
-public struct Ownership: RawRepresentable, Hashable, Sendable, Codable {
+public struct Ownership: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
     public static let purchased = Self(rawValue: "purchased")
     public static let familyShared = Self(rawValue: "family_shared")
     public static let assigned = Self(rawValue: "assigned")
+
+    public static let known: [Self] = [purchased, familyShared, assigned]
 }
 
 /// Which store sold it.
-public struct StoreName: RawRepresentable, Hashable, Sendable, Codable {
+public struct StoreName: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
     public static let appStore = Self(rawValue: "app_store")
+
+    public static let known: [Self] = [appStore]
 }

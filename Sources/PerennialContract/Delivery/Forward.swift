@@ -36,7 +36,7 @@ public struct Forward: Hashable, Sendable, Codable {
     public var acceptedAt: Timestamp?
 
     /// The state of a forward.
-    public struct State: RawRepresentable, Hashable, Sendable, Codable {
+    public struct State: ContractWord {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 

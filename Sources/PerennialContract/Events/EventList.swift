@@ -16,7 +16,7 @@ public struct EventList: Hashable, Sendable, Codable {
 }
 
 /// What an event is about, in one word. docs/events.md says when each type is emitted.
-public struct EventType: RawRepresentable, Hashable, Sendable, Codable {
+public struct EventType: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 

@@ -134,13 +134,15 @@ public struct WalletStatement: Hashable, Sendable, Codable {
         }
 
         /// New kinds may be added. Skip those you do not know.
-        public struct Kind: RawRepresentable, Hashable, Sendable, Codable {
+        public struct Kind: ContractWord {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
 
             public static let purchase = Self(rawValue: "purchase")
             public static let refund = Self(rawValue: "refund")
             public static let debit = Self(rawValue: "debit")
+
+            public static let known: [Self] = [purchase, refund, debit]
         }
 
         enum CodingKeys: String, CodingKey, CaseIterable {

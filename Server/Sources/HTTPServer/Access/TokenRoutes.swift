@@ -4,6 +4,17 @@ import Ledger
 import PerennialContract
 
 extension PerennialServer {
+    var tokenRoutes: [Route] {
+        [
+            open(
+                Operation(
+                    .get, Paths.publishedKeys, "publishedKeys",
+                    "The keys for verifying customers' tokens (RFC 7517)",
+                    description: "Fetch them again if a token names another key.",
+                    output: .json(TokenKeySet.self)), publishedKeys)
+        ]
+    }
+
     /// Responds with a customer's current state and their token.
     func respond(_ state: CustomerState, to holder: KeyHolder) async throws -> Response {
         var customer = Customer(state, showsAnonymous: holder.kind == .secret)

@@ -7,6 +7,23 @@ import PerennialContract
 private let reportBytesMax = 65_536
 
 extension PerennialServer {
+    var consumptionRoutes: [Route] {
+        [
+            secret(
+                Operation(
+                    .get, "/v1/customers/{id}/consumption", "consumption",
+                    "Consent, Apple's requests, and the responses", parameters: [.environment],
+                    output: .json(ConsumptionOverview.self)), consumption),
+            secret(
+                Operation(
+                    .put, "/v1/customers/{id}/consumption", "putConsumption",
+                    "Report a customer's consent, and how purchases were used",
+                    description: "Idempotent. Waiting requests of Apple are processed again.",
+                    parameters: [.environment], input: ConsumptionRequest.self,
+                    output: .json(ConsumptionOverview.self)), updateConsumption),
+        ]
+    }
+
     @Sendable func consumption(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {

@@ -11,6 +11,39 @@ import PerennialContract
 #endif
 
 extension PerennialServer {
+    var contentRoutes: [Route] {
+        [
+            keyed(
+                Operation(
+                    .get, "/v1/customers/{id}/content", "content",
+                    "Content a customer may read, newest first",
+                    description: """
+                        Has a link to each file, which is valid for some minutes and needs no key.
+                        """,
+                    parameters: [
+                        .proof, .environment,
+                        Parameter(
+                            name: "all", description: "Also list what may not be read.",
+                            schema: ["type": "boolean", "default": false]),
+                    ], output: .json(ContentList.self)), content),
+            verbatim(
+                Operation(
+                    .get, "/v1/content/{content_id}/file", "contentFile", "The file of one content",
+                    description: """
+                        Needs a key and customer_id, or no key with a url from the list of content. \
+                        Sandbox purchases open files if the configuration allows it, or with a \
+                        secret key. Supports ranges. If the files are elsewhere, the response is a \
+                        redirect.
+                        """,
+                    parameters: [
+                        Parameter(name: "customer_id"), .proof, .environment,
+                        Parameter(name: "app"), Parameter(name: "for"),
+                        Parameter(name: "until", schema: ["type": "integer"]),
+                        Parameter(name: "signature"),
+                    ], output: .file), access: .keyOrLink, file),
+        ]
+    }
+
     /// Lists the content a customer may read. With `all=true` the list also has what they may not.
     @Sendable func content(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder

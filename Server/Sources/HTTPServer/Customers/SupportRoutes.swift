@@ -7,6 +7,55 @@ import PerennialContract
 private let grantBytesMax = 16_384
 
 extension PerennialServer {
+    var supportRoutes: [Route] {
+        [
+            secret(
+                Operation(
+                    .get, "/v1/customers/{id}/grants", "grants",
+                    "Entitlements granted to the customer by hand", parameters: [.environment],
+                    output: .json(GrantList.self)), grants),
+            secret(
+                Operation(
+                    .post, "/v1/customers/{id}/grants", "grant",
+                    "Grant the customer an entitlement",
+                    description: "Idempotent with the header Idempotency-Key.",
+                    parameters: [.environment, .idempotencyKey], input: GrantRequest.self,
+                    output: .json(PerennialContract.Grant.self)), grant),
+            secret(
+                Operation(
+                    .delete, "/v1/customers/{id}/grants/{grant_id}", "withdrawGrant",
+                    "Withdraw a grant", description: "Idempotent.",
+                    output: .json(PerennialContract.Grant.self)), withdraw),
+            secret(
+                Operation(
+                    .get, "/v1/customers/{id}/history", "history",
+                    "Everything known about the customer, oldest first",
+                    parameters: [
+                        .environment, .after,
+                        .limit(usual: Self.historyLinesDefault, most: Self.historyLinesMax),
+                    ], output: .json(History.self)), history),
+            secret(
+                Operation(
+                    .get, Paths.customers, "findCustomers",
+                    "Find customers by an id, or the number of a transaction or order",
+                    parameters: [
+                        Parameter(
+                            name: "query", isRequired: true,
+                            description: """
+                                An id of a customer, or the account token of a purchase, or the id \
+                                of a transaction, or the order id in the customer's mail.
+                                """)
+                    ], output: .json(CustomerList.self)), customers),
+            secret(
+                Operation(
+                    .delete, "/v1/customers/{id}", "erase", "Erase a customer",
+                    description: """
+                        Erases ids, links, grants, and debits. The purchases then belong to \
+                        nobody. Idempotent.
+                        """, output: .json(Erasure.self)), erase),
+        ]
+    }
+
     /// The maximum number of lines on a page of a history.
     static let historyLinesMax = 1_000
     static let historyLinesDefault = 200

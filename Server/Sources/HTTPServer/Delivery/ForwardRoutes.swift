@@ -4,6 +4,35 @@ import Ledger
 import PerennialContract
 
 extension PerennialServer {
+    var forwardRoutes: [Route] {
+        [
+            secret(
+                Operation(
+                    .get, Paths.forwards, "forwards",
+                    "Notifications forwarded to other addresses, newest first",
+                    description: """
+                        docs/forwarding.md says what is forwarded, and how often it is tried.
+                        """,
+                    parameters: [
+                        Parameter(
+                            name: "state", description: "Only those in this state.",
+                            schema: [
+                                "type": "string",
+                                "enum": .list(Forward.State.known.map { .text($0.rawValue) }),
+                            ]),
+                        .after, .limit(usual: Self.forwardsDefault, most: Engine.forwardsMax),
+                    ], output: .json(ForwardList.self)), forwards),
+            secret(
+                Operation(
+                    .post, "/v1/forwards/{document_id}/retry", "retryForwards",
+                    "Retry a notification whose forwarding was given up",
+                    description: """
+                        Idempotent: what is waiting or accepted does not change. See \
+                        docs/forwarding.md.
+                        """, output: .json(ForwardList.self)), retryForwards),
+        ]
+    }
+
     /// The number of forwards on a page if the request sets no limit.
     private static let forwardsDefault = 100
 

@@ -4,6 +4,27 @@ import Ledger
 import PerennialContract
 
 extension PerennialServer {
+    var eventRoutes: [Route] {
+        [
+            secret(
+                Operation(
+                    .get, Paths.events, "events", "Changes, in order",
+                    description: """
+                        With next_cursor no event is missed, and none comes twice. docs/events.md \
+                        says when each type is emitted.
+                        """,
+                    parameters: [
+                        .after, .limit(usual: Self.eventsDefault, most: Engine.eventsMax),
+                        Parameter(
+                            name: "customer_id",
+                            description: """
+                                Only events of this customer, by any of their ids, even if that is \
+                                only the account token of a purchase.
+                                """),
+                    ], output: .json(EventList.self)), events)
+        ]
+    }
+
     /// The number of events on a page if the request sets no limit.
     static let eventsDefault = 100
 

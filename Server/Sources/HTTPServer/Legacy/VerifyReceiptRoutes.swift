@@ -2,8 +2,35 @@ import Engine
 import Hummingbird
 import Ledger
 import NIOCore
+import PerennialContract
 
 extension PerennialServer {
+    /// Empty if no app accepts receipts.
+    var verifyReceiptRoutes: [Route] {
+        guard engine.acceptsLegacy else { return [] }
+        return [
+            verbatim(
+                Self.verifyReceiptOperation(
+                    Paths.verifyReceipt, "verifyReceipt", "Like Apple's verifyReceipt"),
+                verifyReceipt),
+            verbatim(
+                Self.verifyReceiptOperation(
+                    Paths.sandboxVerifyReceipt, "sandboxVerifyReceipt",
+                    "A replacement for verifyReceipt of the sandbox"), sandboxVerifyReceipt),
+        ]
+    }
+
+    private static func verifyReceiptOperation(
+        _ path: String, _ id: String, _ summary: String
+    ) -> Operation {
+        Operation(
+            .post, path, id, summary,
+            description: """
+                For users of Apple's deprecated verifyReceipt. Responds 200 in any case, with the \
+                error in `status`, as Apple does; 5xx only for problems of this server.
+                """, input: VerifyReceiptBody.self, output: .receiptStatus)
+    }
+
     /// Replaces Apple's verifyReceipt. Apple uses two host names for the environments; this server
     /// uses two paths.
     @Sendable func verifyReceipt(

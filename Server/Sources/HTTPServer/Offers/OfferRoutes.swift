@@ -13,6 +13,26 @@ import PerennialContract
 private let offerBytesMax = 65_536
 
 extension PerennialServer {
+    var offerRoutes: [Route] {
+        [
+            keyed(
+                Operation(
+                    .get, "/v1/customers/{id}/offers", "offers",
+                    "Which offers the customer is eligible for, and why",
+                    description: "As far as the server knows; the App Store decides.",
+                    parameters: [.environment, .proof], output: .json(OfferList.self)), offers),
+            keyed(
+                Operation(
+                    .post, Paths.offerSignatures, "signOffer", "Sign an offer for StoreKit",
+                    description: """
+                        App keys can only sign offers the customer is eligible for. Valid for one \
+                        day, once.
+                        """,
+                    parameters: [.environment, .proof], input: OfferSignatureRequest.self,
+                    output: .json(OfferSignature.self)), signOffer),
+        ]
+    }
+
     @Sendable func offers(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {

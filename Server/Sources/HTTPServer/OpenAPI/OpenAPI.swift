@@ -1,87 +1,167 @@
-/// The OpenAPI description that `/openapi.json` serves. A test compares it with the routes, with
-/// the contract's types, and with the responses of the running server.
-enum OpenAPI {
-    static let document = """
-        {
-          "openapi": "3.1.0",
-          "info": {
-            "title": "Perennial",
-            "version": "1",
-            "summary": "What may this customer use right now, and why?",
-            "description": "Times are RFC 3339 UTC with milliseconds; ids are strings. All errors \
-        are problems (RFC 9457) with a code that never changes its meaning. Members and \
-        words may be added: ignore those you do not know. A request id may be sent as X-Request-Id \
-        (at most 64 of A-Z a-z 0-9 - _ .); the response repeats it. With ?pretty every route \
-        indents its JSON.",
-            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" }
-          },
-          "paths": {
-        \(paths)
-          },
-          "components": {
-            "securitySchemes": {
-              "key": {
-                "type": "http",
-                "scheme": "bearer",
-                "description": "An app key (pk_…) or a secret key (sk_…); each belongs to one app."
-              }
-            },
-            "parameters": {
-              "customer": {
-                "name": "id",
-                "in": "path",
-                "required": true,
-                "description": "The customer's id, percent-encoded.",
-                "schema": { "type": "string" }
-              },
-              \(identityParameters),
-              "currency": {
-                "name": "currency",
-                "in": "path",
-                "required": true,
-                "description": "The currency's name in perennial.yaml.",
-                "schema": { "type": "string" }
-              },
-              "environment": {
-                "name": "environment",
-                "in": "query",
-                "description": "Which purchases count: real ones, or those of the sandbox.",
-                "schema": { "enum": ["production", "sandbox"], "default": "production" }
-              }
-            },
-            "responses": {
-              "customer": {
-                "description": "The customer's current state.",
-                "content": {
-                  "application/json": { "schema": { "$ref": "#/components/schemas/Customer" } }
-                }
-              },
-              "problem": {
-                "description": "Why the request failed, and what to do.",
-                "content": {
-                  "application/problem+json": {
-                    "schema": { "$ref": "#/components/schemas/Problem" }
-                  }
-                }
-              },
-              "status": {
-                "description": "Success.",
-                "content": {
-                  "application/json": {
-                    "schema": {
-                      "type": "object",
-                      "required": ["status"],
-                      "properties": { "status": { "type": "string" } }
-                    }
-                  }
-                }
-              }
-            },
-            "schemas": {
-        \(schemas)
-            }
-          }
-        }
+import PerennialContract
 
-        """
+/// The OpenAPI description that `/openapi.json` serves. It is derived from the operations and from
+/// the contract's types; a test compares it with the responses of the running server.
+struct OpenAPI {
+    private var components = Components()
+    private var operations: [Operation]
+
+    /// Throws ``ContractProbe/Failure`` if a contract type cannot be described.
+    static func document(of operations: [Operation]) throws -> OpenAPIValue {
+        var openAPI = OpenAPI(operations: operations)
+        return try openAPI.document()
+    }
+
+    private init(operations: [Operation]) { self.operations = operations }
+
+    private mutating func document() throws -> OpenAPIValue {
+        // Clients may leave out what is optional in what they send.
+        try components.add(Problem.self, isSent: true)
+        for operation in operations {
+            if let input = operation.input { try components.add(input, isSent: true) }
+        }
+        for operation in operations {
+            if case .json(let output) = operation.output {
+                try components.add(output, isSent: false)
+            }
+        }
+        return [
+            "openapi": "3.1.0",
+            "info": Self.info,
+            "paths": paths,
+            "components": [
+                "securitySchemes": [
+                    "key": [
+                        "type": "http", "scheme": "bearer",
+                        "description":
+                            "An app key (pk_…) or a secret key (sk_…); each belongs to one app.",
+                    ]
+                ],
+                "responses": ["problem": Self.problem],
+                "schemas": .object(components.schemas),
+            ],
+        ]
+    }
+
+    private static let info: OpenAPIValue = [
+        "title": "Perennial",
+        "version": "1",
+        "summary": "What may this customer use right now, and why?",
+        "description": """
+        Times are RFC 3339 UTC with milliseconds; ids are strings. All errors are problems (RFC \
+        9457) with a code that never changes its meaning. Members and words may be added: ignore \
+        those you do not know. A request id may be sent as X-Request-Id (at most 64 of A-Z a-z 0-9 \
+        - _ .); the response repeats it. With ?pretty every route indents its JSON.
+        """,
+        "license": ["name": "Apache-2.0", "identifier": "Apache-2.0"],
+    ]
+
+    private static let problem: OpenAPIValue = [
+        "description": "Why the request failed, and what to do.",
+        "content": [
+            "application/problem+json": ["schema": ["$ref": "#/components/schemas/Problem"]]
+        ],
+    ]
+
+    // MARK: - Operations
+
+    private var paths: OpenAPIValue {
+        var order: [String] = []
+        var byPath: [String: [OpenAPIValue.Member]] = [:]
+        for operation in operations {
+            if byPath[operation.path] == nil { order.append(operation.path) }
+            byPath[operation.path, default: []].append(
+                .init(operation.method.rawValue.lowercased(), Self.description(of: operation)))
+        }
+        return .object(order.map { .init($0, .object(byPath[$0] ?? [])) })
+    }
+
+    private static func description(of operation: Operation) -> OpenAPIValue {
+        var members: [OpenAPIValue.Member] = [
+            .init("operationId", .text(operation.id)), .init("summary", .text(operation.summary)),
+        ]
+        let access = operation.access == .secretKey ? "Only with a secret key." : nil
+        let description = [access, operation.description].compactMap(\.self)
+        if !description.isEmpty {
+            members.append(.init("description", .text(description.joined(separator: " "))))
+        }
+        if operation.access != .everyone {
+            members.append(.init("security", [["key": []]]))
+        }
+        let parameters =
+            operation.pathParameters.map(pathParameter) + operation.parameters.map(parameter)
+        if !parameters.isEmpty { members.append(.init("parameters", .list(parameters))) }
+        if let input = operation.input {
+            members.append(
+                .init(
+                    "requestBody",
+                    [
+                        "required": true,
+                        "content": ["application/json": ["schema": Components.reference(input)]],
+                    ]))
+        }
+        members.append(.init("responses", responses(of: operation)))
+        return .object(members)
+    }
+
+    private static func pathParameter(_ name: String) -> OpenAPIValue {
+        let described: OpenAPIValue = ["name": .text(name), "in": "path", "required": true]
+        return described.adding(pathNotes[name].map { ["description": .text($0)] })
+            .adding(["schema": ["type": "string"]])
+    }
+
+    private static func parameter(_ parameter: Parameter) -> OpenAPIValue {
+        let described: OpenAPIValue = [
+            "name": .text(parameter.name), "in": .text(parameter.place.rawValue),
+        ]
+        return described.adding(parameter.isRequired ? ["required": true] : nil)
+            .adding(parameter.description.map { ["description": .text($0)] })
+            .adding(["schema": parameter.schema])
+    }
+
+    private static func responses(of operation: Operation) -> OpenAPIValue {
+        func json(_ schema: OpenAPIValue, _ description: String = "Success.") -> OpenAPIValue {
+            [
+                "description": .text(description),
+                "content": ["application/json": ["schema": schema]],
+            ]
+        }
+        let problem: OpenAPIValue = ["default": ["$ref": "#/components/responses/problem"]]
+        switch operation.output {
+        case .json(let type):
+            return OpenAPIValue.object([.init("200", json(Components.reference(type)))])
+                .adding(problem)
+        case .status:
+            let schema: OpenAPIValue = [
+                "type": "object", "required": ["status"],
+                "properties": ["status": ["type": "string"]],
+            ]
+            return OpenAPIValue.object([.init("200", json(schema))]).adding(problem)
+        case .object(let description):
+            return OpenAPIValue.object([.init("200", json(["type": "object"], description))])
+                .adding(problem)
+        case .receiptStatus:
+            let schema: OpenAPIValue = [
+                "type": "object", "required": ["status"],
+                "properties": ["status": ["type": "integer"]],
+            ]
+            return OpenAPIValue.object([.init("200", json(schema, "Apple's responseBody."))])
+                .adding(problem)
+        case .text(let description):
+            return [
+                "200": [
+                    "description": .text(description),
+                    "content": ["text/plain": ["schema": ["type": "string"]]],
+                ]
+            ]
+        case .file:
+            return [
+                "200": ["description": "The file."],
+                "206": ["description": "A part of the file."],
+                "302": ["description": "The file is at another address."],
+                "304": ["description": "The file has not changed."],
+                "default": ["$ref": "#/components/responses/problem"],
+            ]
+        }
+    }
 }

@@ -4,6 +4,27 @@ import NIOCore
 import PerennialContract
 
 extension PerennialServer {
+    var operatorRoutes: [Route] {
+        [
+            open(
+                Operation(
+                    .get, Paths.health, "health", "Whether the process is alive", output: .status),
+                health),
+            open(
+                Operation(
+                    .get, Paths.ready, "ready", "Whether the database can be read and written",
+                    output: .status), ready),
+            open(
+                Operation(
+                    .get, Paths.metrics, "metrics", "Metrics for Prometheus",
+                    output: .text("Text exposition format 0.0.4.")), metrics),
+            open(
+                Operation(
+                    .get, Paths.openAPI, "openAPI", "This description",
+                    output: .object("OpenAPI 3.1.")), openAPI),
+        ]
+    }
+
     /// Responds if the process is alive. Checks nothing else.
     @Sendable func health(_ request: Request, _ context: ServerContext) async throws -> Response {
         try JSONResponse.ok(["status": "ok"])
@@ -20,7 +41,7 @@ extension PerennialServer {
     }
 
     @Sendable func openAPI(_ request: Request, _ context: ServerContext) async throws -> Response {
-        JSONResponse.text(ByteBuffer(string: OpenAPI.document), mediaType: "application/json")
+        try JSONResponse.ok(OpenAPI.document(of: routes.map(\.operation)))
     }
 
     @Sendable func metrics(_ request: Request, _ context: ServerContext) async throws -> Response {

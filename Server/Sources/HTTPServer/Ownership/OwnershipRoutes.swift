@@ -12,6 +12,59 @@ extension HTTPField.Name {
 }
 
 extension PerennialServer {
+    var ownershipRoutes: [Route] {
+        [
+            keyed(
+                Operation(
+                    .post, "/v1/customers/{id}/aliases", "addAlias",
+                    "Add another id of the same customer",
+                    description: """
+                        Both ids mean one customer from now on, with the purchases of both. \
+                        Idempotent.
+                        """, parameters: [.proof, .environment], input: AliasRequest.self,
+                    output: .json(Customer.self)), alias),
+            secret(
+                Operation(
+                    .delete, "/v1/customers/{id}/aliases/{alias}", "partAlias",
+                    "Remove an alias from a customer",
+                    description: "Everything stays with the customer under the id in the path.",
+                    parameters: [.environment], output: .json(Customer.self)), removeAlias),
+            secret(
+                Operation(
+                    .get, "/v1/customers/{id}/transfers", "transfers",
+                    "Purchases that moved to the customer or away from them",
+                    description: """
+                        Also those that support confirmed as theirs, without transfer_id.
+                        """, parameters: [.environment], output: .json(TransferList.self)),
+                transfers),
+            secret(
+                Operation(
+                    .post, "/v1/customers/{id}/transfers", "transfer",
+                    "Move a purchase to the customer",
+                    description: """
+                        Overrides the restore policy, now and later. Idempotent. The response has \
+                        no transfer_id if it was theirs already.
+                        """, parameters: [.environment], input: OwnershipRequest.self,
+                    output: .json(PerennialContract.Transfer.self)), transfer),
+            secret(
+                Operation(
+                    .delete, "/v1/customers/{id}/transfers/{transfer_id}", "undoTransfer",
+                    "Undo a transfer", description: "Idempotent.",
+                    output: .json(PerennialContract.Transfer.self)), undoTransfer),
+            secret(
+                Operation(
+                    .post, "/v1/customers/{id}/blocks", "block",
+                    "Protect a purchase against being moved away", description: "Idempotent.",
+                    parameters: [.environment], input: OwnershipRequest.self,
+                    output: .json(Block.self)), block),
+            secret(
+                Operation(
+                    .delete, "/v1/customers/{id}/blocks/{original_transaction_id}", "unblock",
+                    "Let the restore policy apply again", description: "Idempotent.",
+                    parameters: [.environment], output: .json(Block.self)), unblock),
+        ]
+    }
+
     /// Checks that an app may act for a customer: its request must have a proof if the
     /// configuration requires one. Requests with a secret key need no proof.
     func requireProof(

@@ -18,6 +18,58 @@ enum BodyLimit {
 }
 
 extension PerennialServer {
+    var purchaseRoutes: [Route] {
+        [
+            keyed(
+                Operation(
+                    .post, Paths.purchases, "postPurchases",
+                    "Post a device's purchases for a customer",
+                    description: """
+                        Responds with the customer, in the environment of the documents. \
+                        Idempotent: a document that is known already changes nothing.
+                        """, parameters: [.proof], input: PurchasesRequest.self,
+                    output: .json(Customer.self)), purchases),
+            keyed(
+                Operation(
+                    .post, Paths.preview, "preview",
+                    "Show what posting would do, and whether to buy",
+                    description: """
+                        Changes nothing. The owner_id of another customer is shown to secret keys \
+                        only.
+                        """, parameters: [.environment, .proof], input: PreviewRequest.self,
+                    output: .json(PurchasePreview.self)), preview),
+        ]
+    }
+
+    var customerRoutes: [Route] {
+        [
+            keyed(
+                Operation(
+                    .get, "/v1/customers/{id}", "customer",
+                    "What a customer has access to now, and why",
+                    description: """
+                        An unknown id gives a customer without purchases, not a 404; nothing is \
+                        written.
+                        """, parameters: [.proof, .environment], output: .json(Customer.self)),
+                customer)
+        ]
+    }
+
+    var notificationRoutes: [Route] {
+        [
+            open(
+                Operation(
+                    .post, Paths.notifications, "takeNotification",
+                    "Receive an App Store notification of version 2 or 1",
+                    description: """
+                        Responds 200 once it is recorded durably, also for a repeat. Idempotent. \
+                        4xx only for what can never be accepted; 5xx for problems of this server, \
+                        so that the App Store sends it again.
+                        """, input: NotificationBody.self, output: .object("Recorded.")),
+                notification)
+        ]
+    }
+
     /// Responds 200 only if the notification is recorded durably, now or earlier.
     @Sendable func notification(_ request: Request, _ context: ServerContext) async throws
         -> Response

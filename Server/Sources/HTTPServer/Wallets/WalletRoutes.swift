@@ -12,6 +12,31 @@ extension HTTPField.Name {
 }
 
 extension PerennialServer {
+    var walletRoutes: [Route] {
+        [
+            keyed(
+                Operation(
+                    .get, "/v1/customers/{id}/wallets/{currency}", "wallet",
+                    "A wallet with its statement, latest first",
+                    parameters: [
+                        .proof, .environment,
+                        .limit(usual: Self.statementItemsDefault, most: Self.statementItemsMax),
+                        .after,
+                    ], output: .json(WalletStatement.self)), wallet),
+            secret(
+                Operation(
+                    .post, "/v1/customers/{id}/wallets/{currency}/debits", "debit",
+                    "Debit a wallet",
+                    description: """
+                        Fails with wallet_has_too_little below zero, unless configured otherwise. \
+                        Idempotent with the header Idempotency-Key: a repeat gets the first \
+                        response again.
+                        """,
+                    parameters: [.environment, .idempotencyKey], input: DebitRequest.self,
+                    output: .json(PerennialContract.Debit.self)), debit),
+        ]
+    }
+
     /// The maximum number of lines on a page of a statement.
     static let statementItemsMax = 1_000
     private static let statementItemsDefault = 100

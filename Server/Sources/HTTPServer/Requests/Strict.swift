@@ -1,49 +1,23 @@
 import Hummingbird
 import PerennialContract
 
-/// The body of a route for servers. Unknown members are rejected: a misspelt member, such as the
-/// end of a grant, must not count as left out. Bodies from apps are decoded leniently instead,
-/// because a newer app may talk to an older server.
-protocol StrictBody: Decodable {
-    /// The names of the members in JSON.
-    static var members: [String] { get }
-    /// For each member that is a list of objects: the names of the members of these objects.
-    static var listed: [String: [String]] { get }
-}
-
-extension StrictBody {
-    static var listed: [String: [String]] { [:] }
-}
-
-extension GrantRequest: StrictBody {
-    static let members = ["entitlement", "until", "reason"]
-}
-
-extension OwnershipRequest: StrictBody {
-    static let members = ["original_transaction_id", "reason"]
-}
-
-extension DebitRequest: StrictBody {
-    static let members = ["amount", "reason"]
-}
-
-extension ConsumptionRequest: StrictBody {
-    static let members = ["consented", "sample_content_provided", "purchases"]
-    static let listed = ["purchases": ["transaction_id", "delivery", "used_percent"]]
-}
-
-/// A value whose JSON must not have unknown members.
-struct Strict<Value: StrictBody>: Decodable {
+/// The body of a route for servers, whose JSON must not have unknown members: a misspelt member,
+/// such as the end of a grant, must not count as left out. Bodies from apps are decoded leniently
+/// instead, because a newer app may talk to an older server.
+struct Strict<Value: Decodable>: Decodable {
     let value: Value
 
     init(from decoder: any Decoder) throws {
-        try MemberNames(from: decoder).require(Value.members, below: "")
+        let shape = try ContractShape(of: Value.self)
+        try MemberNames(from: decoder).require(shape.names, below: "")
         let members = try decoder.container(keyedBy: MemberNames.Name.self)
-        for (name, known) in Value.listed {
+        for member in shape.members {
+            guard case .list(let element) = member.form, let type = element.object else { continue }
+            let known = try ContractShape(of: type).names
             let entries = try members.decodeIfPresent(
-                [MemberNames].self, forKey: MemberNames.Name(stringValue: name))
+                [MemberNames].self, forKey: MemberNames.Name(stringValue: member.name))
             for (index, entry) in (entries ?? []).enumerated() {
-                try entry.require(known, below: "\(name)[\(index)].")
+                try entry.require(known, below: "\(member.name)[\(index)].")
             }
         }
         value = try Value(from: decoder)

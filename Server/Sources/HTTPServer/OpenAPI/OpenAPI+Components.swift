@@ -1,0 +1,108 @@
+import PerennialContract
+
+extension OpenAPI {
+    /// The schemas of contract types, by name, in the order in which they are needed.
+    struct Components {
+        private(set) var schemas: [OpenAPIValue.Member] = []
+        private var names: Set<String> = []
+
+        /// Adds the schema of a type, and those of the types in it.
+        ///
+        /// - Parameter isSent: whether clients send it. Then what is optional may be left out; the
+        ///   server instead sends each member, and null for what is not there.
+        mutating func add(_ type: any Decodable.Type, isSent: Bool) throws {
+            let name = Self.name(of: type)
+            guard names.insert(name).inserted else { return }
+            let shape = try ContractShape(of: type)
+            schemas.append(.init(name, Self.schema(shape, name, isSent: isSent)))
+            for member in shape.members { try add(member.form, isSent: isSent) }
+        }
+
+        private mutating func add(_ form: ContractShape.Form, isSent: Bool) throws {
+            switch form {
+            case .object(let type): try add(type, isSent: isSent)
+            case .list(let element), .dictionary(let element): try add(element, isSent: isSent)
+            case .word(let type): add(Self.name(of: type), Self.schema(of: type))
+            case .time: add("Timestamp", Self.time)
+            case .text, .integer, .number, .flag: break
+            }
+        }
+
+        private mutating func add(_ name: String, _ schema: OpenAPIValue) {
+            if names.insert(name).inserted { schemas.append(.init(name, schema)) }
+        }
+
+        private static let time: OpenAPIValue = [
+            "type": "string", "format": "date-time", "examples": ["2026-11-21T08:30:00.000Z"],
+        ]
+
+        private static func schema(of word: any ContractWord.Type) -> OpenAPIValue {
+            func known<Word: ContractWord>(_ type: Word.Type) -> [OpenAPIValue] {
+                type.known.map { .text($0.rawValue) }
+            }
+            return ["type": "string", "examples": .list(known(word))]
+        }
+
+        private static func schema(
+            _ shape: ContractShape, _ name: String, isSent: Bool
+        ) -> OpenAPIValue {
+            let required = shape.members.filter { !(isSent && $0.isOptional) }
+            let properties = shape.members.map { member in
+                let own = schema(of: member.form, isNullable: member.isOptional && !isSent)
+                return OpenAPIValue.Member(
+                    member.name, own.adding(memberNotes["\(name).\(member.name)"]))
+            }
+            let described: OpenAPIValue = ["type": "object"]
+            return described.adding(typeNotes[name].map { ["description": .text($0)] })
+                .adding(["required": .list(required.map { .text($0.name) })])
+                .adding(["properties": .object(properties)])
+        }
+
+        private static func schema(
+            of form: ContractShape.Form, isNullable: Bool
+        ) -> OpenAPIValue {
+            switch form {
+            case .text: plain("string", isNullable)
+            case .integer: plain("integer", isNullable)
+            case .number: plain("number", isNullable)
+            case .flag: plain("boolean", isNullable)
+            case .list(let element):
+                plain("array", isNullable)
+                    .adding(["items": schema(of: element, isNullable: false)])
+            case .dictionary(let element):
+                plain("object", isNullable)
+                    .adding(["additionalProperties": schema(of: element, isNullable: false)])
+            case .time: reference("Timestamp", isNullable)
+            case .word(let type): reference(name(of: type), isNullable)
+            case .object(let type): reference(name(of: type), isNullable)
+            }
+        }
+
+        private static func plain(_ type: String, _ isNullable: Bool) -> OpenAPIValue {
+            ["type": isNullable ? [.text(type), "null"] : .text(type)]
+        }
+
+        private static func reference(_ name: String, _ isNullable: Bool) -> OpenAPIValue {
+            let reference: OpenAPIValue = ["$ref": .text("#/components/schemas/\(name)")]
+            return isNullable ? ["anyOf": [reference, ["type": "null"]]] : reference
+        }
+
+        static func reference(_ type: any Decodable.Type) -> OpenAPIValue {
+            reference(name(of: type), false)
+        }
+
+        private static func name(of type: Any.Type) -> String {
+            nestedNames[
+                String(reflecting: type).split(separator: ".").dropFirst()
+                    .joined(separator: ".")] ?? String(describing: type)
+        }
+
+        /// The names of nested types whose last part says too little.
+        private static let nestedNames = [
+            "History.Line": "HistoryLine", "CustomerList.Found": "FoundCustomer",
+            "OfferList.Offer": "CustomerOffer", "TokenKeySet.Key": "TokenKey",
+            "WalletStatement.Line": "WalletItem", "WalletStatement.Line.Kind": "WalletItemKind",
+            "Forward.State": "ForwardState",
+        ]
+    }
+}

@@ -1,0 +1,184 @@
+// What the description says beyond the types: see the types' own documentation for more.
+
+extension OpenAPI {
+    static let pathNotes = [
+        "id": "The customer's id, percent-encoded.",
+        "alias": "Another id of the customer.",
+        "transfer_id": "From GET …/transfers.",
+        "original_transaction_id": "The id of its first transaction.",
+        "grant_id": "From GET …/grants.",
+        "currency": "The currency's name in perennial.yaml.",
+        "document_id": "The document_id of a forward.",
+    ]
+
+    static let typeNotes = [
+        "NotificationBody":
+            "Version 2 has signedPayload. Version 1 has notification_type and the other members "
+            + "that Apple documents.",
+        "Commitment": "The current month within the months of the commitment.",
+        "Event": "Tolerate types that you do not know, and read after.",
+    ]
+
+    static let memberNotes: [String: OpenAPIValue] = requestNotes.merging(answerNotes) { $1 }
+
+    private static let requestNotes: [String: OpenAPIValue] = [
+        "NotificationBody.signedPayload": ["description": "A compact JWS."],
+        "NotificationBody.notification_type": ["examples": ["DID_RENEW"]],
+        "NotificationBody.password": [
+            "description": "The app's shared secret, the only proof in version 1."
+        ],
+        "VerifyReceiptBody.receipt-data": ["description": "Base64."],
+        "VerifyReceiptBody.password": ["description": "The app's shared secret."],
+        "PurchasesRequest.signed_transactions": [
+            "description": "StoreKit 2's jwsRepresentation of each transaction."
+        ],
+        "PurchasesRequest.signed_renewal_infos": [
+            "description": """
+            StoreKit 2's jwsRepresentation of renewal infos. Each needs a transaction of the same \
+            purchase in the request.
+            """
+        ],
+        "PurchasesRequest.app_receipt": [
+            "description": "The file at Bundle.main.appStoreReceiptURL, in Base64."
+        ],
+        "PurchasesRequest.transaction_receipt": [
+            "description": "The transactionReceipt of an app before iOS 7, in Base64."
+        ],
+        "PurchasesRequest.device_guid": [
+            "description": """
+            identifierForVendor, or a Mac's network address in hexadecimal. If set, the app \
+            receipt must be for that device.
+            """
+        ],
+        "AliasRequest.customer_id": ["description": "The other id."],
+        "DebitRequest.amount": ["minimum": 1],
+        "DebitRequest.reason": ["description": "Shown on the statement."],
+        "OfferSignatureRequest.kind": [
+            "enum": ["promotional", "promotional_v1", "introductory"]
+        ],
+        "PurchaseUse.used_percent": [
+            "minimum": 0, "maximum": 100,
+            "description": "If absent or null, the server uses what it knows itself.",
+        ],
+    ]
+
+    private static let answerNotes: [String: OpenAPIValue] = [
+        "Customer.entitlements": [
+            "description":
+                "By name. One never had is absent; one that ended is present, and not active."
+        ],
+        "Customer.token": [
+            "description": """
+            A JWT (ES256) of what is open, to be checked with the keys of /.well-known/jwks.json. \
+            Null if the app wants none.
+            """
+        ],
+        "Entitlement.until": [
+            "description": """
+            If active: when it ends unless something happens, or null for never. Otherwise: when \
+            it ended.
+            """
+        ],
+        "Entitlement.reason": ["description": "One sentence for a person."],
+        "Entitlement.will_renew": ["description": "Null if the App Store has not said."],
+        "Entitlement.product_id": [
+            "description": "Null if it was granted by hand, like purchase_id."
+        ],
+        "Entitlement.grant_id": ["description": "Null if a purchase gives it."],
+        "Commitment.month": ["description": "From 1."],
+        "EventList.next_cursor": [
+            "description": """
+            Send it as after, now or later. Always set. One from before a restore from a backup is \
+            refused with cursor_outdated.
+            """
+        ],
+        "Event.id": ["description": "Stays the same on every read, and is never reused."],
+        "Event.sequence": [
+            "description": """
+            In the app's log, from 1, without gaps. After a restore from a backup, numbering \
+            continues from where the backup ended.
+            """
+        ],
+        "Event.customer_id": [
+            "description": "Null while the purchase belongs to no customer."
+        ],
+        "Event.customer_sequence": [
+            "description": "Position among the customer's events: from 1, without gaps."
+        ],
+        "Event.other_customer_id": [
+            "description": """
+            The previous owner of the purchase, the customer that was merged into this one, or the \
+            new alias.
+            """
+        ],
+        "Event.purchase_id": [
+            "description": "Null if the event is about the customer alone."
+        ],
+        "Event.environment": [
+            "description": "Null if the event is about the customer's ids alone."
+        ],
+        "Event.money": [
+            "description": """
+            The amount paid, or, if negative, refunded. The sum over all events of a purchase is \
+            the revenue from it, before Apple's commission and taxes.
+            """
+        ],
+        "Event.why": [
+            "examples": [
+                "cancelled", "billing", "price_not_agreed", "product_unavailable",
+                "never_confirmed", "other",
+            ]
+        ],
+        "Event.grant": ["description": "The grant that was made by hand, or ended."],
+        "Event.term": ["description": "The non-renewing term that ends soon."],
+        "Event.wallet": ["description": "What was added to a wallet or taken out of it."],
+        "WalletMovement.amount": ["description": "Negative if it was taken out."],
+        "WalletMovement.before": [
+            "description": "The balance reported last; 0 if there was none."
+        ],
+        "RedeemedOffer.kind": [
+            "examples": ["introductory", "promotional", "code", "win_back", "retention"]
+        ],
+        "Cause.kind": ["examples": ["document", "time", "request", "rebuild"]],
+        "Cause.document_id": [
+            "description": "Identifies the signed document: a SHA-256 in hexadecimal."
+        ],
+        "Debit.balance": ["description": "The wallet's balance after it."],
+        "WalletStatement.next_cursor": ["description": "Null at the end."],
+        "WalletItem.amount": ["description": "Negative if it was taken out."],
+        "WalletItem.balance": ["description": "The balance after it."],
+        "Content.reason": ["description": "Why, in one sentence."],
+        "Content.product_ids": [
+            "description": "Products that give access to it by themselves."
+        ],
+        "Content.url": [
+            "description": """
+            A path on this server that needs no key. Null if it may not be read, has no file, or \
+            if sandbox purchases open no files.
+            """
+        ],
+        "ForwardList.next_cursor": ["description": "The next page's cursor, or null."],
+        "Forward.document_id": [
+            "description": "Identifies the signed document: a SHA-256 in hexadecimal."
+        ],
+        "Forward.url": ["description": "The address without its query."],
+        "Forward.last_status": ["description": "Null if there was no response."],
+        "Forward.last_trouble": ["description": "Why there was no response."],
+        "Shown.owner": ["enum": ["customer", "another", "nobody"]],
+        "Shown.outcome": ["enum": ["nothing", "link", "move", "share", "refuse"]],
+        "Transfer.kind": ["enum": ["moved", "shared", nil]],
+        "ConsumptionQuestion.reason": ["description": "Apple's word."],
+        "ConsumptionQuestion.state": [
+            "examples": ["waiting", "answered", "withheld", "given_up"]
+        ],
+        "ConsumptionAnswer.refund_preference": [
+            "examples": ["decline", "grant_full", "grant_prorated"]
+        ],
+        "Money.amount": ["examples": ["9.99"]],
+        "Money.currency": ["description": "ISO 4217."],
+        "Problem.type": ["format": "uri"],
+        "Problem.title": ["description": "What happened, in one sentence."],
+        "Problem.detail": ["description": "What exactly was found."],
+        "Problem.remedy": ["description": "What to do."],
+    ]
+}

@@ -1,0 +1,109 @@
+import HTTPTypes
+import PerennialContract
+
+/// What one method at one path takes and answers. The router, the checks of keys and of the query,
+/// and the OpenAPI description all follow from it.
+struct Operation: Sendable {
+    var method: HTTPRequest.Method
+    /// The path, with parameters in braces as in OpenAPI.
+    var path: String
+    /// The OpenAPI `operationId`.
+    var id: String
+    var summary: String
+    var description: String?
+    /// Parameters in the query and in header fields. Those in the path follow from the path.
+    var parameters: [Parameter]
+    /// The contract type of the body.
+    var input: (any Decodable.Type)?
+    var output: Output
+    /// Who may call it.
+    var access = Access.everyone
+    /// Whether `?pretty` indents the answer, if that is JSON. False for what has a form of its own:
+    /// Apple's, or that of a file.
+    var isIndentable = true
+
+    enum Access: Sendable {
+        case everyone
+        /// Apps and servers, with a key.
+        case key
+        /// Servers, with a secret key.
+        case secretKey
+        /// With a key, or with a signed link.
+        case keyOrLink
+    }
+
+    enum Output: Sendable {
+        case json(any Decodable.Type)
+        /// `{"status": "…"}`
+        case status
+        /// A JSON object without a contract type.
+        case object(String)
+        /// Apple's responseBody.
+        case receiptStatus
+        case text(String)
+        case file
+    }
+
+    init(
+        _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String,
+        description: String? = nil, parameters: [Parameter] = [],
+        input: (any Decodable.Type)? = nil, output: Output
+    ) {
+        self.method = method
+        self.path = path
+        self.id = id
+        self.summary = summary
+        self.description = description
+        self.parameters = parameters
+        self.input = input
+        self.output = output
+    }
+
+    /// The names of the parameters in the path.
+    var pathParameters: [String] { path.matches(of: /\{(\w+)\}/).map { String($0.1) } }
+
+    /// The names of the parameters in the query.
+    var queryParameters: [String] { parameters.filter { $0.place == .query }.map(\.name) }
+}
+
+/// A parameter of an operation, outside its path.
+struct Parameter: Sendable {
+    enum Place: String, Sendable {
+        case query, header
+    }
+
+    var name: String
+    var place = Place.query
+    var isRequired = false
+    var description: String?
+    var schema: OpenAPIValue = ["type": "string"]
+}
+
+extension Parameter {
+    static let environment = Parameter(
+        name: "environment",
+        description: "Which purchases count: real ones, or those of the sandbox.",
+        schema: ["enum": ["production", "sandbox"], "default": "production"])
+
+    static let after = Parameter(
+        name: "after", description: "next_cursor of an earlier response.")
+
+    /// The size of a page.
+    static func limit(usual: Int, most: Int) -> Parameter {
+        Parameter(
+            name: "limit", description: "The maximum number of items.",
+            schema: [
+                "type": "integer", "minimum": 1, "maximum": .integer(most),
+                "default": .integer(usual),
+            ])
+    }
+
+    static let proof = Parameter(
+        name: "Perennial-Customer-Proof", place: .header,
+        description: "If the app's configuration requires it. Separate two with a comma.")
+
+    static let idempotencyKey = Parameter(
+        name: "Idempotency-Key", place: .header,
+        description: "A key you choose for this request.",
+        schema: ["type": "string", "maxLength": 255])
+}

@@ -1,0 +1,9 @@
+/// A word of the contract. Words are open: a server newer than its client may send a word that the
+/// client does not know. The client keeps such a word unchanged.
+public protocol ContractWord: RawRepresentable, Hashable, Sendable, Codable
+where RawValue == String {
+    /// The words that this version of the contract knows.
+    static var known: [Self] { get }
+
+    init(rawValue: String)
+}
