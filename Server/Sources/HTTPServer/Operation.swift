@@ -14,7 +14,7 @@ struct Operation: Sendable {
     /// Parameters in the query and in header fields. Those in the path follow from the path.
     var parameters: [Parameter]
     /// The contract type of the body.
-    var input: (any Decodable.Type)?
+    var input: (any (Decodable & Sendable).Type)?
     var output: Output
     /// Who may call it.
     var access = Access.everyone
@@ -33,7 +33,7 @@ struct Operation: Sendable {
     }
 
     enum Output: Sendable {
-        case json(any Decodable.Type)
+        case json(any (Decodable & Sendable).Type)
         /// `{"status": "…"}`
         case status
         /// A JSON object without a contract type.
@@ -47,7 +47,7 @@ struct Operation: Sendable {
     init(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String,
         description: String? = nil, parameters: [Parameter] = [],
-        input: (any Decodable.Type)? = nil, output: Output
+        input: (any (Decodable & Sendable).Type)? = nil, output: Output
     ) {
         self.method = method
         self.path = path

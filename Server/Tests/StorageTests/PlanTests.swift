@@ -34,10 +34,10 @@ import Testing
                     [.text("birds"), .text("anna")]
                 ).map { try $0.text(3) }
             }
-            #expect(plan.count == 4, "\(plan)")
+            #expect(plan.count == 3, "\(plan)")
             #expect(plan[0].hasSuffix("(app=? AND id=?)"), "\(plan)")
             #expect(plan[1].contains("customer_ids_by_customer (app=? AND customer=?)"), "\(plan)")
-            #expect(plan[3].contains("grants_by_customer (app=? AND customer=?)"), "\(plan)")
+            #expect(plan[2].contains("grants_by_customer (app=? AND customer=?)"), "\(plan)")
         }
     }
 

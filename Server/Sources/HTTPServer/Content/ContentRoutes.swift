@@ -30,10 +30,10 @@ extension PerennialServer {
                 Operation(
                     .get, "/v1/content/{content_id}/file", "contentFile", "The file of one content",
                     description: """
-                        Needs a key and customer_id, or no key with a url from the list of content. \
-                        Sandbox purchases open files if the configuration allows it, or with a \
-                        secret key. Supports ranges. If the files are elsewhere, the response is a \
-                        redirect.
+                        Needs a key and customer_id, or no key with a url from the list of \
+                        content. Sandbox purchases open files if the configuration allows it, or \
+                        with a secret key. Supports ranges. If the files are elsewhere, the \
+                        response is a redirect.
                         """,
                     parameters: [
                         Parameter(name: "customer_id"), .proof, .environment,

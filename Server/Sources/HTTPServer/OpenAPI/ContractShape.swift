@@ -2,15 +2,15 @@ import PerennialContract
 
 /// The members of a contract type's JSON object. They are found by decoding the type from a decoder
 /// that records what it is asked for, so a member is declared in the type alone.
-struct ContractShape: Sendable {
-    struct Member: Sendable {
+struct ContractShape {
+    struct Member {
         var name: String
         var form: Form
         /// Whether the property is an optional.
         var isOptional: Bool
     }
 
-    indirect enum Form: Sendable {
+    indirect enum Form {
         case text
         case integer
         case number

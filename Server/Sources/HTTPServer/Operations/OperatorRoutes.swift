@@ -41,7 +41,9 @@ extension PerennialServer {
     }
 
     @Sendable func openAPI(_ request: Request, _ context: ServerContext) async throws -> Response {
-        try JSONResponse.ok(OpenAPI.document(of: routes.map(\.operation)))
+        let document = try OpenAPI.document(of: routes.map(\.operation))
+        return JSONResponse.text(
+            try JSONResponse.json(document, isIndented: true), mediaType: "application/json")
     }
 
     @Sendable func metrics(_ request: Request, _ context: ServerContext) async throws -> Response {

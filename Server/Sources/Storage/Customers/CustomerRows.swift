@@ -49,7 +49,7 @@ extension DatabaseSession {
         + "CROSS JOIN customer_ids ids LEFT JOIN grants ON grants.app = ids.app "
         + "AND grants.customer = ids.customer WHERE asked.app = $1 AND asked.id = $2 "
         + "AND ids.app = asked.app AND ids.customer = asked.customer "
-        + "GROUP BY ids.customer, ids.id, ids.since_ms ORDER BY ids.since_ms, ids.id"
+        + "GROUP BY ids.customer, ids.since_ms, ids.id ORDER BY ids.customer, ids.since_ms, ids.id"
 
     /// The customer that an id belongs to. An unknown id becomes a new customer.
     ///

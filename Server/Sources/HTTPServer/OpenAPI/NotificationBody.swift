@@ -1,0 +1,12 @@
+/// The body of an App Store Server Notification. The engine reads it; this type describes it.
+struct NotificationBody: Decodable, Sendable {
+    var signedPayload: String?
+    var notificationType: String?
+    var password: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case signedPayload
+        case notificationType = "notification_type"
+        case password
+    }
+}

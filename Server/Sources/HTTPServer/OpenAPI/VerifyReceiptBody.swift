@@ -1,0 +1,12 @@
+/// The body of a request to verifyReceipt. The engine reads it; this type describes it.
+struct VerifyReceiptBody: Decodable, Sendable {
+    var receiptData: String
+    var password: String?
+    var excludeOldTransactions: Bool?
+
+    private enum CodingKeys: String, CodingKey {
+        case receiptData = "receipt-data"
+        case password
+        case excludeOldTransactions = "exclude-old-transactions"
+    }
+}
