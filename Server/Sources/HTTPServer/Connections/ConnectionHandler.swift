@@ -23,7 +23,6 @@ struct BodyTooSlow: Error {
 ///   silent client would hold its part of ``BodyBudget``.
 /// - For a request that cannot be parsed, the framework writes an empty 400 response, in order.
 ///   This handler replaces it with a problem.
-///   is written in its place.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

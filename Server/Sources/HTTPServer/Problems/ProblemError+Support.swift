@@ -8,9 +8,9 @@ extension ProblemError {
         ProblemError(
             .bodyHasTooMany, "The customer would have too many ids.",
             detail: "At most \(limit) ids are accepted for one customer.",
-            remedy: "Use one of the existing ids; none can be removed. Let the app keep "
-                + "the id it made instead of making one at each start. Support can move what was "
-                + "bought under another id: POST /v1/customers/{id}/transfers.")
+            remedy: "Use one of the existing ids, or remove one that was added wrongly. Let the "
+                + "app keep the id it made instead of making one at each start. Support can move "
+                + "what was bought under another id: POST /v1/customers/{id}/transfers.")
     }
 
     static func queryTooLong(bytesMax: Int) -> ProblemError {
