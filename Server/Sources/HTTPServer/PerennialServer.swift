@@ -30,7 +30,7 @@ package struct PerennialServer: Sendable {
     /// - Parameter askClock: updates the engine's clock, if it follows another clock.
     /// - Parameter refusedKeys: keys that are rejected even if the database has them.
     package init(
-        engine: Engine, logger: Logger, bodyLimits: BodyLimits = BodyLimits(),
+        engine: Engine, logger: Logger, bodyLimits: BodyBudgetLimits = BodyBudgetLimits(),
         logLinesDropped: @escaping @Sendable () -> Int = { 0 },
         askClock: (@Sendable () async -> Void)? = nil, refusedKeys: Set<String> = []
     ) {

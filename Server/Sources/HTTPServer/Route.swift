@@ -4,7 +4,7 @@ import PerennialContract
 
 /// An operation and the function that answers it.
 struct Route: Sendable {
-    var operation: Operation
+    var operation: OpenAPIOperation
     var answer: Handler
 
     var method: HTTPRequest.Method { operation.method }
@@ -18,20 +18,21 @@ extension PerennialServer {
     /// All routes. Those of a topic are declared beside the functions that answer them.
     var routes: [Route] {
         [
-            notificationRoutes, purchaseRoutes, customerRoutes, ownershipRoutes, supportRoutes,
+            notificationRoutes, purchaseRoutes, customerRoutes, ownershipRoutes, grantRoutes,
+            historyRoutes,
             offerRoutes, tokenRoutes, eventRoutes, forwardRoutes, walletRoutes, consumptionRoutes,
             contentRoutes, operatorRoutes, verifyReceiptRoutes,
         ].flatMap(\.self)
     }
 
     /// A route that everybody may call.
-    func open(_ operation: Operation, _ answer: @escaping Route.Handler) -> Route {
+    func open(_ operation: OpenAPIOperation, _ answer: @escaping Route.Handler) -> Route {
         Route(operation: operation, answer: answer)
     }
 
     /// A route that everybody may call, and whose response is sent as it is, also with `?pretty`.
     func verbatim(
-        _ operation: Operation, access: Operation.Access = .everyone,
+        _ operation: OpenAPIOperation, access: OpenAPIOperation.Access = .everyone,
         _ answer: @escaping Route.Handler
     ) -> Route {
         var operation = operation
@@ -43,7 +44,7 @@ extension PerennialServer {
     /// A route that requires a key. The key is checked before anything of the request is read.
     /// Engine failures are reported as problems about a customer, unless the route itself maps
     /// them.
-    func keyed(_ operation: Operation, _ answer: @escaping Route.KeyedHandler) -> Route {
+    func keyed(_ operation: OpenAPIOperation, _ answer: @escaping Route.KeyedHandler) -> Route {
         var operation = operation
         operation.access = .key
         return Route(operation: operation) { request, context in
@@ -59,7 +60,7 @@ extension PerennialServer {
 
     /// A route for servers, which requires a secret key, because anybody could extract a key from
     /// an app. The query may contain only the operation's parameters, and the body is ``Strict``.
-    func secret(_ operation: Operation, _ answer: @escaping Route.KeyedHandler) -> Route {
+    func secret(_ operation: OpenAPIOperation, _ answer: @escaping Route.KeyedHandler) -> Route {
         let query = operation.queryParameters
         var route = keyed(operation) { request, context, holder in
             guard holder.kind == .secret else { throw ProblemError.keyNotSecret }

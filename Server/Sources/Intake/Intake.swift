@@ -8,14 +8,6 @@ import Ledger
 /// its own: a fact must not depend on which of several notifications happened to arrive. There is
 /// one exception, see ``graceLengths``.
 package enum Intake {
-    /// Occasionally a notification or a response reports grace whose end its renewal info does not
-    /// name. Then this much is certain: grace lasts as long as one of the durations that the App
-    /// Store offers ("Set up billing grace period"), counted from when payment was due, and it was
-    /// not over when the document was signed. The shortest of these is used: repeating the same
-    /// information does not extend it, later information may, up to the longest. In the sandbox,
-    /// where grace lasts minutes, the report that it is over ends it.
-    static let graceLengths: [Duration] = [.days(3), .days(6), .days(16), .days(28)]
-
     /// The payment that a signed transaction attests.
     ///
     /// - Throws: ``IntakeFailure`` if a field is missing that a payment needs.
@@ -132,15 +124,6 @@ extension Intake {
     static func instant(_ date: AppStoreDate) -> Instant {
         Instant(
             milliseconds: min(max(date.milliseconds, dates.lowerBound), dates.upperBound))
-    }
-
-    private static func graceEnd(
-        of renewal: RenewalPayload, signedAt: AppStoreDate, isTold: Bool
-    ) -> Instant? {
-        if let named = renewal.gracePeriodExpiresDate { return instant(named) }
-        guard isTold, let due = renewal.renewalDate.map(instant) else { return nil }
-        let ends = graceLengths.map { due + $0 }
-        return ends.first { instant(signedAt) < $0 } ?? ends.last
     }
 
     /// Whether a fact contains everything that the App Store has said together with the status

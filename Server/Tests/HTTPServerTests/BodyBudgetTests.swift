@@ -8,8 +8,8 @@ import Testing
 @Suite struct BodyBudgetTests {
     private static let size = 6_000
 
-    private static func limits(_ all: Int, withoutKey: Int) -> BodyLimits {
-        var limits = BodyLimits()
+    private static func limits(_ all: Int, withoutKey: Int) -> BodyBudgetLimits {
+        var limits = BodyBudgetLimits()
         (limits.bytesMax, limits.bytesWithoutKeyMax) = (all, withoutKey)
         limits.reservedBytes = 0
         return limits
@@ -47,7 +47,7 @@ import Testing
 
     /// Holds two notifications in the server while a body runs.
     private static func whileTwoWait(
-        within limits: BodyLimits,
+        within limits: BodyBudgetLimits,
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
         try await ListeningServer.run(bodies: limits) { server in
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func `the usual limits let every connection bring a notification`() {
-        let limits = BodyLimits()
+        let limits = BodyBudgetLimits()
         #expect(limits.bytesWithoutKeyMax / PerennialServer.connectionsMax >= 16_000)
         #expect(limits.bytesMax >= 2 * limits.bytesWithoutKeyMax)
         #expect(limits.bytesMax > 10 * BodyLimit.purchasesBytesMax)

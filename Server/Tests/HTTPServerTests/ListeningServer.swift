@@ -51,7 +51,7 @@ struct ListeningServer {
     /// - Parameter others: apps beside the birds, whose key alone it knows.
     static func run(
         _ birds: AppSettings = birds, beside others: [AppSettings] = [],
-        bodies limits: BodyLimits = BodyLimits(),
+        bodies limits: BodyBudgetLimits = BodyBudgetLimits(),
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
         var logger = Logger(label: "test")

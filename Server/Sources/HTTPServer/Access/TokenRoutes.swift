@@ -7,7 +7,7 @@ extension PerennialServer {
     var tokenRoutes: [Route] {
         [
             open(
-                Operation(
+                OpenAPIOperation(
                     .get, Paths.publishedKeys, "publishedKeys",
                     "The keys for verifying customers' tokens (RFC 7517)",
                     description: "Fetch them again if a token names another key.",

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The maximum number of bytes of request bodies in memory at one time, and how long a body may
 /// take. Beyond the number of bytes, requests with a body are rejected with 503.
-package struct BodyLimits: Hashable, Sendable {
+package struct BodyBudgetLimits: Hashable, Sendable {
     /// The limit for all requests together, in bytes, without the reserve.
     package var bytesMax = 134_217_728
     /// The limit for requests without a valid key, in bytes, without the reserve. Enough for a
@@ -35,7 +35,7 @@ enum BodyPool: Hashable, Sendable {
     case smallNotifications
 }
 
-/// Counts the bytes of all request bodies in memory, and enforces ``BodyLimits``.
+/// Counts the bytes of all request bodies in memory, and enforces ``BodyBudgetLimits``.
 final class BodyBudget: Sendable {
     struct Usage: Hashable, Sendable {
         fileprivate var bytes: [BodyPool: Int] = [:]
@@ -48,7 +48,7 @@ final class BodyBudget: Sendable {
         var refusedWithoutKey: Int { refused.values.reduce(0, +) - refusedWithKey }
 
         /// Small notifications use the reserve first; only what is beyond it counts with others.
-        fileprivate func isWithin(_ limits: BodyLimits) -> Bool {
+        fileprivate func isWithin(_ limits: BodyBudgetLimits) -> Bool {
             let receipts = bytes[.receipts, default: 0]
             let small = bytes[.smallNotifications, default: 0]
             let withoutKey =
@@ -59,10 +59,10 @@ final class BodyBudget: Sendable {
         }
     }
 
-    let limits: BodyLimits
+    let limits: BodyBudgetLimits
     private let state = Mutex(Usage())
 
-    init(_ limits: BodyLimits) { self.limits = limits }
+    init(_ limits: BodyBudgetLimits) { self.limits = limits }
 
     var usage: Usage { state.withLock { $0 } }
 

@@ -3,19 +3,16 @@ import Hummingbird
 import Ledger
 import PerennialContract
 
-/// The maximum size of one report, in bytes.
-private let reportBytesMax = 65_536
-
 extension PerennialServer {
     var consumptionRoutes: [Route] {
         [
             secret(
-                Operation(
+                OpenAPIOperation(
                     .get, "/v1/customers/{id}/consumption", "consumption",
                     "Consent, Apple's requests, and the responses", parameters: [.environment],
                     output: .json(ConsumptionOverview.self)), consumption),
             secret(
-                Operation(
+                OpenAPIOperation(
                     .put, "/v1/customers/{id}/consumption", "putConsumption",
                     "Report a customer's consent, and how purchases were used",
                     description: "Idempotent. Waiting requests of Apple are processed again.",
@@ -37,7 +34,7 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         try await respond(request, context) { id, environment in
-            let asked = try await request.value(ConsumptionRequest.self, max: reportBytesMax)
+            let asked = try await request.value(ConsumptionRequest.self, max: BodyLimit.consumption)
             let report = ConsumptionReport(
                 isConsentGiven: asked.consented, hadSample: asked.sampleContentProvided,
                 uses: try (asked.purchases ?? []).map(Self.purchaseUse))

@@ -14,7 +14,7 @@ extension PerennialServer {
     var contentRoutes: [Route] {
         [
             keyed(
-                Operation(
+                OpenAPIOperation(
                     .get, "/v1/customers/{id}/content", "content",
                     "Content a customer may read, newest first",
                     description: """
@@ -22,12 +22,12 @@ extension PerennialServer {
                         """,
                     parameters: [
                         .proof, .environment,
-                        Parameter(
+                        OpenAPIParameter(
                             name: "all", description: "Also list what may not be read.",
                             schema: ["type": "boolean", "default": false]),
                     ], output: .json(ContentList.self)), content),
             verbatim(
-                Operation(
+                OpenAPIOperation(
                     .get, "/v1/content/{content_id}/file", "contentFile", "The file of one content",
                     description: """
                         Needs a key and customer_id, or no key with a url from the list of \
@@ -36,10 +36,10 @@ extension PerennialServer {
                         response is a redirect.
                         """,
                     parameters: [
-                        Parameter(name: "customer_id"), .proof, .environment,
-                        Parameter(name: "app"), Parameter(name: "for"),
-                        Parameter(name: "until", schema: ["type": "integer"]),
-                        Parameter(name: "signature"),
+                        OpenAPIParameter(name: "customer_id"), .proof, .environment,
+                        OpenAPIParameter(name: "app"), OpenAPIParameter(name: "for"),
+                        OpenAPIParameter(name: "until", schema: ["type": "integer"]),
+                        OpenAPIParameter(name: "signature"),
                     ], output: .file), access: .keyOrLink, file),
         ]
     }

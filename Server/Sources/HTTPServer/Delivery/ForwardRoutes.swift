@@ -7,14 +7,14 @@ extension PerennialServer {
     var forwardRoutes: [Route] {
         [
             secret(
-                Operation(
+                OpenAPIOperation(
                     .get, Paths.forwards, "forwards",
                     "Notifications forwarded to other addresses, newest first",
                     description: """
                         docs/forwarding.md says what is forwarded, and how often it is tried.
                         """,
                     parameters: [
-                        Parameter(
+                        OpenAPIParameter(
                             name: "state", description: "Only those in this state.",
                             schema: [
                                 "type": "string",
@@ -23,7 +23,7 @@ extension PerennialServer {
                         .after, .limit(usual: Self.forwardsDefault, most: Engine.forwardsMax),
                     ], output: .json(ForwardList.self)), forwards),
             secret(
-                Operation(
+                OpenAPIOperation(
                     .post, "/v1/forwards/{document_id}/retry", "retryForwards",
                     "Retry a notification whose forwarding was given up",
                     description: """

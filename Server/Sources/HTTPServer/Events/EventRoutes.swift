@@ -7,7 +7,7 @@ extension PerennialServer {
     var eventRoutes: [Route] {
         [
             secret(
-                Operation(
+                OpenAPIOperation(
                     .get, Paths.events, "events", "Changes, in order",
                     description: """
                         With next_cursor no event is missed, and none comes twice. docs/events.md \
@@ -15,7 +15,7 @@ extension PerennialServer {
                         """,
                     parameters: [
                         .after, .limit(usual: Self.eventsDefault, most: Engine.eventsMax),
-                        Parameter(
+                        OpenAPIParameter(
                             name: "customer_id",
                             description: """
                                 Only events of this customer, by any of their ids, even if that is \

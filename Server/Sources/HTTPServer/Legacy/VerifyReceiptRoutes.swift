@@ -22,8 +22,8 @@ extension PerennialServer {
 
     private static func verifyReceiptOperation(
         _ path: String, _ id: String, _ summary: String
-    ) -> Operation {
-        Operation(
+    ) -> OpenAPIOperation {
+        OpenAPIOperation(
             .post, path, id, summary,
             description: """
                 For users of Apple's deprecated verifyReceipt. Responds 200 in any case, with the \
@@ -49,7 +49,7 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, at environment: Ledger.Environment
     ) async throws -> Response {
         context.bodyShare?.use(.receipts)
-        let body = try await request.bytes(max: Engine.verifyReceiptBytesMax)
+        let body = try await request.bytes(max: BodyLimit.verifyReceipt)
         do {
             let answer = try await engine.verifyReceipt(
                 Array(body.readableBytesView), at: environment)

@@ -9,20 +9,17 @@ import PerennialContract
     import Foundation
 #endif
 
-/// The maximum size of the body, in bytes.
-private let offerBytesMax = 65_536
-
 extension PerennialServer {
     var offerRoutes: [Route] {
         [
             keyed(
-                Operation(
+                OpenAPIOperation(
                     .get, "/v1/customers/{id}/offers", "offers",
                     "Which offers the customer is eligible for, and why",
                     description: "As far as the server knows; the App Store decides.",
                     parameters: [.environment, .proof], output: .json(OfferList.self)), offers),
             keyed(
-                Operation(
+                OpenAPIOperation(
                     .post, Paths.offerSignatures, "signOffer", "Sign an offer for StoreKit",
                     description: """
                         App keys can only sign offers the customer is eligible for. Valid for one \
@@ -47,7 +44,7 @@ extension PerennialServer {
     @Sendable func signOffer(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
-        let asked = try await request.lenientValue(OfferSignatureRequest.self, max: offerBytesMax)
+        let asked = try await request.lenientValue(OfferSignatureRequest.self, max: BodyLimit.offer)
         let environment = try Self.environment(in: request)
         let order = OfferRequest(
             customer: CustomerID(rawValue: asked.customerID),

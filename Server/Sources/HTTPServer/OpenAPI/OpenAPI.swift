@@ -4,15 +4,15 @@ import PerennialContract
 /// the contract's types; a test compares it with the responses of the running server.
 struct OpenAPI {
     private var components = Components()
-    private var operations: [Operation]
+    private var operations: [OpenAPIOperation]
 
     /// Throws ``ContractProbe/Failure`` if a contract type cannot be described.
-    static func document(of operations: [Operation]) throws -> OpenAPIValue {
+    static func document(of operations: [OpenAPIOperation]) throws -> OpenAPIValue {
         var openAPI = OpenAPI(operations: operations)
         return try openAPI.document()
     }
 
-    private init(operations: [Operation]) { self.operations = operations }
+    private init(operations: [OpenAPIOperation]) { self.operations = operations }
 
     private mutating func document() throws -> OpenAPIValue {
         // Clients may leave out what is optional in what they send.
@@ -76,7 +76,7 @@ struct OpenAPI {
         return .object(order.map { .init($0, .object(byPath[$0] ?? [])) })
     }
 
-    private static func description(of operation: Operation) -> OpenAPIValue {
+    private static func description(of operation: OpenAPIOperation) -> OpenAPIValue {
         var members: [OpenAPIValue.Member] = [
             .init("operationId", .text(operation.id)), .init("summary", .text(operation.summary)),
         ]
@@ -110,7 +110,7 @@ struct OpenAPI {
             .adding(["schema": ["type": "string"]])
     }
 
-    private static func parameter(_ parameter: Parameter) -> OpenAPIValue {
+    private static func parameter(_ parameter: OpenAPIParameter) -> OpenAPIValue {
         let described: OpenAPIValue = [
             "name": .text(parameter.name), "in": .text(parameter.place.rawValue),
         ]
@@ -119,7 +119,7 @@ struct OpenAPI {
             .adding(["schema": parameter.schema])
     }
 
-    private static func responses(of operation: Operation) -> OpenAPIValue {
+    private static func responses(of operation: OpenAPIOperation) -> OpenAPIValue {
         func json(_ schema: OpenAPIValue, _ description: String = "Success.") -> OpenAPIValue {
             [
                 "description": .text(description),

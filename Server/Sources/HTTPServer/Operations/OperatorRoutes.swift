@@ -7,19 +7,19 @@ extension PerennialServer {
     var operatorRoutes: [Route] {
         [
             open(
-                Operation(
+                OpenAPIOperation(
                     .get, Paths.health, "health", "Whether the process is alive", output: .status),
                 health),
             open(
-                Operation(
+                OpenAPIOperation(
                     .get, Paths.ready, "ready", "Whether the database can be read and written",
                     output: .status), ready),
             open(
-                Operation(
+                OpenAPIOperation(
                     .get, Paths.metrics, "metrics", "Metrics for Prometheus",
                     output: .text("Text exposition format 0.0.4.")), metrics),
             open(
-                Operation(
+                OpenAPIOperation(
                     .get, Paths.openAPI, "openAPI", "This description",
                     output: .object("OpenAPI 3.1.")), openAPI),
         ]

@@ -4,9 +4,6 @@ import Hummingbird
 import Ledger
 import PerennialContract
 
-/// The maximum size of one request from support, in bytes.
-private let orderBytesMax = 16_384
-
 extension HTTPField.Name {
     fileprivate static let customerProof = wellFormed("Perennial-Customer-Proof")
 }
@@ -15,7 +12,7 @@ extension PerennialServer {
     var ownershipRoutes: [Route] {
         [
             keyed(
-                Operation(
+                OpenAPIOperation(
                     .post, "/v1/customers/{id}/aliases", "addAlias",
                     "Add another id of the same customer",
                     description: """
@@ -24,13 +21,13 @@ extension PerennialServer {
                         """, parameters: [.proof, .environment], input: AliasRequest.self,
                     output: .json(Customer.self)), alias),
             secret(
-                Operation(
+                OpenAPIOperation(
                     .delete, "/v1/customers/{id}/aliases/{alias}", "partAlias",
                     "Remove an alias from a customer",
                     description: "Everything stays with the customer under the id in the path.",
                     parameters: [.environment], output: .json(Customer.self)), removeAlias),
             secret(
-                Operation(
+                OpenAPIOperation(
                     .get, "/v1/customers/{id}/transfers", "transfers",
                     "Purchases that moved to the customer or away from them",
                     description: """
@@ -38,7 +35,7 @@ extension PerennialServer {
                         """, parameters: [.environment], output: .json(TransferList.self)),
                 transfers),
             secret(
-                Operation(
+                OpenAPIOperation(
                     .post, "/v1/customers/{id}/transfers", "transfer",
                     "Move a purchase to the customer",
                     description: """
@@ -47,18 +44,18 @@ extension PerennialServer {
                         """, parameters: [.environment], input: OwnershipRequest.self,
                     output: .json(PerennialContract.Transfer.self)), transfer),
             secret(
-                Operation(
+                OpenAPIOperation(
                     .delete, "/v1/customers/{id}/transfers/{transfer_id}", "undoTransfer",
                     "Undo a transfer", description: "Idempotent.",
                     output: .json(PerennialContract.Transfer.self)), undoTransfer),
             secret(
-                Operation(
+                OpenAPIOperation(
                     .post, "/v1/customers/{id}/blocks", "block",
                     "Protect a purchase against being moved away", description: "Idempotent.",
                     parameters: [.environment], input: OwnershipRequest.self,
                     output: .json(Block.self)), block),
             secret(
-                Operation(
+                OpenAPIOperation(
                     .delete, "/v1/customers/{id}/blocks/{original_transaction_id}", "unblock",
                     "Let the restore policy apply again", description: "Idempotent.",
                     parameters: [.environment], output: .json(Block.self)), unblock),
@@ -90,7 +87,7 @@ extension PerennialServer {
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)
-        let other = try await request.lenientValue(AliasRequest.self, max: BodyLimit.aliasBytesMax)
+        let other = try await request.lenientValue(AliasRequest.self, max: BodyLimit.order)
         let state = try await engine.alias(
             CustomerID(rawValue: other.customerID), to: id, app: holder.app,
             environment: environment, proofs: Self.proofs(in: request.headers, of: holder))
@@ -113,7 +110,7 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let posted = try await request.lenientValue(
-            PreviewRequest.self, max: BodyLimit.purchasesBytesMax)
+            PreviewRequest.self, max: BodyLimit.purchases)
         let environment = try Self.environment(in: request)
         let id = CustomerID(rawValue: posted.customerID)
         try await requireProof(of: id, request.headers, holder)
@@ -190,7 +187,7 @@ extension PerennialServer {
 
     private static func order(in request: Request) async throws -> OwnershipChange {
         let environment = try environment(in: request)
-        let asked = try await request.value(OwnershipRequest.self, max: orderBytesMax)
+        let asked = try await request.value(OwnershipRequest.self, max: BodyLimit.order)
         try ProblemError.requireLength(for: asked.reason, bytesMax: OwnershipChange.reasonBytesMax)
         return OwnershipChange(
             purchase: PurchaseID(

@@ -10,18 +10,11 @@ import PerennialContract
     import Foundation
 #endif
 
-/// The maximum size of request bodies, in bytes.
-enum BodyLimit {
-    /// Enough for some hundreds of signed transactions.
-    static let purchasesBytesMax = 4_194_304
-    static let aliasBytesMax = 16_384
-}
-
 extension PerennialServer {
     var purchaseRoutes: [Route] {
         [
             keyed(
-                Operation(
+                OpenAPIOperation(
                     .post, Paths.purchases, "postPurchases",
                     "Post a device's purchases for a customer",
                     description: """
@@ -30,7 +23,7 @@ extension PerennialServer {
                         """, parameters: [.proof], input: PurchasesRequest.self,
                     output: .json(Customer.self)), purchases),
             keyed(
-                Operation(
+                OpenAPIOperation(
                     .post, Paths.preview, "preview",
                     "Show what posting would do, and whether to buy",
                     description: """
@@ -41,24 +34,10 @@ extension PerennialServer {
         ]
     }
 
-    var customerRoutes: [Route] {
-        [
-            keyed(
-                Operation(
-                    .get, "/v1/customers/{id}", "customer",
-                    "What a customer has access to now, and why",
-                    description: """
-                        An unknown id gives a customer without purchases, not a 404; nothing is \
-                        written.
-                        """, parameters: [.proof, .environment], output: .json(Customer.self)),
-                customer)
-        ]
-    }
-
     var notificationRoutes: [Route] {
         [
             open(
-                Operation(
+                OpenAPIOperation(
                     .post, Paths.notifications, "takeNotification",
                     "Receive an App Store notification of version 2 or 1",
                     description: """
@@ -75,7 +54,7 @@ extension PerennialServer {
         -> Response
     {
         context.bodyShare?.useNotificationReserve()
-        let body = try await request.bytes(max: Engine.notificationBytesMax)
+        let body = try await request.bytes(max: BodyLimit.notification)
         do {
             let receipt = try await engine.record(
                 notification: Array(body.readableBytesView),
@@ -98,7 +77,7 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let posted = try await request.lenientValue(
-            PurchasesRequest.self, max: BodyLimit.purchasesBytesMax)
+            PurchasesRequest.self, max: BodyLimit.purchases)
         let evidence = PurchaseEvidence(posted)
         guard !evidence.isEmpty else {
             throw ProblemError(
@@ -111,17 +90,6 @@ extension PerennialServer {
         do { state = try await engine.record(evidence, of: id, app: holder.app) } catch {
             throw ProblemError(error, subject: .purchases)
         }
-        return try await respond(state, to: holder)
-    }
-
-    @Sendable func customer(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
-    ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        try await requireProof(of: id, request.headers, holder)
-        let environment = try Self.environment(in: request)
-        let state = try await engine.customer(
-            id, app: holder.app, environment: environment)
         return try await respond(state, to: holder)
     }
 

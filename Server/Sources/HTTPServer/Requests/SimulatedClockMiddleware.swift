@@ -12,7 +12,7 @@ struct SimulatedClockMiddleware: RouterMiddleware {
     ) async throws -> Response {
         guard request.method == .post else { return try await next(request, context) }
         // Read into memory, because a stream can be read only once.
-        let body = try await request.bytes(max: BodyLimit.purchasesBytesMax)
+        let body = try await request.bytes(max: BodyLimit.purchases)
         var request = request
         request.body = RequestBody(buffer: body)
         do { return try await next(request, context) } catch let refused as ProblemError {

@@ -4,9 +4,6 @@ import Hummingbird
 import Ledger
 import PerennialContract
 
-/// The maximum size of the body, in bytes.
-private let debitBytesMax = 16_384
-
 extension HTTPField.Name {
     fileprivate static let idempotencyKey = wellFormed("Idempotency-Key")
 }
@@ -15,7 +12,7 @@ extension PerennialServer {
     var walletRoutes: [Route] {
         [
             keyed(
-                Operation(
+                OpenAPIOperation(
                     .get, "/v1/customers/{id}/wallets/{currency}", "wallet",
                     "A wallet with its statement, latest first",
                     parameters: [
@@ -24,7 +21,7 @@ extension PerennialServer {
                         .after,
                     ], output: .json(WalletStatement.self)), wallet),
             secret(
-                Operation(
+                OpenAPIOperation(
                     .post, "/v1/customers/{id}/wallets/{currency}/debits", "debit",
                     "Debit a wallet",
                     description: """
@@ -62,7 +59,7 @@ extension PerennialServer {
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)
-        let asked = try await request.value(DebitRequest.self, max: debitBytesMax)
+        let asked = try await request.value(DebitRequest.self, max: BodyLimit.order)
         guard (1...Ledger.Wallet.amountMax).contains(asked.amount) else {
             throw ProblemError(
                 .amountNotPositive, "amount must be a positive whole number.",

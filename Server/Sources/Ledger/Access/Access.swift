@@ -199,8 +199,7 @@ extension Timeline {
         rules: AccessRules
     ) -> Access {
         let renewal = news.value
-        let mayGoOn = renewal.willRenew || renewal.isRetrying
-        if mayGoOn, let grace = renewal.graceUntil, grace > end {
+        if let grace = GracePeriod(after: end, of: renewal)?.until {
             if now < grace { return makeAccess(period, .grace, until: grace, .grace(until: grace)) }
             return retrying(period, since: grace, at: now)
         }
@@ -212,7 +211,7 @@ extension Timeline {
         if now < due {
             return unconfirmed(period, until: due, .unconfirmed(since: end, until: due))
         }
-        guard mayGoOn else { return ended(period, at: due, nil) }
+        guard renewal.mayContinue else { return ended(period, at: due, nil) }
         return unconfirmedOrExpired(period, since: due, at: now, rules: rules)
     }
 

@@ -58,8 +58,8 @@ enum OpenAPI {
             ]
             return [
                 "description": """
-                    Success. With `only`, that member alone, as plain text; with `pretty`, indented.
-                    """,
+                Success. With `only`, that member alone, as plain text; with `pretty`, indented.
+                """,
                 "content": content,
             ]
         case .bytes(let type):

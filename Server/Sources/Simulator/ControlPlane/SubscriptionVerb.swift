@@ -22,13 +22,6 @@ enum SubscriptionVerb: String, Hashable, Sendable, CaseIterable {
     case advancedCommerce = "advanced-commerce"
 }
 
-/// An action on a single transaction.
-enum TransactionVerb: String, Hashable, Sendable, CaseIterable {
-    case refund
-    case reverseRefund = "reverse-refund"
-    case requestRefund = "request-refund"
-}
-
 extension SimulatorRoute {
     static let subscriptionRoutes =
         SubscriptionVerb.allCases.map(subscriptionRoute)
@@ -41,17 +34,6 @@ extension SimulatorRoute {
         ) { simulator, call in
             let id = try await simulator.originalTransactionID(named: call.parameter("id"))
             return .json(try await simulator.change(id, verb.act(call.body)).json)
-        }
-    }
-
-    private static func transactionRoute(_ verb: TransactionVerb) -> Self {
-        post(
-            "/_sim/transactions/{id}/\(verb.rawValue)", verb.summary, verb.fields,
-            gives: .json("VerbAnswer")
-        ) { simulator, call in
-            let answer = try await simulator.change(
-                transaction: call.parameter("id"), verb.act(call.body))
-            return .json(answer.json)
         }
     }
 }
@@ -118,33 +100,6 @@ extension SubscriptionVerb {
         case .expire: return .expire
         case .renewNow: return .renewNow
         case .advancedCommerce: return .advancedCommerce(try AdvancedCommerceChange(body))
-        }
-    }
-}
-
-extension TransactionVerb {
-    fileprivate var summary: String {
-        switch self {
-        case .refund: "The App Store refunds one transaction."
-        case .reverseRefund: "The App Store reverses the refund of one transaction."
-        case .requestRefund: "The customer requests a refund of one transaction."
-        }
-    }
-
-    fileprivate var fields: [SimulatorRoute.Field] {
-        switch self {
-        case .refund: RefundOrder.fields
-        case .reverseRefund: []
-        case .requestRefund: RefundRequest.fields
-        }
-    }
-
-    fileprivate func act(_ body: RequestBody) throws(SimulatorProblem) -> TransactionAct {
-        switch self {
-        case .refund: return .refund(try RefundOrder(body))
-        case .reverseRefund: return .reverseRefund
-        case .requestRefund:
-            return .requestRefund(try RefundRequest.reason(body), try RefundRequest.decision(body))
         }
     }
 }

@@ -247,29 +247,6 @@ extension DatabaseSession {
         try watchTerms(of: log)
         try append(entries)
     }
-
-    fileprivate static func row(
-        of log: ReportedPurchase, _ rules: AccessRules, due: Instant, knownAt: Instant
-    ) -> [Value] {
-        let timeline = log.timeline
-        return key(of: timeline.purchase, in: log.app) + [
-            .text(timeline.accountToken), .bytes(timeline.stored), .integer(due.milliseconds),
-            .integer(knownAt.milliseconds), log.reportedState.map { .bytes($0.stored) } ?? .null,
-            .integer(log.nextTransitionAt(rules)?.milliseconds),
-        ]
-    }
-
-    private func upsertPurchases(_ rows: [[Value]]) throws(StorageFailure) {
-        try connection.runEach(
-            "INSERT INTO purchases (app, environment, purchase, account_token, timeline, "
-                + "due_at_ms, known_at_ms, told, turns_at_ms, failures, lease_until_ms) "
-                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0) "
-                + "ON CONFLICT (app, environment, purchase) "
-                + "DO UPDATE SET account_token = excluded.account_token, "
-                + "timeline = excluded.timeline, due_at_ms = excluded.due_at_ms, "
-                + "told = excluded.told, turns_at_ms = excluded.turns_at_ms",
-            rows)
-    }
 }
 
 /// The documents that attest something about one purchase, with the facts about it.

@@ -1,29 +1,39 @@
 import Ledger
 
+/// The table `purchases`: one row for each purchase.
 extension DatabaseSession {
-    /// Inserts facts. Returns how many of them are new.
-    @discardableResult
-    func insert(
-        _ attested: [DocumentWithFacts], into table: String
-    ) throws(StorageFailure) -> Int {
-        try connection.runEach(
-            "INSERT INTO \(table) (app, environment, purchase, attested_at_ms, subject, document, "
-                + "document_signed_at_ms, statement) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
-                + "ON CONFLICT (app, environment, purchase, attested_at_ms, subject, document) "
-                + "DO NOTHING",
-            attested.concurrentMap { one in
-                one.facts.map { Self.row(of: $0, from: one.document) }
-            }.flatMap(\.self)
-        ).reduce(0, +)
+    static func key(of purchase: PurchaseID, in app: AppID) -> [Value] {
+        [
+            .text(app.rawValue), .text(purchase.environment.rawValue),
+            .text(purchase.original.rawValue),
+        ]
     }
 
-    private static func row(of fact: Fact, from document: StoredDocument) -> [Value] {
-        [
-            .text(document.app.rawValue), .text(fact.purchase.environment.rawValue),
-            .text(fact.purchase.original.rawValue), .integer(fact.attestedAt.milliseconds),
-            .text(fact.statement.subject), .bytes(document.id),
-            .integer(document.signedAt.milliseconds), .bytes(fact.stored),
+    /// The values of ``upsertPurchases(_:)``.
+    static func row(
+        of log: ReportedPurchase, _ rules: AccessRules, due: Instant, knownAt: Instant
+    ) -> [Value] {
+        let timeline = log.timeline
+        return key(of: timeline.purchase, in: log.app) + [
+            .text(timeline.accountToken), .bytes(timeline.stored), .integer(due.milliseconds),
+            .integer(knownAt.milliseconds), log.reportedState.map { .bytes($0.stored) } ?? .null,
+            .integer(log.nextTransitionAt(rules)?.milliseconds),
         ]
+    }
+
+    /// Inserts rows of purchases, or replaces what is derived from documents in them. Other columns are
+    /// changed where they are used: leases of checks in `CheckRows`, the reported state in
+    /// `PurchaseEvents`, the budget of documents in `DocumentBudget`.
+    func upsertPurchases(_ rows: [[Value]]) throws(StorageFailure) {
+        try connection.runEach(
+            "INSERT INTO purchases (app, environment, purchase, account_token, timeline, "
+                + "due_at_ms, known_at_ms, told, turns_at_ms, failures, lease_until_ms) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0) "
+                + "ON CONFLICT (app, environment, purchase) "
+                + "DO UPDATE SET account_token = excluded.account_token, "
+                + "timeline = excluded.timeline, due_at_ms = excluded.due_at_ms, "
+                + "told = excluded.told, turns_at_ms = excluded.turns_at_ms",
+            rows)
     }
 
     package func timeline(
@@ -43,53 +53,4 @@ extension DatabaseSession {
         guard let row = rows.first else { return nil }
         return try row.bytes(0)
     }
-
-    /// The facts about a purchase, ordered by the time of attestation, each with the document that
-    /// attests it.
-    package func facts(
-        about purchase: PurchaseID, in app: AppID
-    ) throws(StorageFailure) -> [FactWithSource] {
-        let rows = try connection.rows(
-            "SELECT attested_at_ms, statement, id, kind, source, received_at_ms FROM facts "
-                + "JOIN documents ON documents.app = facts.app "
-                + "AND documents.signed_at_ms = facts.document_signed_at_ms "
-                + "AND documents.id = facts.document WHERE facts.app = $1 "
-                + "AND facts.environment = $2 AND purchase = $3 "
-                + "ORDER BY attested_at_ms, subject, document",
-            Self.key(of: purchase, in: app))
-        var facts: [FactWithSource] = []
-        for row in rows {
-            facts.append(
-                FactWithSource(
-                    fact: try Self.fact(row, about: purchase), document: try row.bytes(2),
-                    kind: try StoredDocument.Kind.stored(try row.text(3)),
-                    source: try StoredDocument.Source.stored(try row.text(4)),
-                    receivedAt: Instant(milliseconds: try row.integer(5))))
-        }
-        return facts
-    }
-
-    static func key(of purchase: PurchaseID, in app: AppID) -> [Value] {
-        [
-            .text(app.rawValue), .text(purchase.environment.rawValue),
-            .text(purchase.original.rawValue),
-        ]
-    }
-
-    /// Reads a fact from a row that begins with the attestation time and the statement.
-    static func fact(_ row: Row, about purchase: PurchaseID) throws(StorageFailure) -> Fact {
-        try Fact(
-            stored: try row.bytes(1), about: purchase,
-            attestedAt: Instant(milliseconds: try row.integer(0)))
-    }
-}
-
-/// A fact, and the document that attests it.
-package struct FactWithSource: Hashable, Sendable {
-    package var fact: Fact
-    /// The id of the document.
-    package var document: [UInt8]
-    package var kind: StoredDocument.Kind
-    package var source: StoredDocument.Source
-    package var receivedAt: Instant
 }

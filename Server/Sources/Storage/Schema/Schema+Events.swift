@@ -1,13 +1,4 @@
 extension Schema {
-    /// The state of a purchase last reported in the log, and when time alone will change it; null
-    /// means never.
-    static func reportedColumns(_ type: Dialect) -> String {
-        """
-        told \(type.bytes),
-            turns_at_ms \(type.integer)
-        """
-    }
-
     static func eventTables(_ type: Dialect) -> [String] {
         [
             // The number of events in each app's log. Whoever numbers events locks this row.

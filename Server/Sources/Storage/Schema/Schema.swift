@@ -99,28 +99,8 @@ package enum Schema {
 
     private static func ledgerTables(_ type: Dialect) -> [String] {
         [
-            factsTable(named: "facts", type),
-            """
-            CREATE TABLE purchases (
-                app \(type.text) NOT NULL,
-                environment \(type.text) NOT NULL CHECK (environment IN ('production', 'sandbox')),
-                purchase \(type.text) NOT NULL,
-                account_token \(type.text),
-                timeline \(type.bytes) NOT NULL,
-                \(checkColumns(type)),
-                \(reportedColumns(type)),
-                PRIMARY KEY (app, environment, purchase)
-            ) \(type.strict)
-            """,
-            // None of these serves a search by the primary key, which does not include these
-            // columns.
-            "CREATE INDEX purchases_by_account_token "
-                + "ON purchases (app, account_token, environment) WHERE account_token IS NOT NULL",
-            "CREATE INDEX purchases_by_due "
-                + "ON purchases (app, environment, due_at_ms) WHERE due_at_ms IS NOT NULL",
-            "CREATE INDEX purchases_by_turn "
-                + "ON purchases (app, turns_at_ms) WHERE turns_at_ms IS NOT NULL",
-        ]
+            factsTable(named: "facts", type)
+        ] + purchaseTable(type)
     }
 
     private static func factsTable(named name: String, _ type: Dialect) -> String {

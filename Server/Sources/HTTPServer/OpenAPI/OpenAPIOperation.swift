@@ -3,7 +3,7 @@ import PerennialContract
 
 /// What one method at one path takes and answers. The router, the checks of keys and of the query,
 /// and the OpenAPI description all follow from it.
-struct Operation: Sendable {
+struct OpenAPIOperation: Sendable {
     var method: HTTPRequest.Method
     /// The path, with parameters in braces as in OpenAPI.
     var path: String
@@ -12,7 +12,7 @@ struct Operation: Sendable {
     var summary: String
     var description: String?
     /// Parameters in the query and in header fields. Those in the path follow from the path.
-    var parameters: [Parameter]
+    var parameters: [OpenAPIParameter]
     /// The contract type of the body.
     var input: (any (Decodable & Sendable).Type)?
     var output: Output
@@ -46,7 +46,7 @@ struct Operation: Sendable {
 
     init(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String,
-        description: String? = nil, parameters: [Parameter] = [],
+        description: String? = nil, parameters: [OpenAPIParameter] = [],
         input: (any (Decodable & Sendable).Type)? = nil, output: Output
     ) {
         self.method = method
@@ -67,7 +67,7 @@ struct Operation: Sendable {
 }
 
 /// A parameter of an operation, outside its path.
-struct Parameter: Sendable {
+struct OpenAPIParameter: Sendable {
     enum Place: String, Sendable {
         case query, header
     }
@@ -79,18 +79,18 @@ struct Parameter: Sendable {
     var schema: OpenAPIValue = ["type": "string"]
 }
 
-extension Parameter {
-    static let environment = Parameter(
+extension OpenAPIParameter {
+    static let environment = OpenAPIParameter(
         name: "environment",
         description: "Which purchases count: real ones, or those of the sandbox.",
         schema: ["enum": ["production", "sandbox"], "default": "production"])
 
-    static let after = Parameter(
+    static let after = OpenAPIParameter(
         name: "after", description: "next_cursor of an earlier response.")
 
     /// The size of a page.
-    static func limit(usual: Int, most: Int) -> Parameter {
-        Parameter(
+    static func limit(usual: Int, most: Int) -> OpenAPIParameter {
+        OpenAPIParameter(
             name: "limit", description: "The maximum number of items.",
             schema: [
                 "type": "integer", "minimum": 1, "maximum": .integer(most),
@@ -98,11 +98,11 @@ extension Parameter {
             ])
     }
 
-    static let proof = Parameter(
+    static let proof = OpenAPIParameter(
         name: "Perennial-Customer-Proof", place: .header,
         description: "If the app's configuration requires it. Separate two with a comma.")
 
-    static let idempotencyKey = Parameter(
+    static let idempotencyKey = OpenAPIParameter(
         name: "Idempotency-Key", place: .header,
         description: "A key you choose for this request.",
         schema: ["type": "string", "maxLength": 255])

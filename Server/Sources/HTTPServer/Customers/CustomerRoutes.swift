@@ -1,0 +1,82 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension PerennialServer {
+    var customerRoutes: [Route] {
+        [
+            keyed(
+                OpenAPIOperation(
+                    .get, "/v1/customers/{id}", "customer",
+                    "What a customer has access to now, and why",
+                    description: """
+                        An unknown id gives a customer without purchases, not a 404; nothing is \
+                        written.
+                        """, parameters: [.proof, .environment], output: .json(Customer.self)),
+                customer),
+            secret(
+                OpenAPIOperation(
+                    .get, Paths.customers, "findCustomers",
+                    "Find customers by an id, or the number of a transaction or order",
+                    parameters: [
+                        OpenAPIParameter(
+                            name: "query", isRequired: true,
+                            description: """
+                                An id of a customer, or the account token of a purchase, or the id \
+                                of a transaction, or the order id in the customer's mail.
+                                """)
+                    ], output: .json(CustomerList.self)), customers),
+            secret(
+                OpenAPIOperation(
+                    .delete, "/v1/customers/{id}", "erase", "Erase a customer",
+                    description: """
+                        Erases ids, links, grants, and debits. The purchases then belong to \
+                        nobody. Idempotent.
+                        """, output: .json(Erasure.self)), erase),
+        ]
+    }
+
+    @Sendable func customer(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        try await requireProof(of: id, request.headers, holder)
+        let environment = try Self.environment(in: request)
+        let state = try await engine.customer(
+            id, app: holder.app, environment: environment)
+        return try await respond(state, to: holder)
+    }
+
+    @Sendable func customers(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        guard let query = request.uri.queryParameters["query"], !query.isEmpty else {
+            throw ProblemError(
+                .requestNotUnderstood, "query is missing.",
+                remedy: "Add ?query= with the id of a customer, a transaction, or "
+                    + "an order.")
+        }
+        let found = try await engine.customers(like: String(query), app: holder.app)
+        return try JSONResponse.ok(CustomerList(items: found.map(CustomerList.Found.init)))
+    }
+
+    @Sendable func erase(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let erased = try await engine.erase(id, app: holder.app)
+        return try JSONResponse.ok(
+            PerennialContract.Erasure(unlinkedPurchases: erased.purchases))
+    }
+}
+
+extension CustomerList.Found {
+    fileprivate init(_ found: FoundCustomer) {
+        let customer = found.customer
+        self.init(
+            customerID: customer?.customer.rawValue,
+            aliases: customer?.ids.filter { $0 != customer?.customer }.map(\.rawValue) ?? [],
+            by: found.by.rawValue, purchaseID: found.purchase?.description)
+    }
+}

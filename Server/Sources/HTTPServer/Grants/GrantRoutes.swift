@@ -1,0 +1,72 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension PerennialServer {
+    var grantRoutes: [Route] {
+        [
+            secret(
+                OpenAPIOperation(
+                    .get, "/v1/customers/{id}/grants", "grants",
+                    "Entitlements granted to the customer by hand", parameters: [.environment],
+                    output: .json(GrantList.self)), grants),
+            secret(
+                OpenAPIOperation(
+                    .post, "/v1/customers/{id}/grants", "grant",
+                    "Grant the customer an entitlement",
+                    description: "Idempotent with the header Idempotency-Key.",
+                    parameters: [.environment, .idempotencyKey], input: GrantRequest.self,
+                    output: .json(PerennialContract.Grant.self)), grant),
+            secret(
+                OpenAPIOperation(
+                    .delete, "/v1/customers/{id}/grants/{grant_id}", "withdrawGrant",
+                    "Withdraw a grant", description: "Idempotent.",
+                    output: .json(PerennialContract.Grant.self)), withdraw),
+        ]
+    }
+
+    @Sendable func grant(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        let asked = try await request.value(GrantRequest.self, max: BodyLimit.order)
+        try ProblemError.requireLength(for: asked.reason, bytesMax: NewGrant.reasonBytesMax)
+        let order = NewGrant(
+            entitlement: EntitlementID(rawValue: asked.entitlement),
+            until: asked.until.map { Instant(milliseconds: $0.milliseconds) },
+            reason: asked.reason, key: try Self.idempotencyKey(in: request))
+        let kept = try await engine.grant(
+            order, to: id, app: holder.app, environment: environment)
+        return try JSONResponse.ok(PerennialContract.Grant(kept.grant))
+    }
+
+    @Sendable func withdraw(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let grant = GrantID(rawValue: context.parameters.get("grant_id") ?? "")
+        let kept = try await engine.withdraw(grant, of: id, app: holder.app)
+        return try JSONResponse.ok(PerennialContract.Grant(kept.grant))
+    }
+
+    @Sendable func grants(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        try await respond(request, context) { id, environment in
+            let grants = try await engine.grants(
+                of: id, app: holder.app, environment: environment)
+            return GrantList(items: grants.map { PerennialContract.Grant($0) })
+        }
+    }
+}
+
+extension PerennialContract.Grant {
+    init(_ grant: Ledger.Grant) {
+        self.init(
+            grantID: grant.id.rawValue, entitlement: grant.entitlement.rawValue,
+            from: Timestamp(grant.from), until: grant.until.map { Timestamp($0) },
+            reason: grant.reason, withdrawnAt: grant.withdrawnAt.map { Timestamp($0) })
+    }
+}

@@ -1,0 +1,14 @@
+import Engine
+
+/// The maximum size of one request's body, in bytes. ``BodyBudget`` limits all bodies in memory
+/// together.
+enum BodyLimit {
+    /// Enough for some hundreds of signed transactions.
+    static let purchases = 4_194_304
+    static let notification = Engine.notificationBytesMax
+    static let verifyReceipt = Engine.verifyReceiptBytesMax
+    /// An alias, a grant, a transfer, a block, or a debit.
+    static let order = 16_384
+    static let offer = 65_536
+    static let consumption = 65_536
+}

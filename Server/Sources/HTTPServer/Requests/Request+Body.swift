@@ -1,0 +1,131 @@
+import Hummingbird
+import NIOCore
+import PerennialContract
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension Request {
+    /// Reads the whole body. Throws a problem if it is larger than allowed; if the header already
+    /// says so, nothing is read. ``ConnectionHandler`` limits how long it may take.
+    func bytes(max bytesMax: Int) async throws -> ByteBuffer {
+        if let length = headers[.contentLength].flatMap(Int.init), length > bytesMax {
+            throw ProblemError.bodyTooLarge(bytesMax: bytesMax)
+        }
+        var whole = ByteBuffer()
+        do {
+            for try await part in body {
+                guard whole.readableBytes + part.readableBytes <= bytesMax else {
+                    throw ProblemError.bodyTooLarge(bytesMax: bytesMax)
+                }
+                // Most bodies arrive in one part, which need not be copied.
+                if whole.readableBytes == 0 {
+                    whole = part
+                } else {
+                    whole.writeImmutableBuffer(part)
+                }
+            }
+        } catch let refused as ProblemError {
+            throw refused
+        } catch let slow as BodyTooSlow {
+            throw ProblemError.bodyTooSlow(seconds: slow.secondsMax)
+        } catch {
+            // The client has disconnected or violates HTTP, so nobody will read the response.
+            throw ProblemError(
+                .requestNotUnderstood, "The body ended before its end.",
+                remedy: "Send it whole.", operatorDetail: "\(error)")
+        }
+        return whole
+    }
+
+    /// The maximum number of values in a JSON body, counted by commas.
+    private static let valuesMax = 20_000
+
+    /// Decodes the body for a route for servers. Throws a problem if the body has a member that the
+    /// value does not have.
+    func value<Value: Decodable>(_ type: Value.Type, max bytesMax: Int) async throws -> Value {
+        try await lenientValue(Strict<Value>.self, max: bytesMax).value
+    }
+
+    /// Decodes the body for a route for apps. Ignores unknown members. No media type is required,
+    /// because a body that does not parse is rejected anyway.
+    func lenientValue<Value: Decodable>(
+        _ type: Value.Type, max bytesMax: Int
+    ) async throws -> Value {
+        let buffer = try await bytes(max: bytesMax)
+        guard !NULCharacter.isEscaped(in: buffer.readableBytesView) else {
+            throw ProblemError(
+                .bodyNotUnderstood, "The body holds the character U+0000.",
+                remedy: "Leave it out: no database keeps it as text.")
+        }
+        let commas = buffer.readableBytesView.count { $0 == UInt8(ascii: ",") }
+        guard commas < Self.valuesMax else {
+            throw ProblemError(
+                .bodyHasTooMany, "The body holds too many values.",
+                detail: "At most \(Self.valuesMax) are read.", remedy: "Send several requests.")
+        }
+        let json = Data(buffer.readableBytesView)
+        do {
+            return try JSONDecoder().decode(type, from: json)
+        } catch let error as DecodingError {
+            throw ProblemError(error, of: json)
+        }
+    }
+}
+
+extension ProblemError {
+    /// Says which member is wrong. Never repeats its value.
+    init(_ error: DecodingError, of json: Data) {
+        let (path, wrong): ([any CodingKey], String) =
+            switch error {
+            case .keyNotFound(let key, let context): (context.codingPath + [key], "is missing")
+            case .valueNotFound(_, let context): (context.codingPath, "is null")
+            case .typeMismatch(let type, let context):
+                (context.codingPath, "is not \(Self.name(of: type))")
+            case .dataCorrupted(let context): (context.codingPath, "cannot be read")
+            @unknown default: ([], "cannot be read")
+            }
+        if let member = Self.text(of: path) {
+            self = .bodyNotUnderstood("\(member) \(wrong).", remedy: Self.remedy(for: error))
+        } else if Self.isObject(json) {
+            // The decoder does not say which member it is.
+            self = .bodyNotUnderstood(
+                "A number is not whole or is too large, or a text cannot be read.")
+        } else {
+            self.init(
+                .bodyNotJSON, "The body is not a JSON object.",
+                remedy: "Send JSON as /openapi.json describes it.")
+        }
+    }
+
+    private static func remedy(for error: DecodingError) -> String {
+        // Of the errors that have a path, only times are parsed by our own code.
+        if case .dataCorrupted = error { return "Send RFC 3339, such as 2026-12-01T00:00:00Z." }
+        return "Compare it with /openapi.json."
+    }
+
+    private static func isObject(_ json: Data) -> Bool {
+        do {
+            _ = try JSONDecoder().decode(MemberNames.self, from: json)
+            return true
+        } catch { return false }
+    }
+
+    private static func text(of path: [any CodingKey]) -> String? {
+        guard !path.isEmpty else { return nil }
+        return path.map { key in key.intValue.map { "[\($0)]" } ?? key.stringValue }
+            .joined(separator: ".").replacing(".[", with: "[")
+    }
+
+    private static func name(of type: any Any.Type) -> String {
+        switch type {
+        case is String.Type: "text"
+        case is Bool.Type: "true or false"
+        case is [Any].Type: "a list"
+        default: "of the expected type"
+        }
+    }
+}

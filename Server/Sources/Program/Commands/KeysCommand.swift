@@ -1,0 +1,12 @@
+import ArgumentParser
+import Engine
+import Ledger
+
+struct KeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys", abstract: "Manage the keys of apps and servers.",
+        subcommands: [
+            KeysCreateCommand.self, KeysListCommand.self, KeysRevokeCommand.self,
+            KeysRotateCommand.self,
+        ])
+}

@@ -1,0 +1,70 @@
+import Ledger
+
+extension DatabaseSession {
+    /// Inserts facts. Returns how many of them are new.
+    @discardableResult
+    func insert(
+        _ attested: [DocumentWithFacts], into table: String
+    ) throws(StorageFailure) -> Int {
+        try connection.runEach(
+            "INSERT INTO \(table) (app, environment, purchase, attested_at_ms, subject, document, "
+                + "document_signed_at_ms, statement) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
+                + "ON CONFLICT (app, environment, purchase, attested_at_ms, subject, document) "
+                + "DO NOTHING",
+            attested.concurrentMap { one in
+                one.facts.map { Self.row(of: $0, from: one.document) }
+            }.flatMap(\.self)
+        ).reduce(0, +)
+    }
+
+    private static func row(of fact: Fact, from document: StoredDocument) -> [Value] {
+        [
+            .text(document.app.rawValue), .text(fact.purchase.environment.rawValue),
+            .text(fact.purchase.original.rawValue), .integer(fact.attestedAt.milliseconds),
+            .text(fact.statement.subject), .bytes(document.id),
+            .integer(document.signedAt.milliseconds), .bytes(fact.stored),
+        ]
+    }
+
+    /// The facts about a purchase, ordered by the time of attestation, each with the document that
+    /// attests it.
+    package func facts(
+        about purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> [FactWithSource] {
+        let rows = try connection.rows(
+            "SELECT attested_at_ms, statement, id, kind, source, received_at_ms FROM facts "
+                + "JOIN documents ON documents.app = facts.app "
+                + "AND documents.signed_at_ms = facts.document_signed_at_ms "
+                + "AND documents.id = facts.document WHERE facts.app = $1 "
+                + "AND facts.environment = $2 AND purchase = $3 "
+                + "ORDER BY attested_at_ms, subject, document",
+            Self.key(of: purchase, in: app))
+        var facts: [FactWithSource] = []
+        for row in rows {
+            facts.append(
+                FactWithSource(
+                    fact: try Self.fact(row, about: purchase), document: try row.bytes(2),
+                    kind: try StoredDocument.Kind.stored(try row.text(3)),
+                    source: try StoredDocument.Source.stored(try row.text(4)),
+                    receivedAt: Instant(milliseconds: try row.integer(5))))
+        }
+        return facts
+    }
+
+    /// Reads a fact from a row that begins with the attestation time and the statement.
+    static func fact(_ row: Row, about purchase: PurchaseID) throws(StorageFailure) -> Fact {
+        try Fact(
+            stored: try row.bytes(1), about: purchase,
+            attestedAt: Instant(milliseconds: try row.integer(0)))
+    }
+}
+
+/// A fact, and the document that attests it.
+package struct FactWithSource: Hashable, Sendable {
+    package var fact: Fact
+    /// The id of the document.
+    package var document: [UInt8]
+    package var kind: StoredDocument.Kind
+    package var source: StoredDocument.Source
+    package var receivedAt: Instant
+}
