@@ -8,17 +8,28 @@ struct ServersBench {
 
     let programs: Programs
     let bench: BenchFolder
-    private let requests: [[UInt8]]
+    /// The first notification of each purchase.
+    private let purchases: [[UInt8]]
+    /// The second one. Purchases that renew at the same time are strewn over the tables.
+    private let renewals: [[UInt8]]
 
-    init(_ bench: BenchFolder, notifications: Int) throws {
+    init(_ bench: BenchFolder, purchases count: Int) throws {
         self.bench = bench
         programs = try Programs(bench)
         let maker = DocumentMaker(authority: bench.authority)
-        Progress.report("signing \(notifications) notifications …")
-        requests = try (0..<notifications).map {
+        Progress.report("signing \(2 * count) notifications …")
+        purchases = try (0..<count).map {
             HTTPRequestBytes.notification(try maker.notification(.init(number: $0, period: 0)))
         }
+        renewals = try (0..<count).map {
+            let number = $0 * Self.stride % count
+            return HTTPRequestBytes.notification(
+                try maker.notification(.init(number: number, period: 1)))
+        }
     }
+
+    /// A prime, so that each purchase comes once if their number is not a multiple of it.
+    private static let stride = 7919
 
     // MARK: - Rates
 
@@ -64,10 +75,11 @@ struct ServersBench {
         let servers = try (0..<count).map { _ in try programs.serve(url, clock: clock) }
         let load = try Load(
             ports: servers.map(\.port), connections: Self.connectionsPerMeasurement)
+        try load.exchange(purchases.count) { purchases[$0] }
         let before = try (Self.statistics(name, postgres), Effort.ofAll(named: "postgres"))
         let sampler = LockSampler(url: url)
         let start = ContinuousClock.now
-        try load.exchange(requests.count) { requests[$0] }
+        try load.exchange(renewals.count) { renewals[$0] }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let effort = try Effort.ofAll(named: "postgres") - before.1
         let waits = sampler.stop()
@@ -76,7 +88,7 @@ struct ServersBench {
         let after = try Self.statistics(name, postgres)
         let transactions = after.transactions - before.0.transactions
         return Measurement(
-            rate: Double(requests.count) / seconds,
+            rate: Double(renewals.count) / seconds,
             rowsPerSecond: (after.rows - before.0.rows) / effort,
             rolledBack: (after.rolledBack - before.0.rolledBack) / transactions, waits: waits)
     }
@@ -112,7 +124,8 @@ struct ServersBench {
                 ports: servers.map(\.port), connections: Self.connectionsPerMeasurement)
             load.survivesKills = true
             let reader = LogReader(ports: servers.map(\.port), key: key)
-            let killAfter = requests.count / 10
+            let requests = purchases + renewals
+            let killAfter = requests.count / 20
             var kills = 0
             try load.exchange(requests.count) { number in
                 if number > 0, number % killAfter == 0 {
@@ -132,7 +145,7 @@ struct ServersBench {
             text =
                 "\(requests.count) notifications, \(kills) kills: read \(read.count) events in "
                 + "order, without gap; \(read.purchases) purchases"
-            guard read.purchases == requests.count else {
+            guard read.purchases == purchases.count else {
                 throw BenchFailure("\(text): events are missing")
             }
         }

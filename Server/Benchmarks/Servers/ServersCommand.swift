@@ -8,13 +8,13 @@ struct ServersCommand: AsyncParsableCommand {
 
     @Option(help: "How many times each number of servers is measured, in turn.")
     var rounds = 5
-    @Option(help: "Notifications per measurement, each about another purchase.")
-    var notifications = 8000
+    @Option(help: "Purchases in the database. Each renews once while it is measured.")
+    var purchases = 20_000
     @Flag(help: "Only three servers: kill them in turn while one consumer reads the log.")
     var kills = false
 
     func run() async throws {
-        let bench = try ServersBench(BenchFolder(isQuick: false), notifications: notifications)
+        let bench = try ServersBench(BenchFolder(isQuick: false), purchases: purchases)
         if kills {
             print(try await bench.readDuringKills())
         } else {
