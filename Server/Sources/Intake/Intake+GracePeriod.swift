@@ -10,8 +10,8 @@ extension Intake {
     /// where grace lasts minutes, the report that it is over ends it.
     static let graceLengths: [Duration] = [.days(3), .days(6), .days(16), .days(28)]
 
-    /// The end of the grace period that renewal info reports. What the grace period means for access
-    /// is decided by ``Ledger/GracePeriod``.
+    /// The end of the grace period that renewal info reports. What it means for access is decided by
+    /// `GracePeriod` in Ledger.
     ///
     /// - Parameter isTold: whether the document beside it says that there is a grace period.
     static func graceEnd(

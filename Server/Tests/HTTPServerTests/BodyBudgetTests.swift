@@ -135,7 +135,7 @@ import Testing
         let limits = BodyBudgetLimits()
         #expect(limits.bytesWithoutKeyMax / PerennialServer.connectionsMax >= 16_000)
         #expect(limits.bytesMax >= 2 * limits.bytesWithoutKeyMax)
-        #expect(limits.bytesMax > 10 * BodyLimit.purchasesBytesMax)
+        #expect(limits.bytesMax > 10 * BodyLimit.purchases)
         #expect(limits.receiptBytesMax <= limits.bytesWithoutKeyMax / 2)
         #expect(limits.receiptBytesMax >= 4 * Engine.verifyReceiptBytesMax)
         #expect(limits.reservedBytes >= 256 * limits.smallNotificationBytesMax)

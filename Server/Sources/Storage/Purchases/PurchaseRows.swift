@@ -21,8 +21,8 @@ extension DatabaseSession {
         ]
     }
 
-    /// Inserts rows of purchases, or replaces what is derived from documents in them. Other columns are
-    /// changed where they are used: leases of checks in `CheckRows`, the reported state in
+    /// Inserts rows of purchases, or replaces what is derived from documents in them. Other columns
+    /// are changed where they are used: leases of checks in `CheckRows`, the reported state in
     /// `PurchaseEvents`, the budget of documents in `DocumentBudget`.
     func upsertPurchases(_ rows: [[Value]]) throws(StorageFailure) {
         try connection.runEach(
