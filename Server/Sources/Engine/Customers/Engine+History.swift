@@ -26,7 +26,35 @@ package struct HistoryLine: Hashable, Sendable {
     }
 }
 
+/// A part of a history.
+package struct HistoryPage: Sendable {
+    package var lines: [HistoryLine]
+    /// The cursor of the page with later lines. Nil on the last page.
+    package var next: ListCursor?
+}
+
 extension Engine {
+    /// The maximum and default number of lines on a page of a history.
+    package static let historyLinesMax = 1_000
+    package static let historyLinesDefault = 200
+
+    /// The lines of a history after a position.
+    ///
+    /// - Parameter limit: at most ``historyLinesMax``.
+    package func historyPage(
+        of id: CustomerID, app: AppID, environment: Environment, after position: ListCursor?,
+        limit: Int
+    ) async throws(EngineFailure) -> HistoryPage {
+        guard limit <= Self.historyLinesMax else {
+            throw .limitExceeded(what: "lines", limit: Self.historyLinesMax)
+        }
+        let rest = try await history(of: id, app: app, environment: environment)
+            .rest(after: position)
+        let lines = Array(rest.prefix(limit))
+        return HistoryPage(
+            lines: lines, next: lines.count < rest.count ? lines.last?.position : nil)
+    }
+
     /// The maximum number of events in a history; the last ones are shown.
     package static let historyEventsMax = 500
 

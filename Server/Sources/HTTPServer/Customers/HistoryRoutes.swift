@@ -4,10 +4,6 @@ import Ledger
 import PerennialContract
 
 extension PerennialServer {
-    /// The maximum number of lines on a page of a history.
-    static let historyLinesMax = 1_000
-    static let historyLinesDefault = 200
-
     var historyRoutes: [Route] {
         [
             secret(
@@ -16,7 +12,7 @@ extension PerennialServer {
                     "Everything known about the customer, oldest first",
                     parameters: [
                         .environment, .after,
-                        .limit(usual: Self.historyLinesDefault, most: Self.historyLinesMax),
+                        .limit(usual: Engine.historyLinesDefault, most: Engine.historyLinesMax),
                     ], output: .json(History.self)), history)
         ]
     }
@@ -27,17 +23,12 @@ extension PerennialServer {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)
         let limit = try Self.limit(
-            in: request, usual: Self.historyLinesDefault, most: Self.historyLinesMax)
-        let position = try Self.listPosition(in: request)
-        let lines = try await engine.history(
-            of: id, app: holder.app, environment: environment)
-        let rest = lines.rest(after: position)
-        let page = rest.prefix(limit)
-        let last = page.count < rest.count ? page.last : nil
+            in: request, usual: Engine.historyLinesDefault, most: Engine.historyLinesMax)
+        let page = try await engine.historyPage(
+            of: id, app: holder.app, environment: environment,
+            after: try Self.listPosition(in: request), limit: limit)
         return try JSONResponse.ok(
-            History(
-                items: page.map(History.Line.init),
-                nextCursor: last?.position.text))
+            History(items: page.lines.map(History.Line.init), nextCursor: page.next?.text))
     }
 }
 

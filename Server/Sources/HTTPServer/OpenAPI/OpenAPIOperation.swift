@@ -2,7 +2,8 @@ import HTTPTypes
 import PerennialContract
 
 /// What one method at one path takes and answers. The router, the checks of keys and of the query,
-/// and the OpenAPI description all follow from it.
+/// and the OpenAPI description all follow from it. Each is written beside the function that answers
+/// it, in the topic's `…Routes.swift`.
 struct OpenAPIOperation: Sendable {
     var method: HTTPRequest.Method
     /// The path, with parameters in braces as in OpenAPI.

@@ -33,6 +33,8 @@ package struct Change: Hashable, Sendable {
     /// What was credited to a wallet or debited from it.
     package var wallet: WalletChange?
 
+    /// The kinds of events. A new one also needs a word in the contract's `EventType`, a row in
+    /// docs/events.md, and a place that emits it, such as ``TimelineDiff``.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         // A payment, or access obtained without one.
         case purchased
