@@ -1,5 +1,5 @@
-/// What an event is about, in one word. docs/events.md says when each type is emitted. The server's own
-/// list is `Change.Kind` in Ledger; a test keeps the two equal.
+/// What an event is about, in one word. docs/events.md says when each type is emitted. The server's
+/// own list is `Change.Kind` in Ledger; a test keeps the two equal.
 public struct EventType: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
