@@ -80,8 +80,15 @@ extension Database {
         _ connection: any Connection, at now: Int64
     ) throws(StorageFailure) {
         let present = try presentVersion(connection)
-        for (index, step) in Schema.steps(connection.dialect).enumerated() where index >= present {
-            for statement in step { try connection.run(statement, []) }
+        let migrations = Schema.migrations(connection.dialect)
+        for (index, migration) in migrations.enumerated() where index >= present {
+            do throws(StorageFailure) {
+                for statement in migration.statements { try connection.run(statement, []) }
+            } catch {
+                var failure = error
+                failure.message = "schema version \(index + 1), \(migration.name): \(error.message)"
+                throw failure
+            }
             try connection.run(
                 "INSERT INTO schema_versions (version, applied_at_ms) VALUES ($1, $2)",
                 [.integer(Int64(index + 1)), .integer(now)])

@@ -1,5 +1,5 @@
 /// The table `purchases`. Its steps were released, so they stay as they are: a new column is a new
-/// step at the end of ``Schema/steps(_:)``, with `ALTER TABLE purchases ADD COLUMN`, as in
+/// step at the end of ``Schema/migrations(_:)``, with `ALTER TABLE purchases ADD COLUMN`, as in
 /// ``Schema/documentIDTables(_:)``.
 extension Schema {
     static func purchaseTable(_ type: Dialect) -> [String] {

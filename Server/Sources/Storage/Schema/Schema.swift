@@ -23,21 +23,45 @@
 /// of the indexes that a statement could use, only one begins with all the columns that it
 /// compares.
 package enum Schema {
-    package static let version = steps(.sqlite).count
+    package static let version = migrations(.sqlite).count
     /// A database with fewer steps predates the final form of these steps, and is refused.
     package static let oldestVersion = 4
 
-    static func steps(_ dialect: Dialect) -> [[String]] {
+    /// A change of the schema. Released ones stay as they are; a new one goes to the end.
+    struct Migration: Sendable {
+        /// For failures.
+        var name: String
+        var statements: [String]
+
+        init(_ name: String, _ statements: [String]) {
+            (self.name, self.statements) = (name, statements)
+        }
+    }
+
+    static func migrations(_ dialect: Dialect) -> [Migration] {
         [
-            initialTables(dialect), appStoreTables(dialect), eventTables(dialect),
-            walletTables(dialect), forwardTables(dialect), secretTables(dialect),
-            identityTables(dialect), tokenTables(dialect), reminderTables(dialect),
-            consumptionTables(dialect), reportedBalanceTables(dialect), rebuiltTables(dialect),
-            writeLockTables(dialect), listIndexes, unownedEventIndexes,
-            erasureKeyingColumns(dialect),
-            probeTables(dialect), logEpochTables(dialect),
-            documentIDTables(dialect), historyWalkColumns(dialect),
-            removedIDTables(dialect), pendingTables(dialect),
+            .init("documents, purchases and customers", initialTables(dialect)),
+            .init("App Store health", appStoreTables(dialect)),
+            .init("events", eventTables(dialect)),
+            .init("wallets", walletTables(dialect)),
+            .init("forwards", forwardTables(dialect)),
+            .init("secrets", secretTables(dialect)),
+            .init("ownership", identityTables(dialect)),
+            .init("token keys", tokenTables(dialect)),
+            .init("reminders", reminderTables(dialect)),
+            .init("consumption", consumptionTables(dialect)),
+            .init("reported balances", reportedBalanceTables(dialect)),
+            .init("rebuilt facts", rebuiltTables(dialect)),
+            .init("write lock", writeLockTables(dialect)),
+            .init("indexes of lists", listIndexes),
+            .init("events without an owner", unownedEventIndexes),
+            .init("keys of erasure hashes", erasureKeyingColumns(dialect)),
+            .init("probe of readiness", probeTables(dialect)),
+            .init("epochs of the log", logEpochTables(dialect)),
+            .init("ids of documents", documentIDTables(dialect)),
+            .init("walks through histories", historyWalkColumns(dialect)),
+            .init("removed ids", removedIDTables(dialect)),
+            .init("pending events", pendingTables(dialect)),
         ]
     }
 
