@@ -108,46 +108,52 @@ struct ServersBench {
 
     // MARK: - Reading during kills
 
-    /// Posts notifications to three servers, of which one after the other is killed and started
-    /// again. Meanwhile one consumer reads the log by cursor.
-    func readDuringKills() async throws -> String {
+    /// Posts notifications to three servers, or to one on SQLite, of which one after the other is
+    /// killed and started again. Meanwhile one consumer reads the log by cursor.
+    func readDuringKills(onSQLite: Bool) async throws -> String {
+        if onSQLite {
+            return try readDuringKills(try bench.freshDatabase("kills.sqlite"), servers: 1)
+        }
         var text = ""
         try await withPostgres { postgres in
-            let url = postgres.url(of: "kills")
-            try Administration.run(
-                "CREATE DATABASE kills", at: postgres.url(of: "postgres"))
-            let key = try programs.createKey(url)
-            let clock = try programs.simulate()
-            defer { clock.stop() }
-            var servers = try (0..<3).map { _ in try programs.serve(url, clock: clock) }
-            let load = try Load(
-                ports: servers.map(\.port), connections: Self.connectionsPerMeasurement)
-            load.survivesKills = true
-            let reader = LogReader(ports: servers.map(\.port), key: key)
-            let requests = purchases + renewals
-            let killAfter = requests.count / 20
-            var kills = 0
-            try load.exchange(requests.count) { number in
-                if number > 0, number % killAfter == 0 {
-                    let victim = kills % servers.count
-                    kill(servers[victim].id, SIGKILL)
-                    kills += 1
-                    if let again = try? programs.serve(
-                        url, clock: clock, port: servers[victim].port)
-                    {
-                        servers[victim] = again
-                    }
+            try Administration.run("CREATE DATABASE kills", at: postgres.url(of: "postgres"))
+            text = try readDuringKills(postgres.url(of: "kills"), servers: 3)
+        }
+        return text
+    }
+
+    private static let kills = 20
+
+    private func readDuringKills(_ database: String, servers count: Int) throws -> String {
+        let key = try programs.createKey(database)
+        let clock = try programs.simulate()
+        defer { clock.stop() }
+        var servers = try (0..<count).map { _ in try programs.serve(database, clock: clock) }
+        let ports = servers.map(\.port)
+        let load = try Load(ports: ports, connections: Self.connectionsPerMeasurement)
+        load.survivesKills = true
+        let reader = LogReader(ports: ports, key: key)
+        let requests = purchases + renewals
+        let killAfter = max(requests.count / Self.kills, 1)
+        var kills = 0
+        try load.exchange(requests.count) { number in
+            if number > 0, number % killAfter == 0 {
+                let victim = kills % count
+                kill(servers[victim].id, SIGKILL)
+                kills += 1
+                if let again = try? programs.serve(database, clock: clock, port: ports[victim]) {
+                    servers[victim] = again
                 }
-                return requests[number]
             }
-            let read = try reader.finish()
-            for server in servers { server.stop() }
-            text =
-                "\(requests.count) notifications, \(kills) kills: read \(read.count) events in "
-                + "order, without gap; \(read.purchases) purchases"
-            guard read.purchases == purchases.count else {
-                throw BenchFailure("\(text): events are missing")
-            }
+            return requests[number]
+        }
+        let read = try reader.finish()
+        for server in servers { server.stop() }
+        let text =
+            "\(requests.count) notifications, \(kills) kills: read \(read.count) events in order, "
+            + "without gap; \(read.purchases) purchases"
+        guard read.purchases == purchases.count else {
+            throw BenchFailure("\(text): events are missing")
         }
         return text
     }
@@ -176,7 +182,8 @@ struct ServersBench {
 final class LockSampler: @unchecked Sendable {
     private static let pauseSeconds = 0.05
     private static let query = """
-        SELECT string_agg(DISTINCT left(regexp_replace(query, '\\s+', ' ', 'g'), 50), '|')
+        SELECT string_agg(DISTINCT wait_event || ': ' ||
+            left(regexp_replace(query, '\\s+', ' ', 'g'), 50), '|')
         FROM pg_stat_activity WHERE wait_event_type = 'Lock'
         """
 

@@ -10,13 +10,15 @@ struct ServersCommand: AsyncParsableCommand {
     var rounds = 5
     @Option(help: "Purchases in the database. Each renews once while it is measured.")
     var purchases = 20_000
-    @Flag(help: "Only three servers: kill them in turn while one consumer reads the log.")
+    @Flag(help: "Instead, kill three servers in turn while one consumer reads the log.")
     var kills = false
+    @Flag(help: "With --kills: one server on SQLite.")
+    var sqlite = false
 
     func run() async throws {
         let bench = try ServersBench(BenchFolder(isQuick: false), purchases: purchases)
         if kills {
-            print(try await bench.readDuringKills())
+            print(try await bench.readDuringKills(onSQLite: sqlite))
         } else {
             print(try await bench.measure(rounds: rounds))
         }
