@@ -10,8 +10,8 @@ extension Intake {
     /// where grace lasts minutes, the report that it is over ends it.
     static let graceLengths: [Duration] = [.days(3), .days(6), .days(16), .days(28)]
 
-    /// The end of the grace period that renewal info reports. What it means for access is decided by
-    /// `GracePeriod` in Ledger.
+    /// The end of the grace period that renewal info reports. `GracePeriod` in Ledger decides what
+    /// it means for access.
     ///
     /// - Parameter isTold: whether the document beside it says that there is a grace period.
     static func graceEnd(
