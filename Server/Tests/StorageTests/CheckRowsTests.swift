@@ -26,16 +26,16 @@ extension Database {
 
     fileprivate func leaseCatchUp(
         at moment: Instant, for taker: CheckWorker = worker
-    ) async throws -> BackfillLease? {
+    ) async throws -> AppStoreLease? {
         try await transaction {
-            try $0.leaseBackfill(
-                of: app, in: .production, at: moment, every: .hours(1), for: taker)
+            try $0.lease(
+                .backfill, of: app, in: .production, at: moment, every: .hours(1), for: taker)
         }
     }
 
-    fileprivate func endCatchUp(_ lease: BackfillLease, upTo moment: Instant?) async throws {
+    fileprivate func endCatchUp(_ lease: AppStoreLease, upTo moment: Instant?) async throws {
         try await transaction {
-            try $0.completeBackfill(lease, of: app, in: .production, upTo: moment)
+            try $0.release(lease, doneTo: moment)
         }
     }
 
@@ -239,7 +239,11 @@ extension Database {
     ) async throws {
         try await driver.withStore { store in
             let first = try #require(try await store.leaseCatchUp(at: now))
-            #expect(first == BackfillLease(from: nil, holder: "a"))
+            #expect(
+                first
+                    == AppStoreLease(
+                        task: .backfill, app: app, environment: .production, from: nil,
+                        worker: worker))
             #expect(try await store.leaseCatchUp(at: now) == nil)
             try await store.endCatchUp(first, upTo: now)
             #expect(try await store.leaseCatchUp(at: now + .hours(1) - .seconds(1)) == nil)
@@ -275,8 +279,8 @@ extension Database {
         try await Driver.sqliteMemory.withStore { store in
             let plan = try await store.driver.read { connection in
                 try connection.rows(
-                    "EXPLAIN QUERY PLAN \(DatabaseSession.selectDue(.sqlite))",
-                    [.text("birds"), .text("production"), .integer(0), .integer(0), .integer(9)]
+                    "EXPLAIN QUERY PLAN \(LeaseQueue.checks.selectDue(.sqlite))",
+                    [.integer(0), .text("birds"), .text("production"), .integer(0), .integer(9)]
                 ).map { try $0.text(3) }
             }
             #expect(plan.count == 1 && plan[0].contains("purchases_by_due"), "\(plan)")

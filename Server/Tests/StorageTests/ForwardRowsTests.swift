@@ -245,7 +245,7 @@ extension Database {
             #expect(all.count == 18 && Set(all).count == 18)
             #expect(all.map(\.createdAt) == all.map(\.createdAt).sorted(by: >))
             let waiting = try await store.read { try $0.backlog(to: old, of: app) }
-            #expect(waiting == ForwardBacklog(count: 9, oldest: now))
+            #expect(waiting == QueueBacklog(count: 9, oldest: now))
         }
     }
 

@@ -9,10 +9,10 @@ import Testing
 
     private static func lease(
         _ store: Database, _ worker: CheckWorker, at moment: Instant = now
-    ) async throws -> WalkLease? {
+    ) async throws -> AppStoreLease? {
         try await store.transaction { tx in
-            try tx.leaseWalk(
-                of: app, in: .production, at: moment, every: .hours(12), for: worker)
+            try tx.lease(
+                .walk, of: app, in: .production, at: moment, every: .hours(12), for: worker)
         }
     }
 
@@ -23,18 +23,18 @@ import Testing
             #expect(first.from == nil)
             #expect(try await Self.lease(store, Self.two) == nil, "somebody walks already")
             let isHeld = try await store.transaction { tx in
-                try tx.extend(first, walkedTo: now - .hours(13))
+                try tx.extend(first, doneTo: now - .hours(13))
             }
             #expect(isHeld)
             try await store.transaction { tx in try tx.release(first) }
             let second = try #require(try await Self.lease(store, Self.two))
             #expect(second.from == now - .hours(13))
             let isLost = try await store.transaction { tx in
-                try tx.extend(first, walkedTo: now + .days(9))
+                try tx.extend(first, doneTo: now + .days(9))
             }
             #expect(!isLost, "the lease has passed to another")
             try await store.transaction { tx in
-                _ = try tx.extend(second, walkedTo: now)
+                _ = try tx.extend(second, doneTo: now)
                 try tx.release(second)
             }
             #expect(try await Self.lease(store, Self.one, at: now + .hours(11)) == nil)
@@ -49,7 +49,7 @@ import Testing
             let dead = CheckWorker(holder: "dead", lease: .zero, checksPerSecond: 1)
             let first = try #require(try await Self.lease(store, dead))
             _ = try await store.transaction { tx in
-                try tx.extend(first, walkedTo: now - .days(2))
+                try tx.extend(first, doneTo: now - .days(2))
             }
             #expect(try await Self.lease(store, Self.two)?.from == now - .days(2))
         }
@@ -67,8 +67,8 @@ import Testing
             let later = now + .seconds(60)
             #expect(try await Self.lease(store, Self.one, at: later) != nil)
             let other = try await store.transaction { tx in
-                try tx.leaseBackfill(
-                    of: app, in: .production, at: later, every: .hours(1), for: Self.two)
+                try tx.lease(
+                    .backfill, of: app, in: .production, at: later, every: .hours(1), for: Self.two)
             }
             #expect(other != nil)
         }
@@ -81,7 +81,7 @@ import Testing
         try await driver.withStore { store in
             let walking = try #require(try await Self.lease(store, Self.one))
             let isHeld = try await store.transaction { tx in
-                let isHeld = try tx.extend(walking, walkedTo: now)
+                let isHeld = try tx.extend(walking, doneTo: now)
                 try tx.walkAnew(of: app, from: now - .days(30))
                 return isHeld
             }
@@ -104,8 +104,8 @@ import Testing
         }
     }
 
-    private static func extend(_ store: Database, _ lease: WalkLease) async throws -> Bool {
-        try await store.transaction { tx in try tx.extend(lease, walkedTo: now) }
+    private static func extend(_ store: Database, _ lease: AppStoreLease) async throws -> Bool {
+        try await store.transaction { tx in try tx.extend(lease, doneTo: now) }
     }
 
     @Test(arguments: Driver.allCases)

@@ -278,7 +278,7 @@ import Testing
             for (count, isDue) in [(1, true), (0, false)] {
                 let then = now + .days(2)
                 #expect(
-                    try await store.read { try $0.hasExpiredGrants(of: app, dueBy: then) }
+                    try await store.read { try $0.hasDue(.grantEnds, of: app, by: then) }
                         == isDue)
                 let told = try await store.transaction {
                     try $0.emitExpiredGrants(of: app, dueBy: then, limit: 10)

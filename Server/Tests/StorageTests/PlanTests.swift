@@ -86,11 +86,12 @@ import Testing
     @Test func `what is due, and how much waits, is found by an index`() async throws {
         try await Driver.sqliteMemory.withStore { store in
             let due = try await store.plan(
-                of: DatabaseSession.selectDueForwards(.sqlite),
-                [.text("birds"), .text("u"), .integer(1), .integer(1), .integer(8)])
+                of: LeaseQueue.forwards.selectDue(.sqlite),
+                [.integer(1), .text("birds"), .text("u"), .integer(1), .integer(8)])
             #expect(due.count == 1 && due[0].contains("forwards_by_due"), "\(due)")
             let waiting = try await store.plan(
-                of: DatabaseSession.selectBacklog, [.text("birds"), .text("u"), .integer(1)])
+                of: LeaseQueue.forwards.selectBacklog(isDue: false),
+                [.text("birds"), .text("u"), .integer(1)])
             let wanted = "forwards_by_due (app=? AND target=?"
             #expect(waiting.contains { $0.contains(wanted) }, "\(waiting)")
             #expect(!waiting.contains { $0.contains("TEMP B-TREE") }, "\(waiting)")

@@ -70,7 +70,7 @@ enum Rooms {
     private static let collections: Set = [
         "AccountTokens", "AdvancedCommerce", "AppStoreEnumerations", "ByteComparison",
         "Consumption", "CustomerErasure", "DatabaseCommands", "DatabaseCopy", "DocumentPartitions",
-        "FactRebuild", "ForwardList", "HTTPSender", "Identifiers", "Pagination", "PeriodicTask",
+        "FactRebuild", "ForwardList", "HTTPSender", "Identifiers", "Pagination",
         "Provenance", "Pseudonyms", "ReconciliationSchedule", "RemovedIDs", "StorefrontTable",
         "TimeTransitions", "VerifyReceiptFields",
     ]

@@ -87,10 +87,10 @@ extension Engine {
         let worker = reconciliation.worker
         var count = 0
         for (id, app) in apps.sorted(by: { $0.key < $1.key }) {
-            guard try await read({ tx in try tx.hasDueConsumptionInquiries(of: id, dueBy: now) })
-            else {
-                continue
+            let isDue = try await read { tx in
+                try tx.hasDue(.consumptionInquiries, of: id, by: now)
             }
+            guard isDue else { continue }
             let leased = try await transaction { tx in
                 try tx.leaseConsumptionInquiries(
                     of: id, dueBy: now, limit: Self.inquiriesMax, for: worker)

@@ -110,7 +110,7 @@ final class ForwardingStateCache: Sendable {
     func isFull(_ target: String, of app: AppID) -> Bool {
         states.withLock { states in
             states.contains {
-                $0.app == app && $0.target == target && $0.waiting >= ForwardBacklog.countMax
+                $0.app == app && $0.target == target && $0.waiting >= QueueBacklog.countMax
             }
         }
     }

@@ -116,8 +116,8 @@ extension Engine {
         let reminded = try await emitReminders(of: settings)
         // Checking for due work must not wait for writers.
         let isDue = try await read { tx in
-            try tx.hasDueTransitions(of: app, dueBy: now)
-                || tx.hasExpiredGrants(of: app, dueBy: now)
+            try tx.hasDue(.transitions, of: app, by: now)
+                || tx.hasDue(.grantEnds, of: app, by: now)
         }
         guard isDue else { return reminded }
         return try await reminded

@@ -50,8 +50,9 @@ extension Engine {
         let worker = reconciliation.worker
         let (lease, isDone) = try await transaction { tx in
             let done = try tx.appStoreHealth(of: app, in: environment).backfilledTo
-            let lease = try tx.leaseBackfill(
-                of: app, in: environment, at: now, every: Self.backfillInterval, for: worker)
+            let lease = try tx.lease(
+                .backfill, of: app, in: environment, at: now, every: Self.backfillInterval,
+                for: worker)
             return (lease, done.map { $0 + Self.backfillInterval > now } ?? false)
         }
         guard let lease else {
@@ -66,7 +67,7 @@ extension Engine {
             let count = try await recordMissed(from: from, to: now, app, environment, client)
             try await transaction { tx in
                 try tx.appStoreResponded(app, in: environment, at: now)
-                try tx.completeBackfill(lease, of: app, in: environment, upTo: now)
+                try tx.release(lease, doneTo: now)
             }
             backfillBackoff.clear(pause)
             return count
@@ -86,7 +87,7 @@ extension Engine {
                 if !isStopping, failure?.affectsAllRequests == true {
                     try tx.recordAppStoreFailure(of: app, in: environment, at: failedAt)
                 }
-                try tx.completeBackfill(lease, of: app, in: environment, upTo: nil)
+                try tx.release(lease)
             }
             guard !isStopping, failure == nil else { return 0 }
             throw EngineFailure(error)

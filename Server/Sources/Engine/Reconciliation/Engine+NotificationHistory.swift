@@ -74,19 +74,20 @@ extension Engine {
 
     private func leaseWalk(
         of app: AppID, in environment: Ledger.Environment, at now: Instant, every pause: Duration
-    ) async throws(EngineFailure) -> WalkLease? {
+    ) async throws(EngineFailure) -> AppStoreLease? {
         // This runs every second: in most cases reading is enough.
         let isDue = try await read { tx in
-            try tx.isWalkDue(of: app, in: environment, at: now, every: pause)
+            try tx.isDue(.walk, of: app, in: environment, at: now, every: pause)
         }
         guard isDue else { return nil }
         let worker = reconciliation.worker
         return try await transaction { tx in
-            try tx.leaseWalk(of: app, in: environment, at: now, every: pause, for: worker)
+            try tx.lease(.walk, of: app, in: environment, at: now, every: pause, for: worker)
         }
     }
 
-    private func start(of lease: WalkLease, at now: Instant) async throws(EngineFailure) -> Instant
+    private func start(of lease: AppStoreLease, at now: Instant) async throws(EngineFailure)
+        -> Instant
     {
         let wished: Instant
         if let from = lease.from {
@@ -121,12 +122,12 @@ extension Engine {
             // A first walk that is interrupted starts again from the beginning, because it must not
             // forward what it finds.
             let walkedTo = walk.sendsOn ? end : nil
-            guard try await transaction({ tx in try tx.extend(lease, walkedTo: walkedTo) }) else {
+            guard try await transaction({ tx in try tx.extend(lease, doneTo: walkedTo) }) else {
                 return false
             }
         }
         let end = walk.end
-        return try await transaction { tx in try tx.extend(lease, walkedTo: end) }
+        return try await transaction { tx in try tx.extend(lease, doneTo: end) }
     }
 
     private func readStretch(
@@ -209,7 +210,7 @@ extension Engine {
 
 /// One walk through the history, and its position.
 private struct HistoryWalk: Sendable {
-    let lease: WalkLease
+    let lease: AppStoreLease
     let client: AppStoreClient
     var at: Instant
     let end: Instant

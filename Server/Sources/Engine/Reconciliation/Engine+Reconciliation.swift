@@ -59,7 +59,7 @@ extension Engine {
                 let standing = try tx.appStoreHealth(of: app, in: environment)
                 return ReconciliationState(
                     app: app, environment: environment, due: backlog.count,
-                    oldestDueAge: backlog.oldestDueAt.map { now - $0 } ?? .zero,
+                    oldestDueAge: backlog.oldest.map { now - $0 } ?? .zero,
                     respondedAt: standing.respondedAt, failures: standing.failures)
             }
         }

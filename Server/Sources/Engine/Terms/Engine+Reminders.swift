@@ -22,7 +22,7 @@ extension Engine {
             let standing = try tx.reminderProgress(of: app.id)
             guard (standing?.rules ?? "") == rules else { return (isNew, isNew) }
             guard let standing else { return (false, false) }
-            let isDue = try standing.isSweeping || tx.hasDueTermWatches(of: app.id, dueBy: now)
+            let isDue = try standing.isSweeping || tx.hasDue(.termWatches, of: app.id, by: now)
             return (isDue, false)
         }
         guard isDue else {

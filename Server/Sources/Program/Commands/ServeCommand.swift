@@ -76,9 +76,9 @@ struct ServeCommand: AsyncParsableCommand {
         var services: [any Service] = [
             HTTPListener(
                 app: app, host: settings.host, port: settings.port, flag: "--port"),
-            PartitionWorker(engine: assembly.engine, logger: logger),
+            Worker.partitions(engine: assembly.engine, logger: logger),
             ReconciliationWorker(engine: assembly.engine, logger: logger),
-            TransitionWorker(engine: assembly.engine, logger: logger),
+            Worker.transitions(engine: assembly.engine, logger: logger),
             Sequencer(engine: assembly.engine, logger: logger),
             ForwardWorker(engine: assembly.engine, logger: logger),
         ]

@@ -17,7 +17,7 @@ struct LocalServices: Sendable {
     let appStore: DeferredAppStore
     let client: HTTPClient
     let reconciler: ReconciliationWorker
-    let teller: TransitionWorker
+    let teller: Worker
     let forwarder: ForwardWorker
 
     private enum Completion<Value: Sendable>: Sendable {

@@ -109,7 +109,7 @@ package struct LocalStack: Sendable {
             reconciler: ReconciliationWorker(
                 engine: assembly.engine, pause: Self.pause,
                 asksForLost: settings.checks == .all, logger: settings.logger),
-            teller: TransitionWorker(
+            teller: .transitions(
                 engine: assembly.engine, pause: Self.pause, logger: settings.logger),
             forwarder: ForwardWorker(
                 engine: assembly.engine, pause: Self.pause, logger: settings.logger))

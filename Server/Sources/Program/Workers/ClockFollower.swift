@@ -41,7 +41,9 @@ final class ClockFollower: Service {
     }
 
     func run() async throws {
-        await runPeriodically(every: Self.pause) { await self.refresh() }
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: Self.pause)) != nil { await self.refresh() }
+        }
     }
 
     /// Updates the time. If the simulator does not respond, the time stays unchanged.

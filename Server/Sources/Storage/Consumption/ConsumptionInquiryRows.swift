@@ -58,10 +58,15 @@ package enum ConsumptionOutcome: Hashable, Sendable {
     case later(Instant, String, isAttempt: Bool)
 }
 
-extension DatabaseSession {
-    /// The maximum length in characters of a stored error description.
-    private static let consumptionErrorCharactersMax = 300
+extension LeaseQueue {
+    /// Requests to be answered. An answer that was sent is recorded even if its lease was lost.
+    static let inquiries = Self(
+        table: "consumption_questions", key: ["app", "environment", "purchase", "document"],
+        scope: ["app"], columns: DatabaseSession.inquiryColumns, attempts: "attempts",
+        trouble: "trouble", unfinished: "state = 'waiting'", completesWithoutLease: true)
+}
 
+extension DatabaseSession {
     // MARK: - Recording
 
     /// Records the consumption requests that came with new documents, and emits an event for each.
@@ -106,31 +111,10 @@ extension DatabaseSession {
     package func leaseConsumptionInquiries(
         of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker
     ) throws(StorageFailure) -> [StoredConsumptionInquiry] {
-        let clock = try clock()
-        let leased = try consumptionInquiries(
-            "app = $1 AND due_at_ms <= $2 AND lease_until_ms <= $3 ORDER BY due_at_ms LIMIT $4 "
-                + dialect.skippingLockedRows,
-            [
-                .text(app.rawValue), .integer(now.milliseconds), .integer(clock),
-                .integer(Int64(limit)),
-            ])
-        try connection.runEach(
-            "UPDATE consumption_questions SET lease_until_ms = $1, lease_holder = $2 "
-                + "WHERE app = $3 AND environment = $4 AND purchase = $5 AND document = $6",
-            leased.map {
-                [.integer(clock + worker.lease.wholeMilliseconds), .text(worker.holder)]
-                    + Self.key(of: $0, in: app)
-            })
-        return leased
-    }
-
-    package func hasDueConsumptionInquiries(
-        of app: AppID, dueBy now: Instant
-    ) throws(StorageFailure) -> Bool {
-        try !connection.rows(
-            "SELECT purchase FROM consumption_questions WHERE app = $1 AND due_at_ms <= $2 LIMIT 1",
-            [.text(app.rawValue), .integer(now.milliseconds)]
-        ).isEmpty
+        try leaseDue(
+            .inquiries, in: [.text(app.rawValue)], by: now, limit: limit, for: worker.holder,
+            lease: worker.lease
+        ).map(Self.consumptionInquiry)
     }
 
     /// Records the outcome of a leased request, and emits an event if the request is closed. If the
@@ -140,37 +124,27 @@ extension DatabaseSession {
         by holder: String,
         at now: Instant
     ) throws(StorageFailure) {
-        var after = leased
-        var due: Instant?
-        switch end {
-        case .answered(let answer):
-            (after.state, after.response, after.lastError) = (.answered, answer, nil)
-            after.attempts += 1
-        case .withheld(let why): (after.state, after.lastError) = (.withheld, why)
-        case .givenUp(let why): (after.state, after.lastError) = (.givenUp, why)
-        case .later(let moment, let why, let isAttempt):
-            (due, after.lastError) = (moment, why)
-            after.attempts += isAttempt ? 1 : 0
-        }
-        let answer = after.response
-        let isTheirs = answer == nil ? " AND lease_holder = $14" : ""
-        let holders: [Value] = answer == nil ? [.text(holder)] : []
-        let count = try connection.run(
-            "UPDATE consumption_questions SET state = $1, due_at_ms = $2, attempts = $3, "
-                + "ended_at_ms = $4, trouble = $5, delivery = $6, used = $7, had_sample = $8, "
-                + "preference = $9, lease_until_ms = 0, lease_holder = NULL "
-                + "WHERE app = $10 AND environment = $11 AND purchase = $12 AND document = $13 "
-                + "AND state = 'waiting'" + isTheirs,
+        let (state, outcome, isAttempt): (StoredConsumptionInquiry.State, LeaseOutcome, Bool) =
+            switch end {
+            case .answered: (.answered, .completed(), true)
+            case .withheld(let why): (.withheld, .failed(why, next: nil), false)
+            case .givenUp(let why): (.givenUp, .failed(why, next: nil), false)
+            case .later(let next, let why, let isTry): (.waiting, .failed(why, next: next), isTry)
+            }
+        var answer: ConsumptionResponse?
+        if case .answered(let sent) = end { answer = sent }
+        let isClosed = state != .waiting
+        let isRecorded = try complete(
+            Self.key(of: leased, in: app), of: .inquiries, outcome, by: holder,
+            isAttempt: isAttempt,
             [
-                .text(after.state.rawValue), .integer(due?.milliseconds),
-                .integer(Int64(after.attempts)), .integer(due == nil ? now.milliseconds : nil),
-                .text(
-                    after.lastError.map { String($0.prefix(Self.consumptionErrorCharactersMax)) }),
-                .text(answer?.delivery.rawValue), .integer(answer?.used),
-                .integer(answer.map { $0.hadSample ? 1 : 0 }),
-                .text(answer?.preference?.rawValue),
-            ] + Self.key(of: leased, in: app) + holders)
-        guard due == nil, count > 0 else { return }
+                ("state", .text(state.rawValue)),
+                ("ended_at_ms", .integer(isClosed ? now.milliseconds : nil)),
+                ("delivery", .text(answer?.delivery.rawValue)), ("used", .integer(answer?.used)),
+                ("had_sample", .integer(answer.map { $0.hadSample ? 1 : 0 })),
+                ("preference", .text(answer?.preference?.rawValue)),
+            ])
+        guard isClosed, isRecorded else { return }
         try emitConsumptionEvent(
             answer == nil ? .consumptionUnanswered : .consumptionAnswered, leased.inquiry,
             in: app, by: .time, at: now)
@@ -204,13 +178,11 @@ extension DatabaseSession {
     package func consumptionInquiries(
         about purchases: [PurchaseID], in app: AppID
     ) throws(StorageFailure) -> [StoredConsumptionInquiry] {
-        var found: [StoredConsumptionInquiry] = []
-        for purchase in purchases {
-            found += try consumptionInquiries(
-                "app = $1 AND environment = $2 AND purchase = $3",
-                Self.key(of: purchase, in: app))
-        }
-        return found.sorted {
+        try connection.rowsEach(
+            "SELECT \(Self.inquiryColumns) FROM consumption_questions "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
+            purchases.map { Self.key(of: $0, in: app) }
+        ).joined().map(Self.consumptionInquiry).sorted {
             ($0.inquiry.askedAt, $0.inquiry.transaction)
                 < ($1.inquiry.askedAt, $1.inquiry.transaction)
         }
@@ -220,17 +192,9 @@ extension DatabaseSession {
         key(of: stored.inquiry.purchase, in: app) + [.bytes(stored.document)]
     }
 
-    private func consumptionInquiries(
-        _ condition: String, _ values: [Value]
-    ) throws(StorageFailure) -> [StoredConsumptionInquiry] {
-        let rows = try connection.rows(
-            "SELECT environment, purchase, transaction_id, document, product, reason, "
-                + "asked_at_ms, attempts, ended_at_ms, state, trouble, delivery, used, "
-                + "had_sample, preference FROM consumption_questions WHERE \(condition)", values)
-        var found: [StoredConsumptionInquiry] = []
-        for row in rows { found.append(try Self.consumptionInquiry(row)) }
-        return found
-    }
+    fileprivate static let inquiryColumns =
+        "environment, purchase, transaction_id, document, product, reason, asked_at_ms, attempts, "
+        + "ended_at_ms, state, trouble, delivery, used, had_sample, preference"
 
     private static func consumptionInquiry(_ row: Row) throws(StorageFailure)
         -> StoredConsumptionInquiry

@@ -38,9 +38,7 @@ extension DatabaseSession {
         let rows = try connection.rows(
             Self.selectForwards(in: state, isFirstPage: position == nil),
             values + [.integer(Int64(limit))])
-        var forwards: [StoredForward] = []
-        for row in rows { forwards.append(try Self.forward(row)) }
-        return forwards
+        return try rows.map(Self.forward)
     }
 
     static func selectForwards(in state: StoredForward.State?, isFirstPage: Bool) -> String {
@@ -55,13 +53,11 @@ extension DatabaseSession {
     package func forwards(
         of document: [UInt8], in app: AppID
     ) throws(StorageFailure) -> [StoredForward] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT \(Self.columns) FROM forwards WHERE app = $1 AND document = $2 "
                 + "ORDER BY target",
-            [.text(app.rawValue), .bytes(document)])
-        var forwards: [StoredForward] = []
-        for row in rows { forwards.append(try Self.forward(row)) }
-        return forwards
+            [.text(app.rawValue), .bytes(document)]
+        ).map(Self.forward)
     }
 
     /// The conditions of the partial indexes. A waiting forward is never an accepted one.
@@ -90,22 +86,9 @@ extension DatabaseSession {
     /// The number of deliveries waiting for an address.
     package func backlog(
         to target: String, of app: AppID
-    ) throws(StorageFailure) -> ForwardBacklog {
-        let rows = try connection.rows(
-            Self.selectBacklog,
-            [
-                .text(app.rawValue), .text(target), .integer(Int64(ForwardBacklog.countMax)),
-            ])
-        return ForwardBacklog(
-            count: Int(try rows[0].integer(0)),
-            oldest: try rows[0].optionalInteger(1).map(Instant.init(milliseconds:)))
+    ) throws(StorageFailure) -> QueueBacklog {
+        try backlog(of: .forwards, in: [.text(app.rawValue), .text(target)])
     }
-
-    // Ordered like the intended index: while the table is empty, PostgreSQL would choose any index.
-    static let selectBacklog =
-        "SELECT count(*), min(created_at_ms) FROM (SELECT created_at_ms FROM forwards "
-        + "WHERE app = $1 AND target = $2 AND due_at_ms IS NOT NULL "
-        + "ORDER BY due_at_ms LIMIT $3) AS waiting"
 
     /// Deletes old forwards: accepted and left out ones from before `over`, and all others from
     /// before `all`. The latter are those given up, which could still be retried manually, and

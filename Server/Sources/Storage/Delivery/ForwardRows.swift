@@ -89,20 +89,17 @@ package enum ForwardResult: Hashable, Sendable {
     }
 }
 
-/// The number of deliveries waiting for one address.
-package struct ForwardBacklog: Hashable, Sendable {
-    /// At most ``countMax``, even if there are more.
-    package var count: Int
-    /// Since when the oldest has been waiting.
-    package var oldest: Instant?
-
-    package static let countMax = 100_000
+extension LeaseQueue {
+    /// Notifications to be delivered, one queue for each address of an app. A delivery that was
+    /// accepted is recorded even if its lease was lost.
+    static let forwards = Self(
+        table: "forwards", key: ["app", "document", "target"], scope: ["app", "target"],
+        columns: "attempts", since: "created_at_ms", attempts: "attempts", trouble: "trouble",
+        troubleCharactersMax: 200, unfinished: "accepted_at_ms IS NULL",
+        completesWithoutLease: true)
 }
 
 extension DatabaseSession {
-    /// The maximum length in characters of a stored error description.
-    private static let forwardErrorCharactersMax = 200
-
     // MARK: - Enqueueing
 
     /// Enqueues documents for forwarding. Existing deliveries are unchanged.
@@ -147,49 +144,29 @@ extension DatabaseSession {
         to target: String, of app: AppID, dueBy now: Instant, limit: Int, for holder: String,
         lease: Duration
     ) throws(StorageFailure) -> [ForwardLease] {
-        let clock = try clock()
-        let rows = try connection.rows(
-            Self.selectDueForwards(dialect),
-            [
-                .text(app.rawValue), .text(target), .integer(now.milliseconds), .integer(clock),
-                .integer(Int64(limit)),
-            ])
-        return try leases(rows, of: app, for: holder, until: clock + lease.wholeMilliseconds)
-    }
-
-    static func selectDueForwards(_ dialect: Dialect) -> String {
-        "SELECT document, target, attempts FROM forwards WHERE app = $1 AND target = $2 "
-            + "AND due_at_ms <= $3 AND lease_until_ms <= $4 ORDER BY due_at_ms LIMIT $5 "
-            + dialect.skippingLockedRows
+        try leases(
+            leaseDue(
+                .forwards, in: [.text(app.rawValue), .text(target)], by: now, limit: limit,
+                for: holder, lease: lease), of: app, for: holder)
     }
 
     /// Leases all deliveries of one document that have not been accepted, due or not.
     package func leaseForwards(
         of document: [UInt8], in app: AppID, for holder: String, lease: Duration
     ) throws(StorageFailure) -> [ForwardLease] {
-        let clock = try clock()
-        let rows = try connection.rows(
-            "SELECT document, target, attempts FROM forwards WHERE app = $1 AND document = $2 "
-                + "AND accepted_at_ms IS NULL AND lease_until_ms <= $3 ORDER BY target "
-                + dialect.skippingLockedRows,
-            [.text(app.rawValue), .bytes(document), .integer(clock)])
-        return try leases(rows, of: app, for: holder, until: clock + lease.wholeMilliseconds)
+        let key: [Value] = [.text(app.rawValue), .bytes(document)]
+        return try leases(
+            self.lease(.forwards, key: key, for: holder, lease: lease), of: app, for: holder)
     }
 
     private func leases(
-        _ rows: [Row], of app: AppID, for holder: String, until end: Int64
+        _ rows: [Row], of app: AppID, for holder: String
     ) throws(StorageFailure) -> [ForwardLease] {
-        var leases: [ForwardLease] = []
-        for row in rows {
-            leases.append(
-                ForwardLease(
-                    document: try row.bytes(0), target: try row.text(1),
-                    attempts: Int(try row.integer(2)), holder: holder))
+        var leases = try rows.map { (row) throws(StorageFailure) in
+            ForwardLease(
+                document: try row.bytes(2), target: try row.text(3),
+                attempts: Int(try row.integer(0)), holder: holder)
         }
-        try connection.runEach(
-            "UPDATE forwards SET lease_until_ms = $1, lease_holder = $2 "
-                + "WHERE app = $3 AND document = $4 AND target = $5",
-            leases.map { [.integer(end), .text(holder)] + Self.key($0, in: app) })
         let bodies = try connection.rowsEach(
             "SELECT content_type, body FROM forward_bodies WHERE app = $1 AND document = $2",
             leases.map { [.text(app.rawValue), .bytes($0.document)] })
@@ -234,34 +211,25 @@ extension DatabaseSession {
         _ lease: ForwardLease, of app: AppID, _ answer: ForwardResult, at now: Instant,
         next: Instant?
     ) throws(StorageFailure) {
-        var status: Int?
-        var trouble: String?
+        var (status, trouble): (Int64?, String?)
         switch answer {
-        case .status(let code): status = code
-        case .noResponse(let reason):
-            trouble = String(reason.prefix(Self.forwardErrorCharactersMax))
+        case .status(let code): status = Int64(code)
+        case .noResponse(let reason): trouble = reason
         }
         let isAccepted = answer.isAccepted
-        let condition = isAccepted ? "" : " AND lease_holder = $9"
-        try connection.run(
-            "UPDATE forwards SET attempts = attempts + 1, attempted_at_ms = $1, status = $2, "
-                + "trouble = $3, accepted_at_ms = $4, due_at_ms = $5, lease_until_ms = 0, "
-                + "lease_holder = NULL WHERE app = $6 AND document = $7 AND target = $8 "
-                + "AND accepted_at_ms IS NULL" + condition,
+        try complete(
+            Self.key(lease, in: app), of: .forwards,
+            isAccepted ? .completed() : .failed(trouble, next: next), by: lease.holder,
             [
-                .integer(now.milliseconds), .integer(status.map(Int64.init)), .text(trouble),
-                .integer(isAccepted ? now.milliseconds : nil),
-                .integer(isAccepted ? nil : next?.milliseconds),
-            ] + Self.key(lease, in: app) + (isAccepted ? [] : [.text(lease.holder)]))
+                ("attempted_at_ms", .integer(now.milliseconds)), ("status", .integer(status)),
+                ("accepted_at_ms", .integer(isAccepted ? now.milliseconds : nil)),
+            ])
         try deleteBodyIfUnneeded(of: lease.document, in: app)
     }
 
     /// Releases a lease without an attempt; the delivery stays due.
     package func release(_ lease: ForwardLease, of app: AppID) throws(StorageFailure) {
-        try connection.run(
-            "UPDATE forwards SET lease_until_ms = 0, lease_holder = NULL "
-                + "WHERE app = $1 AND document = $2 AND target = $3 AND lease_holder = $4",
-            Self.key(lease, in: app) + [.text(lease.holder)])
+        try release(Self.key(lease, in: app), of: .forwards, by: lease.holder)
     }
 
     /// Deletes the body of a document if no delivery can need it any more. A delivery that was

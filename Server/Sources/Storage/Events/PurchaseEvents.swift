@@ -61,22 +61,10 @@ extension DatabaseSession {
         let rows = try connection.rows(
             Self.selectDueTransitions(dialect),
             [.text(app.rawValue), .integer(now.milliseconds), .integer(Int64(limit))])
-        var purchases: [ReportedPurchase] = []
-        for row in rows {
-            purchases.append(try Self.reportedPurchase(in: app, row))
+        let purchases = try rows.map { (row) throws(StorageFailure) in
+            try Self.reportedPurchase(in: app, row)
         }
-        try emitTransitions(of: purchases, upTo: now)
-        return purchases.count
-    }
-
-    /// Whether an app has time-based events that are due and not yet appended.
-    package func hasDueTransitions(
-        of app: AppID, dueBy now: Instant
-    ) throws(StorageFailure) -> Bool {
-        let rows = try connection.rows(
-            "SELECT purchase FROM purchases WHERE app = $1 AND turns_at_ms <= $2 LIMIT 1",
-            [.text(app.rawValue), .integer(now.milliseconds)])
-        return !rows.isEmpty
+        return try emitTransitions(of: purchases, upTo: now).count
     }
 
     static func selectDueTransitions(_ dialect: Dialect) -> String {

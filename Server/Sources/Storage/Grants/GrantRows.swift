@@ -79,16 +79,6 @@ extension DatabaseSession {
         return ended.count
     }
 
-    /// Returns whether a grant has expired for which no event was emitted yet.
-    package func hasExpiredGrants(
-        of app: AppID, dueBy now: Instant
-    ) throws(StorageFailure) -> Bool {
-        try !connection.rows(
-            "SELECT grant_id FROM grants WHERE app = $1 AND turns_at_ms <= $2 LIMIT 1",
-            [.text(app.rawValue), .integer(now.milliseconds)]
-        ).isEmpty
-    }
-
     private func emitGrantEvent(
         _ kind: Change.Kind, _ kept: StoredGrant, in app: AppID, at moment: Instant,
         by cause: EventEntry.Cause, toldAt: Instant

@@ -27,22 +27,6 @@ package struct AppStoreHealth: Hashable, Sendable {
     }
 }
 
-/// A lease for backfilling missed notifications, held by one server.
-package struct BackfillLease: Hashable, Sendable {
-    /// The time up to which notifications were backfilled before; nil means never.
-    package var from: Instant?
-    package var holder: String
-}
-
-/// The number of purchases waiting for a check.
-package struct CheckBacklog: Hashable, Sendable {
-    /// The number of purchases that are due, at most ``countMax``.
-    package var count: Int
-    package var oldestDueAt: Instant?
-
-    package static let countMax = 100_000
-}
-
 extension DatabaseSession {
     package func appStoreHealth(
         of app: AppID, in environment: Environment
@@ -50,7 +34,7 @@ extension DatabaseSession {
         let rows = try connection.rows(
             "SELECT answered_at_ms, failures, paused_until_ms, busy_until_ms, caught_up_to_ms "
                 + "FROM app_stores WHERE app = $1 AND environment = $2",
-            [.text(app.rawValue), .text(environment.rawValue)])
+            Self.key(app, environment))
         guard let row = rows.first else { return .never }
         return AppStoreHealth(
             respondedAt: try row.optionalInteger(0).map(Instant.init(milliseconds:)),
@@ -88,61 +72,11 @@ extension DatabaseSession {
             app, environment, "paused_until_ms = $1", [.integer(moment.milliseconds)])
     }
 
-    func setPace(
-        busyUntil: Int64, _ app: AppID, _ environment: Environment
-    ) throws(StorageFailure) {
-        try updateAppStore(app, environment, "busy_until_ms = $1", [.integer(busyUntil)])
-    }
-
-    // MARK: - Backfilling
-
-    /// Leases the backfill of missed notifications.
-    ///
-    /// - Returns: nil if it is not due, requests are paused, or another server has the lease.
-    package func leaseBackfill(
-        of app: AppID, in environment: Environment, at now: Instant, every interval: Duration,
-        for worker: CheckWorker
-    ) throws(StorageFailure) -> BackfillLease? {
-        let standing = try appStoreHealth(of: app, in: environment)
-        let clock = try clock()
-        let leased = try connection.rows(
-            "SELECT lease_until_ms FROM app_stores "
-                + "WHERE app = $1 AND environment = $2 AND lease_until_ms > $3",
-            [.text(app.rawValue), .text(environment.rawValue), .integer(clock)])
-        let isDue = standing.backfilledTo.map { $0 + interval <= now } ?? true
-        guard isDue, leased.isEmpty, standing.pausedUntil <= now else { return nil }
-        try updateAppStore(
-            app, environment, "lease_until_ms = $1, lease_holder = $2",
-            [.integer(clock + worker.lease.wholeMilliseconds), .text(worker.holder)])
-        return BackfillLease(from: standing.backfilledTo, holder: worker.holder)
-    }
-
-    /// Ends the lease and records that notifications were backfilled up to a time; nil means that
-    /// this failed. Writes nothing if the lease passed to another server, which repeats the
-    /// backfill.
-    package func completeBackfill(
-        _ lease: BackfillLease, of app: AppID, in environment: Environment, upTo moment: Instant?
-    ) throws(StorageFailure) {
-        let key: [Value] = [
-            .text(app.rawValue), .text(environment.rawValue), .text(lease.holder),
-        ]
-        guard let moment else {
-            try connection.run(
-                "UPDATE app_stores SET lease_until_ms = 0, lease_holder = NULL "
-                    + "WHERE app = $1 AND environment = $2 AND lease_holder = $3", key)
-            return
-        }
-        try connection.run(
-            "UPDATE app_stores SET caught_up_to_ms = $1, lease_until_ms = 0, lease_holder = NULL "
-                + "WHERE app = $2 AND environment = $3 AND lease_holder = $4",
-            [.integer(moment.milliseconds)] + key)
-    }
-
     /// Updates the row, creating it if necessary.
     func updateAppStore(
         _ app: AppID, _ environment: Environment, _ changes: String, _ values: [Value]
     ) throws(StorageFailure) {
-        let key: [Value] = [.text(app.rawValue), .text(environment.rawValue)]
+        let key = Self.key(app, environment)
         let update =
             "UPDATE app_stores SET \(changes) "
             + "WHERE app = $\(values.count + 1) AND environment = $\(values.count + 2)"
@@ -154,20 +88,16 @@ extension DatabaseSession {
         try connection.run(update, values + key)
     }
 
+    static func key(_ app: AppID, _ environment: Environment) -> [Value] {
+        [.text(app.rawValue), .text(environment.rawValue)]
+    }
+
     // MARK: - Backlog
 
+    /// The purchases that are due for a check.
     package func backlog(
         of app: AppID, in environment: Environment, at now: Instant
-    ) throws(StorageFailure) -> CheckBacklog {
-        let rows = try connection.rows(
-            "SELECT count(*), min(due_at_ms) FROM (SELECT due_at_ms FROM purchases WHERE app = $1 "
-                + "AND environment = $2 AND due_at_ms <= $3 ORDER BY due_at_ms LIMIT $4) AS due",
-            [
-                .text(app.rawValue), .text(environment.rawValue), .integer(now.milliseconds),
-                .integer(Int64(CheckBacklog.countMax)),
-            ])
-        return CheckBacklog(
-            count: Int(try rows[0].integer(0)),
-            oldestDueAt: try rows[0].optionalInteger(1).map(Instant.init(milliseconds:)))
+    ) throws(StorageFailure) -> QueueBacklog {
+        try backlog(of: .checks, in: Self.key(app, environment), dueBy: now)
     }
 }

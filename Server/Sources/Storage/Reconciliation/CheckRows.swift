@@ -39,6 +39,13 @@ package struct CheckWorker: Hashable, Sendable {
     }
 }
 
+extension LeaseQueue {
+    /// Purchases to be checked. A check learns what is true even if its lease was lost.
+    static let checks = Self(
+        table: "purchases", key: ["app", "environment", "purchase"], scope: ["app", "environment"],
+        columns: "\(DatabaseSession.historyColumns), timeline", completesWithoutLease: true)
+}
+
 extension DatabaseSession {
     static let historyColumns =
         "due_at_ms, known_at_ms, asked_at_ms, failed_at_ms, failures, revision"
@@ -68,11 +75,7 @@ extension DatabaseSession {
     package func nextCheck(
         of app: AppID, in environment: Environment
     ) throws(StorageFailure) -> Instant? {
-        let rows = try connection.rows(
-            "SELECT min(due_at_ms) FROM purchases "
-                + "WHERE app = $1 AND environment = $2 AND due_at_ms IS NOT NULL",
-            [.text(app.rawValue), .text(environment.rawValue)])
-        return try rows[0].optionalInteger(0).map(Instant.init(milliseconds:))
+        try backlog(of: .checks, in: Self.key(app, environment)).oldest
     }
 
     // MARK: - Leases
@@ -89,23 +92,16 @@ extension DatabaseSession {
         let clock = try clock()
         let room = standing.room(at: clock, perSecond: worker.checksPerSecond)
         guard room > 0 else { return [] }
-        let rows = try connection.rows(
-            Self.selectDue(dialect),
-            [
-                .text(app.rawValue), .text(environment.rawValue), .integer(now.milliseconds),
-                .integer(clock), .integer(Int64(min(limit, room))),
-            ])
-        var leases: [CheckLease] = []
-        for row in rows {
-            let purchase = PurchaseID(TransactionID(rawValue: try row.text(7)), in: environment)
-            leases.append(try Self.lease(purchase, of: app, row, for: worker))
-        }
-        try setLease(leases, until: clock + worker.lease.wholeMilliseconds)
-        let spent = Int64(leases.count) * 1000 / Int64(worker.checksPerSecond)
+        let rows = try leaseDue(
+            .checks, in: Self.key(app, environment), by: now, limit: min(limit, room),
+            for: worker.holder, lease: worker.lease)
+        let spent = Int64(rows.count) * 1000 / Int64(worker.checksPerSecond)
         if spent > 0 {
-            try setPace(busyUntil: max(clock, standing.busyUntil) + spent, app, environment)
+            try updateAppStore(
+                app, environment, "busy_until_ms = $1",
+                [.integer(max(clock, standing.busyUntil) + spent)])
         }
-        return leases
+        return try Self.leases(rows, of: app, for: worker)
     }
 
     /// Leases purchases of both environments that are due for a check, production first.
@@ -120,45 +116,27 @@ extension DatabaseSession {
         return leases
     }
 
-    static func selectDue(_ dialect: Dialect) -> String {
-        "SELECT \(historyColumns), timeline, purchase FROM purchases "
-            + "WHERE app = $1 AND environment = $2 "
-            + "AND due_at_ms <= $3 AND lease_until_ms <= $4 ORDER BY due_at_ms LIMIT $5 "
-            + dialect.skippingLockedRows
-    }
-
     /// Leases one purchase, due or not. Returns nil if it is unknown, or another server has a
     /// lease.
     package func leaseCheck(
         of purchase: PurchaseID, in app: AppID, for worker: CheckWorker
     ) throws(StorageFailure) -> CheckLease? {
-        let clock = try clock()
-        let rows = try connection.rows(
-            "SELECT \(Self.historyColumns), timeline FROM purchases "
-                + "WHERE app = $1 AND environment = $2 AND purchase = $3 "
-                + "AND lease_until_ms <= $4 \(dialect.skippingLockedRows)",
-            Self.key(of: purchase, in: app) + [.integer(clock)])
-        guard let row = rows.first else { return nil }
-        let lease = try Self.lease(purchase, of: app, row, for: worker)
-        try setLease([lease], until: clock + worker.lease.wholeMilliseconds)
-        return lease
+        let rows = try lease(
+            .checks, key: Self.key(of: purchase, in: app), for: worker.holder, lease: worker.lease)
+        return try Self.leases(rows, of: app, for: worker).first
     }
 
-    private static func lease(
-        _ purchase: PurchaseID, of app: AppID, _ row: Row, for worker: CheckWorker
-    ) throws(StorageFailure) -> CheckLease {
-        CheckLease(
-            app: app, timeline: try Timeline(stored: try row.bytes(6), of: purchase),
-            history: try history(row), revision: try row.optionalText(5), holder: worker.holder)
-    }
-
-    private func setLease(_ leases: [CheckLease], until end: Int64) throws(StorageFailure) {
-        try connection.runEach(
-            "UPDATE purchases SET lease_until_ms = $1, lease_holder = $2 "
-                + "WHERE app = $3 AND environment = $4 AND purchase = $5",
-            leases.map {
-                [.integer(end), .text($0.holder)] + Self.key(of: $0.purchase, in: $0.app)
-            })
+    private static func leases(
+        _ rows: [Row], of app: AppID, for worker: CheckWorker
+    ) throws(StorageFailure) -> [CheckLease] {
+        try rows.map { (row) throws(StorageFailure) in
+            let environment = try Environment.stored(try row.text(8))
+            let purchase = PurchaseID(TransactionID(rawValue: try row.text(9)), in: environment)
+            return CheckLease(
+                app: app, timeline: try Timeline(stored: try row.bytes(6), of: purchase),
+                history: try history(row), revision: try row.optionalText(5),
+                holder: worker.holder)
+        }
     }
 
     // MARK: - Results
@@ -192,14 +170,14 @@ extension DatabaseSession {
     /// Records that the App Store did not respond. Does nothing if the lease passed to another
     /// server.
     package func failCheck(_ lease: CheckLease, at now: Instant) throws(StorageFailure) {
-        guard try holds(lease) else { return }
-        try updateCheck(lease.purchase, of: lease.app, lease.history.failed(at: now))
+        let failed = lease.history.failed(at: now)
+        try updateCheck(lease.purchase, of: lease.app, failed, failedBy: lease.holder)
     }
 
     /// Releases a lease without a check; the purchase stays due.
     package func release(_ lease: CheckLease) throws(StorageFailure) {
-        guard try holds(lease) else { return }
-        try updateCheck(lease.purchase, of: lease.app, lease.history)
+        let key = Self.key(of: lease.purchase, in: lease.app)
+        try release(key, of: .checks, by: lease.holder)
     }
 
     /// Records the position up to which the App Store's list of transactions was read.
@@ -212,30 +190,19 @@ extension DatabaseSession {
             [.text(revision)] + Self.key(of: purchase, in: app))
     }
 
-    private func holds(_ lease: CheckLease) throws(StorageFailure) -> Bool {
-        let rows = try connection.rows(
-            "SELECT lease_holder FROM purchases "
-                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: lease.purchase, in: lease.app))
-        return try rows.first?.optionalText(0) == lease.holder
-    }
-
     private func updateCheck(
-        _ purchase: PurchaseID, of app: AppID, _ history: CheckHistory
+        _ purchase: PurchaseID, of app: AppID, _ history: CheckHistory,
+        failedBy holder: String? = nil
     ) throws(StorageFailure) {
         let timeline = try timeline(of: purchase, in: app) ?? Timeline(of: purchase, [])
         let due = timeline.nextCheck(history, rules: checkRules)
-        try connection.run(
-            "UPDATE purchases SET due_at_ms = $1, asked_at_ms = $2, failed_at_ms = $3, "
-                + "failures = $4, lease_until_ms = 0, lease_holder = NULL "
-                + "WHERE app = $5 AND environment = $6 AND purchase = $7",
+        try complete(
+            Self.key(of: purchase, in: app), of: .checks,
+            holder == nil ? .completed(next: due) : .failed(next: due), by: holder,
             [
-                .integer(due.milliseconds), .integer(history.askedAt?.milliseconds),
-                .integer(history.failedAt?.milliseconds), .integer(Int64(history.failures)),
-            ] + Self.key(of: purchase, in: app))
-    }
-
-    func clock() throws(StorageFailure) -> Int64 {
-        try connection.rows("SELECT \(dialect.clock)", [])[0].integer(0)
+                ("asked_at_ms", .integer(history.askedAt?.milliseconds)),
+                ("failed_at_ms", .integer(history.failedAt?.milliseconds)),
+                ("failures", .integer(Int64(history.failures))),
+            ])
     }
 }

@@ -56,27 +56,15 @@ extension DatabaseSession {
     package func dueTermWatches(
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> [TermWatch] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT subject, environment FROM term_watches WHERE app = $1 AND due_at_ms <= $2 "
                 + "ORDER BY due_at_ms LIMIT $3 " + dialect.skippingLockedRows,
-            [.text(app.rawValue), .integer(now.milliseconds), .integer(Int64(limit))])
-        var watches: [TermWatch] = []
-        for row in rows {
-            watches.append(
-                TermWatch(
-                    subject: CustomerID(rawValue: try row.text(0)),
-                    environment: try Environment.stored(try row.text(1))))
+            [.text(app.rawValue), .integer(now.milliseconds), .integer(Int64(limit))]
+        ).map { (row) throws(StorageFailure) in
+            TermWatch(
+                subject: CustomerID(rawValue: try row.text(0)),
+                environment: try Environment.stored(try row.text(1)))
         }
-        return watches
-    }
-
-    package func hasDueTermWatches(
-        of app: AppID, dueBy now: Instant
-    ) throws(StorageFailure) -> Bool {
-        try !connection.rows(
-            "SELECT subject FROM term_watches WHERE app = $1 AND due_at_ms <= $2 LIMIT 1",
-            [.text(app.rawValue), .integer(now.milliseconds)]
-        ).isEmpty
     }
 
     /// Records that a subject was examined.

@@ -93,10 +93,9 @@ import Testing
         try await driver.withStore { store in
             let worker = CheckWorker(holder: "w", lease: .seconds(1), checksPerSecond: 1)
             try await store.transaction { tx in
-                let lease = try tx.leaseBackfill(
-                    of: app, in: .production, at: now, every: .hours(1), for: worker)
-                try tx.completeBackfill(
-                    #require(lease), of: app, in: .production, upTo: now)
+                let lease = try tx.lease(
+                    .backfill, of: app, in: .production, at: now, every: .hours(1), for: worker)
+                try tx.release(#require(lease), doneTo: now)
             }
             for _ in 1...2 { try await begin("aaaaaaaaaa", in: store) }
             #expect(try await epochs(of: app, in: store).marks.count == 1)

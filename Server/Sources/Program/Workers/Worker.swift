@@ -1,0 +1,135 @@
+import Engine
+import Ledger
+import Logging
+import ServiceLifecycle
+
+/// A loop that does due work until the program shuts down, which cancels work in progress. Any
+/// number of servers may run it on one database.
+///
+/// Each run does all steps in order, each in batches until nothing is due. Then the loop pauses. The
+/// pauses grow while every step fails, for example because the database is unavailable.
+final class Worker: Service {
+    /// The maximum number of batches of a step in one run, even if more is due.
+    static let batchesMax = 1_000
+    static let pause = Duration.seconds(1)
+    /// The longest pause after failures, unless the pause between runs is longer.
+    static let failurePauseMax = Duration.seconds(15)
+    /// The time between two checks of a backlog.
+    static let backlogPause = Duration.seconds(5)
+
+    /// One kind of work.
+    struct Step: Sendable {
+        /// What is logged if a batch fails.
+        let failure: Logger.Message
+        /// Does a batch of due work and returns its size; 0 if nothing is left.
+        let batch: @Sendable () async throws -> Int
+    }
+
+    private let pause: Duration
+    private let pausesFirst: Bool
+    private let logger: Logger
+    private let steps: @Sendable () -> [Step]
+    private let line = KeyedLock()
+
+    /// - Parameters:
+    ///   - pausesFirst: whether to pause before the first run too.
+    ///   - steps: the steps of the next run.
+    init(
+        every pause: Duration, pausesFirst: Bool = false, logger: Logger,
+        steps: @escaping @Sendable () -> [Step]
+    ) {
+        self.pause = pause
+        self.pausesFirst = pausesFirst
+        self.logger = logger
+        self.steps = steps
+    }
+
+    /// A worker with one step.
+    convenience init(
+        _ failure: Logger.Message, every pause: Duration, logger: Logger,
+        batch: @escaping @Sendable () async throws -> Int
+    ) {
+        self.init(every: pause, logger: logger) { [Step(failure: failure, batch: batch)] }
+    }
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            var failures = 0
+            var wait = self.pausesFirst ? self.pause : .zero
+            while (try? await Task.sleep(for: wait)) != nil {
+                failures = await self.processDue() ? 0 : failures + 1
+                wait = self.pause(after: failures)
+            }
+        }
+    }
+
+    /// - Parameter failures: the number of runs in a row of which every step failed.
+    func pause(after failures: Int) -> Duration {
+        let backoff = ExponentialBackoff(first: pause, longest: Self.failurePauseMax)
+        return max(pause, backoff.delay(after: failures))
+    }
+
+    /// Runs once. Callers wait for each other, so that everything that was due at the call is done
+    /// when it returns. Returns false if every step failed.
+    @discardableResult
+    func processDue() async -> Bool {
+        await line.lock()
+        defer { line.unlock() }
+        var isFailing = true
+        for step in steps() {
+            if await run(step) { isFailing = false }
+        }
+        return !isFailing
+    }
+
+    /// Returns false if the first batch failed.
+    private func run(_ step: Step) async -> Bool {
+        var batches = 0
+        do {
+            while batches < Self.batchesMax, !Task.isCancelled, try await step.batch() > 0 {
+                batches += 1
+            }
+            return true
+        } catch {
+            logger.error(step.failure, metadata: ["error": "\(error)"])
+            return batches > 0
+        }
+    }
+}
+
+extension [Worker] {
+    /// Calls a function with all workers at once, and returns when all calls have returned.
+    func forEachConcurrently(_ body: @escaping @Sendable (Worker) async -> Void) async {
+        await withTaskGroup(of: Void.self) { tasks in
+            for worker in self { tasks.addTask { await body(worker) } }
+        }
+    }
+}
+
+extension Worker {
+    /// Emits time-based events when they become due, such as the end of an access that no
+    /// notification announced, and numbers every committed event.
+    static func transitions(engine: Engine, pause: Duration = pause, logger: Logger) -> Worker {
+        let steps = [
+            Step(failure: "emitting time-based events failed") {
+                try await engine.emitTimeBasedEvents()
+            },
+            Step(failure: "events were not numbered") {
+                try await engine.numberEvents()
+                return 0
+            },
+        ]
+        return Worker(every: pause, logger: logger) { steps }
+    }
+
+    /// Creates the tables of coming months daily, if the database stores documents by month: they
+    /// reach three months ahead. Waits first, because the start has just created them, or could not
+    /// because of another process's lock.
+    static func partitions(engine: Engine, logger: Logger) -> Worker {
+        let step = Step(failure: "creating tables of coming months failed") {
+            try await engine.createPartitions()
+            return 0
+        }
+        return Worker(every: .seconds(86_400), pausesFirst: true, logger: logger) { [step] }
+    }
+}

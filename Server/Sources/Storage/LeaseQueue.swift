@@ -1,0 +1,228 @@
+import Ledger
+
+/// A queue of work in a table. Each row is one piece of work, done by one server at a time.
+///
+/// A server leases due rows in one transaction, does the work outside of transactions, and records
+/// the outcome in another transaction. If the server dies, the lease expires and another server
+/// leases the row again, so the work must be idempotent. Due times come from the servers' clocks;
+/// leases expire by the database's clock, which is the same for all servers.
+///
+/// To add a queue, for example of webhook deliveries:
+///
+/// 1. Create the table in a new step of ``Schema``: the key, `due_at_ms` (null once the work has
+///    ended), `attempts NOT NULL`, `trouble`, `lease_until_ms NOT NULL`, `lease_holder`; and an
+///    index on the scope and `due_at_ms` `WHERE due_at_ms IS NOT NULL`.
+/// 2. Declare the queue as a static constant, like ``forwards``, and add its plan to `PlanTests`.
+/// 3. In the rows' file, insert rows in the transaction that causes the work, with
+///    `lease_until_ms` 0, and wrap the functions below so that callers see values, not columns.
+/// 4. In Engine, write a function that leases a batch, does it, records each outcome, and returns
+///    the size of the batch. It decides when failed work is due again, and until when.
+/// 5. In Program, run that function by a `Worker`.
+///
+/// A batch is limited by its scope and size: one address at a time, or what a shared pace of all
+/// servers permits (``AppStoreHealth``). Rows that are leased by their key alone need no due time.
+struct LeaseQueue: Sendable {
+    let table: String
+    /// The primary key.
+    let key: [String]
+    /// Columns whose values are the same for all work of a batch. With `due`, they begin an index.
+    var scope: [String] = []
+    /// The columns that a lease returns. The columns of the key follow them.
+    var columns = ""
+    var due = "due_at_ms"
+    /// The column that says since when work has been waiting. The index of due work contains it.
+    var since = "due_at_ms"
+    var leaseEnd = "lease_until_ms"
+    var holder = "lease_holder"
+    /// Nil if the queue counts attempts in its own way.
+    var attempts: String?
+    /// The reason of the last failure. Nil if it is not stored.
+    var trouble: String?
+    var troubleCharactersMax = 300
+    /// The condition for work that can still be leased by its key, and completed.
+    var unfinished = "TRUE"
+    /// Whether work is completed even if the lease was lost, because what was done is done.
+    /// Failures are recorded by the lease holder only.
+    var completesWithoutLease = false
+
+    func selectDue(_ dialect: Dialect) -> String {
+        let next = scope.count + 2
+        return select(
+            "\(Self.match(scope, from: 2)) AND \(due) <= $\(next) ORDER BY \(due) "
+                + "LIMIT $\(next + 1)", dialect)
+    }
+
+    fileprivate func select(_ condition: String, _ dialect: Dialect) -> String {
+        "SELECT \(columns), \(key.joined(separator: ", ")) FROM \(table) WHERE \(leaseEnd) <= $1 "
+            + "AND \(condition) \(dialect.skippingLockedRows)"
+    }
+
+    /// Ordered like the intended index: on an empty table, PostgreSQL would choose any index.
+    ///
+    /// - Parameter isDue: whether to count only what is due, not everything that waits.
+    func selectBacklog(isDue: Bool) -> String {
+        let next = scope.count + 1
+        return "SELECT count(*), min(\(since)) FROM (SELECT \(since) FROM \(table) "
+            + "WHERE \(Self.match(scope)) AND \(due) \(isDue ? "<= $\(next)" : "IS NOT NULL") "
+            + "ORDER BY \(due) LIMIT $\(isDue ? next + 1 : next)) AS waiting"
+    }
+
+    /// Compares columns with parameters, of which the first has the given number.
+    fileprivate static func match(_ columns: some Sequence<String>, from: Int = 1) -> String {
+        columns.enumerated().map { "\($1) = $\(from + $0)" }.joined(separator: " AND ")
+    }
+}
+
+/// The outcome of leased work.
+struct LeaseOutcome {
+    fileprivate var isCompleted = false
+    fileprivate var trouble: String?
+    fileprivate var next: Instant?
+
+    /// - Parameter next: when the work is due again; nil if it is done once.
+    static func completed(next: Instant? = nil) -> Self { Self(isCompleted: true, next: next) }
+
+    /// - Parameter next: when the work is tried again; nil if it is given up.
+    static func failed(_ trouble: String? = nil, next: Instant?) -> Self {
+        Self(trouble: trouble, next: next)
+    }
+}
+
+/// How much work is waiting.
+package struct QueueBacklog: Hashable, Sendable {
+    /// At most ``countMax``, even if there is more.
+    package var count: Int
+    /// Since when the work that has waited longest is due, or waiting.
+    package var oldest: Instant?
+
+    package static let countMax = 100_000
+}
+
+extension DatabaseSession {
+    /// A column and its new value.
+    typealias Assignment = (column: String, value: Value)
+
+    // MARK: - Leases
+
+    /// Leases work that is due, the longest overdue first. No other server can lease it until the
+    /// lease expires.
+    func leaseDue(
+        _ queue: LeaseQueue, in scope: [Value], by now: Instant, limit: Int, for holder: String,
+        lease: Duration
+    ) throws(StorageFailure) -> [Row] {
+        let values = scope + [.integer(now.milliseconds), .integer(Int64(limit))]
+        return try self.lease(queue, queue.selectDue(dialect), values, holder, lease)
+    }
+
+    /// Leases the unfinished work whose key begins with these values, due or not.
+    func lease(
+        _ queue: LeaseQueue, key: [Value], for holder: String, lease: Duration
+    ) throws(StorageFailure) -> [Row] {
+        let condition =
+            "\(LeaseQueue.match(queue.key.prefix(key.count), from: 2)) AND \(queue.unfinished) "
+            + "ORDER BY \(queue.key.joined(separator: ", "))"
+        return try self.lease(queue, queue.select(condition, dialect), key, holder, lease)
+    }
+
+    private func lease(
+        _ queue: LeaseQueue, _ select: String, _ values: [Value], _ holder: String,
+        _ lease: Duration
+    ) throws(StorageFailure) -> [Row] {
+        let clock = try clock()
+        let rows = try connection.rows(select, [.integer(clock)] + values)
+        let end: [Value] = [.integer(clock + lease.wholeMilliseconds), .text(holder)]
+        try connection.runEach(
+            "UPDATE \(queue.table) SET \(queue.leaseEnd) = $1, \(queue.holder) = $2 "
+                + "WHERE \(LeaseQueue.match(queue.key, from: 3))",
+            rows.map { end + $0.values.suffix(queue.key.count) })
+        return rows
+    }
+
+    // MARK: - Outcomes
+
+    /// Ends a lease and records the outcome. Idempotent. Returns false if nothing was recorded: the
+    /// work was finished before, or the lease was lost (``LeaseQueue/completesWithoutLease``).
+    ///
+    /// - Parameters:
+    ///   - holder: nil only if the work can be completed without a lease.
+    ///   - isAttempt: whether this counts as an attempt.
+    ///   - changes: what changes besides the columns of the queue.
+    @discardableResult
+    func complete(
+        _ key: [Value], of queue: LeaseQueue, _ outcome: LeaseOutcome, by holder: String?,
+        isAttempt: Bool = true, _ changes: [Assignment] = []
+    ) throws(StorageFailure) -> Bool {
+        var all = changes + [(queue.due, .integer(outcome.next?.milliseconds))]
+        if let column = queue.trouble {
+            let short = outcome.trouble.map { String($0.prefix(queue.troubleCharactersMax)) }
+            all.append((column, .text(short)))
+        }
+        let counted = isAttempt ? queue.attempts.map { ", \($0) = \($0) + 1" } ?? "" : ""
+        let isForAll = outcome.isCompleted && queue.completesWithoutLease
+        return try release(key, of: queue, by: isForAll ? nil : holder, all, counted)
+    }
+
+    /// Ends a lease without an outcome: the work stays due. Returns false if the lease was lost.
+    @discardableResult
+    func release(
+        _ key: [Value], of queue: LeaseQueue, by holder: String?, _ changes: [Assignment] = [],
+        _ counted: String = ""
+    ) throws(StorageFailure) -> Bool {
+        let free: [Assignment] = [(queue.leaseEnd, .integer(0)), (queue.holder, .null)]
+        return try updateLease(key, of: queue, by: holder, changes + free, counted)
+    }
+
+    /// Changes leased work, for example to extend the lease. Returns false if the lease was lost.
+    ///
+    /// - Parameter holder: whose lease it must be; nil means that no lease is needed.
+    func updateLease(
+        _ key: [Value], of queue: LeaseQueue, by holder: String?, _ changes: [Assignment],
+        _ counted: String = ""
+    ) throws(StorageFailure) -> Bool {
+        let sets = changes.enumerated().map { "\($1.column) = $\($0 + 1)" }
+        let next = changes.count + 1
+        return try connection.run(
+            "UPDATE \(queue.table) SET \(sets.joined(separator: ", "))\(counted) "
+                + "WHERE \(LeaseQueue.match(queue.key, from: next)) AND \(queue.unfinished)"
+                + (holder == nil ? "" : " AND \(queue.holder) = $\(next + key.count)"),
+            changes.map(\.value) + key + (holder.map { [.text($0)] } ?? [])) > 0
+    }
+
+    // MARK: - Backlog
+
+    /// - Parameter now: counts what is due by then; nil means everything that waits.
+    func backlog(
+        of queue: LeaseQueue, in scope: [Value], dueBy now: Instant? = nil
+    ) throws(StorageFailure) -> QueueBacklog {
+        let row = try connection.rows(
+            queue.selectBacklog(isDue: now != nil),
+            scope + (now.map { [.integer($0.milliseconds)] } ?? [])
+                + [.integer(Int64(QueueBacklog.countMax))])[0]
+        return QueueBacklog(
+            count: Int(try row.integer(0)),
+            oldest: try row.optionalInteger(1).map(Instant.init(milliseconds:)))
+    }
+
+    /// Whether an app has work that is due. Looking first spares a write transaction.
+    package func hasDue(
+        _ work: DueWork, of app: AppID, by now: Instant
+    ) throws(StorageFailure) -> Bool {
+        try !connection.rows(
+            "SELECT 1 FROM \(work.rawValue) <= $1 AND app = $2 LIMIT 1",
+            [.integer(now.milliseconds), .text(app.rawValue)]
+        ).isEmpty
+    }
+
+    func clock() throws(StorageFailure) -> Int64 {
+        try connection.rows("SELECT \(dialect.clock)", [])[0].integer(0)
+    }
+}
+
+/// Work of an app that becomes due at a time: its table, and the column to compare.
+package enum DueWork: String, Hashable, Sendable {
+    case transitions = "purchases WHERE turns_at_ms"
+    /// Ends of grants for which no event was emitted yet.
+    case grantEnds = "grants WHERE turns_at_ms"
+    case termWatches = "term_watches WHERE due_at_ms"
+    case consumptionInquiries = "consumption_questions WHERE due_at_ms"
+}

@@ -1,0 +1,115 @@
+import Logging
+import Synchronization
+import Testing
+
+@testable import Program
+
+@Suite(.timeLimit(.minutes(5))) struct WorkerTests {
+    private struct Broken: Error {}
+
+    /// What a worker did, in order.
+    private final class Diary: Sendable {
+        private let entries = Mutex<[String]>([])
+
+        var all: [String] { entries.withLock { $0 } }
+
+        func add(_ entry: String) { entries.withLock { $0.append(entry) } }
+
+        func count(of entry: String) -> Int { all.count { $0 == entry } }
+
+        /// A step that finds work a number of times, and then fails or finds nothing.
+        func step(_ name: String, batches: Int, fails: Bool = false) -> Worker.Step {
+            Worker.Step(failure: "failed") {
+                guard self.count(of: name) < batches else {
+                    if fails { throw Broken() }
+                    return 0
+                }
+                self.add(name)
+                return 1
+            }
+        }
+    }
+
+    private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private static func worker(
+        every pause: Duration = .seconds(1), _ steps: [Worker.Step] = []
+    ) -> Worker {
+        Worker(every: pause, logger: logger) { steps }
+    }
+
+    @Test func `each step is done until nothing is left, before the next`() async {
+        let diary = Diary()
+        let steps = [diary.step("a", batches: 2), diary.step("b", batches: 1)]
+        #expect(await Self.worker(steps).processDue())
+        #expect(diary.all == ["a", "a", "b"])
+    }
+
+    @Test func `a step that fails stops no other, and only if all fail the run has failed`() async {
+        let rows: [(batches: [Int], fails: [Bool], isFailing: Bool)] = [
+            ([0, 1], [true, false], false), ([0, 0], [false, true], false),
+            ([0, 0], [true, true], true), ([1, 0], [true, true], false), ([0], [true], true),
+        ]
+        for row in rows {
+            let diary = Diary()
+            let steps = zip(row.batches, row.fails).enumerated().map {
+                diary.step("\($0)", batches: $1.0, fails: $1.1)
+            }
+            #expect(await Self.worker(steps).processDue() == !row.isFailing, "\(row)")
+            #expect(diary.all.count == row.batches.reduce(0, +), "\(row)")
+        }
+    }
+
+    @Test func `the pauses grow while all fails, and never below the usual one`() {
+        let usual = Self.worker()
+        #expect(
+            (0...6).map { usual.pause(after: $0) } == [1, 1, 2, 4, 8, 15, 15].map { .seconds($0) })
+        let daily = Self.worker(every: .seconds(86_400))
+        #expect((0...2).allSatisfy { daily.pause(after: $0) == .seconds(86_400) })
+    }
+
+    @Test func `a worker runs again after each pause, until it is cancelled`() async {
+        let (runs, sink) = AsyncStream.makeStream(of: Void.self)
+        let step = Worker.Step(failure: "failed") {
+            sink.yield()
+            throw Broken()
+        }
+        await withTaskGroup(of: Void.self) { tasks in
+            let worker = Self.worker(every: .milliseconds(1), [step])
+            tasks.addTask { await worker.run() }
+            var count = 0
+            for await _ in runs {
+                count += 1
+                if count == 3 { break }
+            }
+            tasks.cancelAll()
+        }
+    }
+
+    @Test func `a worker that pauses first does nothing before`() async {
+        let diary = Diary()
+        let step = diary.step("a", batches: 1)
+        let worker = Worker(every: .seconds(3600), pausesFirst: true, logger: Self.logger) {
+            [step]
+        }
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await worker.run() }
+            await Task.yield()
+            tasks.cancelAll()
+        }
+        #expect(diary.all.isEmpty)
+    }
+
+    @Test func `runs wait for each other`() async {
+        let diary = Diary()
+        let step = Worker.Step(failure: "failed") {
+            diary.add("begin")
+            await Task.yield()
+            diary.add("end")
+            return 0
+        }
+        let worker = Self.worker([step])
+        await [worker, worker, worker].forEachConcurrently { await $0.processDue() }
+        #expect(diary.all == ["begin", "end", "begin", "end", "begin", "end"])
+    }
+}
