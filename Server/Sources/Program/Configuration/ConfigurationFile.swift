@@ -85,7 +85,7 @@ extension ConfigurationFile {
         var reader = ConfigurationReader(environment: environment, file: file, folder: folder)
         let result = reader.read(text)
         guard reader.complaints.isEmpty else {
-            throw ConfigurationFailure(complaints: reader.complaints)
+            throw ConfigurationFailure(complaints: reader.complaints.inFileOrder)
         }
         self = result
     }

@@ -12,6 +12,11 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
     }
 }
 
+extension [ConfigurationProblem] {
+    /// Sorted by their lines. Those about the whole file come first.
+    var inFileOrder: Self { sorted { ($0.line ?? 0) < ($1.line ?? 0) } }
+}
+
 /// All problems of a configuration, so that they can be fixed in one go.
 package struct ConfigurationFailure: Error, Hashable, Sendable {
     package var complaints: [ConfigurationProblem]

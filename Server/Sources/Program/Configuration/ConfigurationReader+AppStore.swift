@@ -3,7 +3,7 @@ import Foundation
 import Yams
 
 extension ConfigurationReader {
-    private static let appStoreKeys = [
+    static let appStoreKeys = [
         "key_id", "issuer_id", "private_key_file", "private_key_env", "older_host_names",
         "production_url", "sandbox_url",
     ]
@@ -32,7 +32,7 @@ extension ConfigurationReader {
     private mutating func required(
         _ key: String, _ members: [String: Node], _ place: Node
     ) -> String? {
-        if let text = members[key].flatMap(text), !text.isEmpty { return text }
+        if let text = members[key].flatMap(nonEmptyText) { return text }
         complain(
             members[key] ?? place, "app_store has no \(key).",
             "Add it, as App Store Connect shows it under Integrations, In-App Purchase.")

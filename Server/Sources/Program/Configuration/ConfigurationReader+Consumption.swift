@@ -1,22 +1,21 @@
+import Engine
 import Ledger
-import Yams
 
-/// Parses what is reported to Apple if a customer asks for a refund.
+/// What is reported to Apple if a customer asks for a refund.
 extension ConfigurationReader {
-    mutating func consumption(_ node: Node) -> ConsumptionRules {
-        var rules = ConsumptionRules()
-        let members = members(
-            of: node, known: ["answer", "sample_content", "refund_preference"], in: "consumption")
-        if let answer = members["answer"] {
-            rules.policy =
-                word(answer, ConsumptionRules.Policy.self, "not a consumption answer policy")
-                ?? rules.policy
-        }
-        if let sample = members["sample_content"].flatMap({ bool($0) }) { rules.hasSample = sample }
-        if let preference = members["refund_preference"] {
-            rules.preference = word(
-                preference, RefundPreference.self, "not a refund preference")
-        }
-        return rules
+    static let consumptionKeys: [Key<ConsumptionRules>] = [
+        Key("answer", \.policy) { $0.word($1, "not a consumption answer policy") },
+        Key("sample_content", \.hasSample) { $0.bool($1) },
+        Key("refund_preference", \.preference) { $0.word($1, "not a refund preference") },
+    ]
+}
+
+extension AppSettings {
+    var consumptionLines: [String] {
+        guard consumption.policy != .never else { return [] }
+        return [
+            "consumption sent \(consumption.policy.rawValue), sample \(consumption.hasSample), "
+                + "refund preference \(consumption.preference?.rawValue ?? "none")"
+        ]
     }
 }

@@ -7,48 +7,44 @@ import Yams
 extension ConfigurationReader {
     private static let itemsMax = 10_000
     private static let linkMinutesRange = 1...1440
-    private static let contentKeys = [
-        "folder", "redirect", "redirect_secret_env", "after_lapse", "earlier", "link_minutes",
-        "sandbox", "items",
+    static let contentKeys: [Key<ContentSettings>] = [
+        // These three are read together.
+        Key("folder"),
+        Key("redirect"),
+        Key("redirect_secret_env"),
+        Key("after_lapse", \.rules.staysAfterLapse) {
+            $0.word($1, ["keep": true, "close": false])
+        },
+        Key("earlier", \.rules.opensEarlier) { $0.word($1, ["none": false, "open": true]) },
+        Key("link_minutes", \.linkLifetime, in: linkMinutesRange) { .seconds($0 * 60) },
+        Key("sandbox", \.opensSandbox) { $0.bool($1) },
+        Key("items"),
     ]
-    private static let itemKeys = ["title", "published", "entitlement", "products", "file"]
+    static let itemKeys = ["title", "published", "entitlement", "products", "file"]
 
-    mutating func content(
-        _ node: Node, of products: [Product], _ clock: WallClock
-    ) -> ContentSettings {
-        let members = members(of: node, known: Self.contentKeys, in: "content")
-        var content = ContentSettings.none
-        content.place = place(members)
-        if let lapse = members["after_lapse"] {
-            content.rules.staysAfterLapse = word(lapse, ["keep": true, "close": false]) ?? true
-        }
-        if let earlier = members["earlier"] {
-            content.rules.opensEarlier = word(earlier, ["none": false, "open": true]) ?? false
-        }
-        if let sandbox = members["sandbox"] { content.opensSandbox = bool(sandbox) ?? false }
-        if let minutes = number("link_minutes", members, in: Self.linkMinutesRange) {
-            content.linkLifetime = .seconds(minutes * 60)
-        }
+    /// Reads what the app publishes. The products and the time zone must be read already.
+    mutating func read(content node: Node, into app: inout AppSettings) {
+        let members = read(node, Self.contentKeys, into: &app.content, in: "content")
+        app.content.place = place(members)
         guard let items = members["items"]?.mapping else {
             complain(
                 members["items"] ?? node, "content has no items.",
                 "Add them: `items: {2026-01: {published: 2026-01-15, entitlement: magazine}}`.")
-            return content
+            return
         }
         if items.count > Self.itemsMax {
             complain(node, "content has too many items.", "Use at most \(Self.itemsMax).")
         }
-        let rights = Set(products.flatMap(\.entitlements))
+        let rights = Set(app.entitlements.keys.map(\.rawValue))
         for (key, value) in items.prefix(Self.itemsMax) {
-            guard let item = item(key, value, rights, clock) else { continue }
-            if item.file != nil && content.place == nil {
+            guard let item = item(key, value, rights, app.terms.clock) else { continue }
+            if item.file != nil && app.content.place == nil {
                 complain(
                     value, "\(item.publication.id) has a file, but content has no place for files.",
                     "Add `folder:` or `redirect:`.")
             }
-            content.items.append(item)
+            app.content.items.append(item)
         }
-        return content
     }
 
     private mutating func item(
@@ -140,12 +136,37 @@ extension ConfigurationReader {
             return nil
         }
     }
+}
 
-    private mutating func word<Value>(_ node: Node, _ known: [String: Value]) -> Value? {
-        if let value = text(node).flatMap({ known[$0] }) { return value }
-        complain(
-            node, "“\(text(node) ?? "…")” is not a known value.",
-            "Use one of \(known.keys.sorted().joined(separator: ", ")).")
-        return nil
+extension AppSettings {
+    var contentLines: [String] {
+        guard !content.items.isEmpty else { return [] }
+        let items = content.items.map { item in
+            let publication = item.publication
+            let opens =
+                (publication.entitlement.map { [$0.rawValue] } ?? [])
+                + publication.products.map(\.rawValue).sorted()
+            let file = item.file.map { ", in \($0)" } ?? ""
+            return "content \(publication.id) on \(publication.publishedAt.minute) for "
+                + opens.joined(separator: ", ") + file
+        }
+        return items + placeLines + [
+            "content \(content.rules.staysAfterLapse ? "stays" : "closes") after a lapse",
+            "content of earlier dates is \(content.rules.opensEarlier ? "open" : "closed")",
+            "content files are \(content.opensSandbox ? "open" : "closed") for the sandbox",
+            "content links are valid for \(content.linkLifetime.components.seconds / 60) minutes",
+        ]
+    }
+
+    private var placeLines: [String] {
+        switch content.place {
+        case nil: []
+        case .folder(let path)?: ["content is in \(path)"]
+        case .elsewhere(let url, let secret)?:
+            [
+                "content is at \(DatabaseAddress.withoutPassword(url)), with "
+                    + (secret == nil ? "plain links" : "signed links")
+            ]
+        }
     }
 }

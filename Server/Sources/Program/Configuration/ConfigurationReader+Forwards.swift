@@ -10,23 +10,10 @@ extension ConfigurationReader {
     /// Hosts on this machine. Traffic to them cannot be intercepted, so TLS is not required.
     private static let ownHosts: Set = ["localhost", "127.0.0.1", "::1", "[::1]"]
 
-    /// Parses an app's forwarding addresses. Wrong ones are reported as complaints and left out.
-    mutating func forwards(_ members: [String: Node]) -> ForwardRules {
-        var rules = ForwardRules.none
-        if let list = members["forward"] { rules.targets = targets(list) }
-        guard let node = members["forward_policy"] else { return rules }
-        if let policy = word(node, ForwardRules.Policy.self, "not a forward_policy") {
-            rules.policy = policy
-        }
-        if rules.targets.isEmpty, members["forward"] == nil {
-            complain(
-                node, "There is a forward_policy but no forwarding address.",
-                "Add `forward:` with at least one url, or leave out the policy.")
-        }
-        return rules
-    }
+    static let forwardKeys = ["url", "environments"]
 
-    private mutating func targets(_ list: Node) -> [ForwardTarget] {
+    /// Parses an app's forwarding addresses. Wrong ones are reported as complaints and left out.
+    mutating func targets(_ list: Node) -> [ForwardTarget] {
         guard let nodes = list.sequence, !nodes.isEmpty else {
             complain(list, "forward must be a list.", "Write `- url: https://…` lines under it.")
             return []
@@ -52,7 +39,7 @@ extension ConfigurationReader {
 
     private mutating func target(_ node: Node) -> ForwardTarget? {
         guard node.scalar == nil else { return target(address: node, environments: nil) }
-        let members = members(of: node, known: ["url", "environments"], in: "forward")
+        let members = members(of: node, known: Self.forwardKeys, in: "forward")
         guard let address = members["url"] else {
             complain(node, "forward has no url.", "Write `- url: https://…`.")
             return nil
@@ -102,5 +89,18 @@ extension ConfigurationReader {
         guard let colon = afterHost.firstIndex(of: ":") else { return true }
         let port = Int(afterHost[afterHost.index(after: colon)...])
         return port.map { (1...65_535).contains($0) } ?? false
+    }
+}
+
+extension AppSettings {
+    var forwardLines: [String] {
+        forwards.targets.map { target in
+            // The query may contain a secret.
+            "forward to \(target.name)" + (target.url == target.name ? "" : " (with a query)")
+        }
+    }
+
+    var forwardPolicyLines: [String] {
+        forwards.targets.isEmpty ? [] : ["forward_policy \(forwards.policy.rawValue)"]
     }
 }

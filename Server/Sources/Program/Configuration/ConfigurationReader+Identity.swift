@@ -6,33 +6,24 @@ import Yams
 
 /// Parses restore policies, proofs of identity, and tokens.
 extension ConfigurationReader {
-    /// What happens to another customer's purchase, for each environment.
-    struct RestoreSettings {
-        var policies: [Ledger.Environment: OwnershipClaim.RestorePolicy] = [:]
-        /// Set only if the file has it.
-        var sharing: [Ledger.Environment: OwnershipClaim.ShareRules] = [:]
-    }
+    static let restoreKeys = Ledger.Environment.allCases.map(\.rawValue) + ["share"]
+    static let shareKeys = ["most"]
 
-    /// Parses one policy for both environments, or one for each: `restore: keep`, or `restore:
+    /// Reads one policy for both environments, or one for each: `restore: keep`, or `restore:
     /// {production: keep, sandbox: transfer}`. Each may be `share: {most: 3}`.
-    mutating func restore(_ node: Node) -> RestoreSettings {
-        var restoring = RestoreSettings()
+    mutating func read(restore node: Node, into app: inout AppSettings) {
         if text(node) != nil || node.mapping?["share"] != nil {
             let (policy, rules) = policy(node)
             for environment in Ledger.Environment.allCases {
-                restoring.policies[environment] = policy
-                restoring.sharing[environment] = rules
+                app.restorePolicies[environment] = policy
+                app.shareRules[environment] = rules
             }
-            return restoring
+            return
         }
-        let known = Ledger.Environment.allCases.map(\.rawValue)
-        for (name, value) in members(of: node, known: known + ["share"], in: "restore") {
+        for (name, value) in members(of: node, known: Self.restoreKeys, in: "restore") {
             guard let environment = Ledger.Environment(rawValue: name) else { continue }
-            let (policy, rules) = policy(value)
-            restoring.policies[environment] = policy
-            restoring.sharing[environment] = rules
+            (app.restorePolicies[environment], app.shareRules[environment]) = policy(value)
         }
-        return restoring
     }
 
     static let sharesRange = 1...1000
@@ -42,7 +33,7 @@ extension ConfigurationReader {
         OwnershipClaim.RestorePolicy?, OwnershipClaim.ShareRules?
     ) {
         guard node.mapping != nil else {
-            return (word(node, OwnershipClaim.RestorePolicy.self, "not a restore policy"), nil)
+            return (word(node, "not a restore policy"), nil)
         }
         guard let share = members(of: node, known: ["share"], in: "restore")["share"] else {
             complain(
@@ -50,22 +41,12 @@ extension ConfigurationReader {
                 "Use a word such as `keep`, or `share: {most: 3}`.")
             return (nil, nil)
         }
-        let members = members(of: share, known: ["most"], in: "share")
-        return (
-            .share,
-            number("most", members, in: Self.sharesRange).map {
-                OwnershipClaim.ShareRules(most: $0)
-            }
-        )
+        let members = members(of: share, known: Self.shareKeys, in: "share")
+        let most = members["most"].flatMap { number($0, in: Self.sharesRange, of: "most") }
+        return (.share, most.map { OwnershipClaim.ShareRules(most: $0) })
     }
 
-    /// Parses `identity: {account_tokens: other}`.
-    mutating func accountTokens(_ node: Node) -> AccountTokens? {
-        guard let value = node.mapping?["account_tokens"] else { return nil }
-        return word(value, AccountTokens.self, "not a meaning of account tokens")
-    }
-
-    private static let identityKeys = [
+    static let identityKeys = [
         "proof", "secret_file", "secret_env", "public_key_file", "endless", "audience", "issuer",
         "account_tokens",
     ]
@@ -73,14 +54,21 @@ extension ConfigurationReader {
     /// Parses a claim that a JWT must have. An unreadable value is an error, because without the
     /// check tokens signed for somebody else would be accepted.
     private mutating func claim(_ node: Node, _ name: String) -> String? {
-        if let text = text(node), !text.isEmpty { return text }
+        if let text = nonEmptyText(node) { return text }
         complain(node, "\(name) must be text.", "Use one name, such as `\(name): birds`.")
         return nil
     }
 
-    /// Parses `identity: {proof: hmac, secret_env: BIRDS_IDENTITY_SECRET}`.
-    mutating func proof(_ node: Node) -> IdentityProof? {
+    /// Reads `identity: {proof: hmac, secret_env: BIRDS_IDENTITY_SECRET}`.
+    mutating func read(identity node: Node, into app: inout AppSettings) {
         let members = members(of: node, known: Self.identityKeys, in: "identity")
+        if let tokens = members["account_tokens"] {
+            app.accountTokens = word(tokens, "not a meaning of account tokens") ?? .customers
+        }
+        app.proof = proof(members, at: node)
+    }
+
+    private mutating func proof(_ members: [String: Node], at node: Node) -> IdentityProof? {
         guard let kind = members["proof"] else {
             if members.count == 1, members["account_tokens"] != nil { return nil }
             complain(node, "identity has no proof.", "Add `proof: hmac` or `proof: jwt`.")
@@ -120,17 +108,17 @@ extension ConfigurationReader {
     }
 
     static let tokenMinutesRange = 1...Int(TokenRules.lifeMax.components.seconds / 60)
+    static let tokenKeys: [Key<TokenRules>] = [
+        Key("minutes", \.life, in: tokenMinutesRange) { .seconds($0 * 60) },
+        Key("issuer", \.issuer) { $0.nonEmptyText($1) },
+    ]
 
     /// Parses `tokens: {minutes: 60, issuer: https://iap.example.com}`, or `tokens: false` for
     /// none.
     mutating func tokens(_ node: Node) -> TokenRules? {
         if text(node) == "false" { return nil }
         var rules = TokenRules()
-        let members = members(of: node, known: ["minutes", "issuer"], in: "tokens")
-        if let issuer = members["issuer"].flatMap(text), !issuer.isEmpty { rules.issuer = issuer }
-        if let minutes = number("minutes", members, in: Self.tokenMinutesRange) {
-            rules.life = .seconds(minutes * 60)
-        }
+        read(node, Self.tokenKeys, into: &rules, in: "tokens")
         return rules
     }
 
@@ -163,5 +151,36 @@ extension ConfigurationReader {
                 "Save it as PEM: `openssl ec -in key.pem -pubout`.")
             return nil
         }
+    }
+}
+
+extension AppSettings {
+    var restoreLines: [String] {
+        restorePolicies.map { environment, policy in
+            let most = policy == .share ? ", at most \(shareRules(in: environment).most)" : ""
+            return "restore in \(environment.rawValue): \(policy.rawValue)\(most)"
+        }
+    }
+
+    var identityLines: [String] {
+        [proofLine] + (accountTokens == .other ? ["account tokens name no customers"] : [])
+    }
+
+    private var proofLine: String {
+        switch proof {
+        case nil: "identity without proof"
+        case .hmac(_, let endless)?: "identity by hmac" + (endless ? ", also without an end" : "")
+        case .token(_, let claims)?: "identity by jwt with a secret" + Self.words(claims)
+        case .signedToken(_, let claims)?: "identity by jwt with a public key" + Self.words(claims)
+        }
+    }
+
+    private static func words(_ claims: IdentityProof.Claims) -> String {
+        (claims.audience.map { ", for \($0)" } ?? "") + (claims.issuer.map { ", by \($0)" } ?? "")
+    }
+
+    var tokenLine: String {
+        guard let tokens else { return "no tokens" }
+        return "tokens by \(tokens.issuer), for \(tokens.life.components.seconds / 60) minutes"
     }
 }

@@ -26,7 +26,34 @@ extension ConfigurationReader {
         var credits: [CurrencyID: Int64] = [:]
     }
 
-    mutating func products(_ node: Node) -> [Product] {
+    static let productKeys: [Key<Product>] = [
+        Key("entitlements") { $2.entitlements = $0.names($1, of: "entitlements") },
+        Key("term") { $2.term = $0.length($1) },
+        Key("bonus_days") { $0.add($1, to: &$2) },
+        Key("chain") { $2.chain = $0.text($1) },
+        Key("reminders") { $2.reminders = $0.reminders($1) },
+        Key("credits") { $2.credits = $0.credits($1) },
+    ]
+
+    /// Reads what the products give. Products with the same entitlements form one chain, unless
+    /// they name a chain.
+    mutating func read(products node: Node, into app: inout AppSettings) {
+        products = parse(products: node)
+        for product in products {
+            let id = ProductID(rawValue: product.id)
+            for name in product.entitlements {
+                app.entitlements[EntitlementID(rawValue: name), default: []].insert(id)
+            }
+            if !product.credits.isEmpty { app.wallets.credits[id] = product.credits }
+            guard let length = product.term else { continue }
+            let chain = product.chain ?? product.entitlements.sorted().joined(separator: ", ")
+            app.terms.products[id] = TermRules.Product(
+                length: length, chain: chain.isEmpty ? product.id : chain,
+                reminders: product.reminders ?? [])
+        }
+    }
+
+    private mutating func parse(products node: Node) -> [Product] {
         guard let mapping = node.mapping else {
             complain(
                 node, "products must be a mapping.", "Write `PRODUCT_ID: [ENTITLEMENT]` lines.")
@@ -41,18 +68,9 @@ extension ConfigurationReader {
             product.entitlements = names(value, of: "entitlements")
             return product
         }
-        let members = members(
-            of: value,
-            known: ["entitlements", "term", "bonus_days", "chain", "reminders", "credits"],
-            in: "product \(product.id)")
-        product.entitlements =
-            members["entitlements"].map { names($0, of: "entitlements") } ?? []
-        product.term = members["term"].flatMap { length($0) }
-        product.chain = members["chain"].flatMap(text)
-        if let credits = members["credits"] { product.credits = self.credits(credits) }
-        if let bonus = members["bonus_days"] { add(bonus, to: &product) }
-        product.reminders = members["reminders"].map { reminders($0) }
-        if product.term == nil && members["term"] == nil, let chain = members["chain"] {
+        let found = read(
+            value, Self.productKeys, into: &product, in: "product \(product.id)")
+        if let chain = found["chain"], found["term"] == nil {
             complain(
                 chain, "\(product.id) has a chain but no term.",
                 "Add its duration, such as `term: P1M`, or leave out chain.")
@@ -92,32 +110,16 @@ extension ConfigurationReader {
 
     // MARK: - Terms
 
-    /// Products with the same entitlements form one chain, unless they name a chain.
-    mutating func terms(of products: [Product], _ node: Node?) -> TermRules {
-        var rules = TermRules.none
-        for product in products {
-            guard let length = product.term else { continue }
-            let chain = product.chain ?? product.entitlements.sorted().joined(separator: ", ")
-            rules.products[ProductID(rawValue: product.id)] = TermRules.Product(
-                length: length, chain: chain.isEmpty ? product.id : chain,
-                reminders: product.reminders ?? [])
-        }
-        guard let node else { return rules }
-        let members = members(
-            of: node, known: ["time_zone", "overlap", "reminders"], in: "terms")
-        if let usual = members["reminders"].map({ reminders($0) }) {
-            for product in products where product.reminders == nil {
-                rules.products[ProductID(rawValue: product.id)]?.reminders = usual
+    static let termKeys: [Key<AppSettings>] = [
+        Key("time_zone", \.terms.clock) { $0.clock($1) },
+        Key("overlap", \.terms.overlap) { $0.word($1, "not an overlap rule") },
+        Key("reminders") { reader, node, app in
+            let usual = reader.reminders(node)
+            for product in reader.products where product.reminders == nil {
+                app.terms.products[ProductID(rawValue: product.id)]?.reminders = usual
             }
-        }
-        if let zone = members["time_zone"], let clock = clock(zone) { rules.clock = clock }
-        if let overlap = members["overlap"],
-            let known = word(overlap, TermRules.Overlap.self, "not an overlap rule")
-        {
-            rules.overlap = known
-        }
-        return rules
-    }
+        },
+    ]
 
     /// Parses `[P7D, P1D]`. Returns the days, longest first.
     private mutating func reminders(_ node: Node) -> [Int] {
@@ -152,9 +154,7 @@ extension ConfigurationReader {
         return nil
     }
 
-    private mutating func warn(
-        aboutTermsOf products: [Product], in path: String, _ sold: [StoreKitProduct]
-    ) {
+    private mutating func warnAboutTerms(in path: String, _ sold: [StoreKitProduct]) {
         let types = Dictionary(sold.map { ($0.id, $0.type) }) { first, _ in first }
         for product in products {
             let isTerm = types[product.id] == .nonRenewing
@@ -172,35 +172,23 @@ extension ConfigurationReader {
         }
     }
 
-    // MARK: - What products give
+    // MARK: - What the shop sells
 
-    static func entitlements(of products: [Product]) -> [EntitlementID: Set<ProductID>] {
-        var result: [EntitlementID: Set<ProductID>] = [:]
-        for product in products {
-            for name in product.entitlements {
-                result[EntitlementID(rawValue: name), default: []].insert(
-                    ProductID(rawValue: product.id))
-            }
-        }
-        return result
-    }
-
-    mutating func read(
-        storeKit node: Node, products: [Product], into app: inout AppConfiguration
-    ) {
+    mutating func read(storeKit node: Node, into app: inout AppConfiguration) {
         guard let path = text(node) else { return }
         guard let bytes = file(path) else {
             complain(node, "\(path) cannot be read.", "Name it relative to this file's folder.")
             return
         }
-        do {
-            app.storeKit = try StoreKitFile(parsing: bytes)
-        } catch {
-            complain(
+        let shop: StoreKitFile
+        do { shop = try StoreKitFile(parsing: bytes) } catch {
+            return complain(
                 node, "\(path) is no StoreKit configuration: \(error).", "Save it in Xcode again.")
         }
-        warn(aboutTermsOf: products, in: path, app.storeKit?.products ?? [])
-        guard let known = app.storeKit?.products.map(\.id) else { return }
+        app.storeKit = shop
+        app.settings.offers = OfferCatalogue(shop)
+        warnAboutTerms(in: path, shop.products)
+        let known = shop.products.map(\.id)
         for product in products where !known.contains(product.id) {
             warn(
                 product.node, "\(path) has no product \(product.id).",
@@ -208,5 +196,26 @@ extension ConfigurationReader {
                     for: product.id, among: known,
                     else: "It has \(known.joined(separator: ", "))."))
         }
+    }
+}
+
+extension AppSettings {
+    var productLines: [String] {
+        let gives = entitlements.flatMap { entitlement, products in
+            products.map { "product \($0) gives \(entitlement)" }
+        }
+        return gives
+            + wallets.credits.flatMap { product, credits in
+                credits.map { "product \(product) credits \($1) \($0)" }
+            }
+    }
+
+    var termLines: [String] {
+        guard !terms.products.isEmpty else { return [] }
+        return terms.products.map { product, term in
+            "term of \(product): \(term.length.months) months and \(term.length.days) days, "
+                + "chain \(term.chain)"
+                + (term.reminders.isEmpty ? "" : ", reminders \(term.reminders) days ahead")
+        } + ["terms by the clock of \(terms.clock.name), \(terms.overlap.rawValue)"]
     }
 }

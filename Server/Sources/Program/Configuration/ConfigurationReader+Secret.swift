@@ -11,19 +11,6 @@ extension ConfigurationReader {
         members["shared_secret_file"] != nil || members["shared_secret_env"] != nil
     }
 
-    /// Parses whether evidence from before StoreKit 2 is accepted. A shared secret has no other
-    /// use.
-    mutating func read(
-        legacy node: Node, _ members: [String: Node], into app: inout AppConfiguration
-    ) {
-        guard let takesLegacy = bool(node) else { return }
-        app.settings.acceptsLegacy = takesLegacy
-        guard !takesLegacy, hasSecret(members) else { return }
-        complain(
-            node, "There is a shared secret, but `legacy: false` does not use it.",
-            "Leave out one of them.")
-    }
-
     /// Parses an app's shared secret, from a file or variable, and the host that verifies receipts
     /// with it: Apple's, unless the app is simulated.
     mutating func readSecret(_ members: [String: Node], into app: inout AppConfiguration) {

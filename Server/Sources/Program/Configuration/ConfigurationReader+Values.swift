@@ -4,6 +4,20 @@ import Ledger
 import Yams
 
 extension ConfigurationReader {
+    /// Reads a mapping by its keys, in their order. Reports an unknown key as a complaint.
+    ///
+    /// - Returns: the values that the mapping has, for rules that concern several keys.
+    @discardableResult
+    mutating func read<Target>(
+        _ node: Node, _ keys: [Key<Target>], into target: inout Target, in place: String
+    ) -> [String: Node] {
+        let members = members(of: node, known: keys.map(\.name), in: place)
+        for key in keys {
+            if let value = members[key.name] { key.read(&self, value, &target) }
+        }
+        return members
+    }
+
     /// Returns the members of a mapping. Reports an unknown key as a complaint, with the most
     /// similar known key.
     mutating func members(
@@ -32,6 +46,8 @@ extension ConfigurationReader {
     /// Returns any scalar as it is written. Something that looks like a number can be a name.
     func text(_ node: Node) -> String? { node.scalar?.string }
 
+    func nonEmptyText(_ node: Node) -> String? { text(node).flatMap { $0.isEmpty ? nil : $0 } }
+
     /// Returns the contents of the file that is named. Nil if it does not exist or is not UTF-8.
     func textOfFile(_ node: Node) -> String? {
         text(node).flatMap(file).flatMap { String(bytes: $0, encoding: .utf8) }
@@ -56,12 +72,9 @@ extension ConfigurationReader {
         return nil
     }
 
-    /// Returns a member that is a number in a range. Returns nil if it is missing or invalid; an
-    /// invalid one is reported as a complaint.
-    mutating func number(
-        _ key: String, _ members: [String: Node], in range: ClosedRange<Int>
-    ) -> Int? {
-        guard let node = members[key], let count = number(node) else { return nil }
+    /// Returns a number in a range. Anything else is reported as a complaint about the key.
+    mutating func number(_ node: Node, in range: ClosedRange<Int>, of key: String) -> Int? {
+        guard let count = number(node) else { return nil }
         if let count = Int(exactly: count), range.contains(count) { return count }
         complain(
             node, "\(key) is out of range.",
@@ -73,7 +86,7 @@ extension ConfigurationReader {
     ///
     /// - Parameter what: how to describe any other word, such as “not an overlap rule”.
     mutating func word<Word: RawRepresentable & CaseIterable>(
-        _ node: Node, _: Word.Type, _ what: String
+        _ node: Node, _ what: String
     ) -> Word? where Word.RawValue == String {
         if let word = text(node).flatMap(Word.init(rawValue:)) { return word }
         let known = Word.allCases.map(\.rawValue).joined(separator: ", ")
@@ -81,33 +94,36 @@ extension ConfigurationReader {
         return nil
     }
 
+    /// Returns the value of one of some words.
+    mutating func word<Value>(_ node: Node, _ known: [String: Value]) -> Value? {
+        if let value = text(node).flatMap({ known[$0] }) { return value }
+        complain(
+            node, "“\(text(node) ?? "…")” is not a known value.",
+            "Use one of \(known.keys.sorted().joined(separator: ", ")).")
+        return nil
+    }
+
     /// Returns a list of names. A single name counts as a list of one.
     mutating func names(_ node: Node, of key: String) -> [String] {
-        if let name = text(node), !name.isEmpty { return [name] }
+        if let name = nonEmptyText(node) { return [name] }
         guard let nodes = node.sequence else {
             complain(node, "\(key) must be a list of names.", "Write `[a, b]`.")
             return []
         }
         return nodes.compactMap { node in
-            if let name = text(node), !name.isEmpty { return name }
+            if let name = nonEmptyText(node) { return name }
             complain(node, "A name is expected here.", "Write `[a, b]`.")
             return nil
         }
     }
 
-    mutating func rules(_ node: Node) -> AccessRules {
-        let members = members(of: node, known: ["unconfirmed_hold_hours"], in: "access")
-        guard let hours = number("unconfirmed_hold_hours", members, in: Self.holdHoursRange) else {
-            return AccessRules()
-        }
-        return AccessRules(unconfirmedHold: .hours(hours))
-    }
+    static let trustKeys = ["extra_roots"]
 
-    /// Parses trusted roots in addition to Apple's. Only simulated apps may have them: for other
+    /// Reads trusted roots in addition to Apple's. Only simulated apps may have them: for other
     /// apps, somebody other than Apple could then sign purchases.
     mutating func read(trust node: Node, into app: inout AppConfiguration) {
-        let members = members(of: node, known: ["extra_roots"], in: "trust")
-        guard let roots = members["extra_roots"] else { return }
+        guard let roots = members(of: node, known: Self.trustKeys, in: "trust")["extra_roots"]
+        else { return }
         guard app.settings.isSimulated else {
             complain(
                 roots, "App \(app.settings.id) is not simulated, so it can only trust Apple.",

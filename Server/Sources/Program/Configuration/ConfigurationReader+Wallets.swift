@@ -4,6 +4,10 @@ import Yams
 
 /// Parses what consumables credit to wallets, and what refunds debit.
 extension ConfigurationReader {
+    static let walletKeys: [Key<WalletRules.Currency>] = [
+        Key("refunds", \.refunds) { $0.word($1, "not a refund rule") },
+        Key("allows_debt", \.allowsDebt) { $0.bool($1) },
+    ]
     static let creditMax: Int64 = 1_000_000_000
 
     /// Parses `{gems: 100}`.
@@ -24,28 +28,23 @@ extension ConfigurationReader {
         return credits
     }
 
-    mutating func wallets(of products: [Product], _ node: Node?) -> WalletRules {
-        var rules = WalletRules.none
-        for product in products where !product.credits.isEmpty {
-            rules.credits[ProductID(rawValue: product.id)] = product.credits
-        }
-        guard let node else { return rules }
-        let known = rules.allCurrencies.map(\.rawValue).sorted()
+    /// Reads the rules of the wallets that products credit.
+    mutating func read(wallets node: Node, into wallets: inout WalletRules) {
+        let known = wallets.allCurrencies.map(\.rawValue).sorted()
         for (name, value) in members(of: node, known: known, in: "wallets") {
-            rules.currencies[CurrencyID(rawValue: name)] = currency(value)
+            var currency = WalletRules.Currency()
+            read(value, Self.walletKeys, into: &currency, in: "a wallet")
+            wallets.currencies[CurrencyID(rawValue: name)] = currency
         }
-        return rules
     }
+}
 
-    private mutating func currency(_ node: Node) -> WalletRules.Currency {
-        var currency = WalletRules.Currency()
-        let members = members(of: node, known: ["refunds", "allows_debt"], in: "a wallet")
-        if let debt = members["allows_debt"].flatMap({ bool($0) }) { currency.allowsDebt = debt }
-        if let refunds = members["refunds"],
-            let known = word(refunds, WalletRules.Refunds.self, "not a refund rule")
-        {
-            currency.refunds = known
+extension AppSettings {
+    var walletLines: [String] {
+        wallets.allCurrencies.map { name in
+            let currency = wallets.currency(name)
+            return "wallet \(name): refunds \(currency.refunds.rawValue), "
+                + (currency.allowsDebt ? "debt allowed" : "no debt")
         }
-        return currency
     }
 }

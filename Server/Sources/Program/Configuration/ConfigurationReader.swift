@@ -9,12 +9,13 @@ import Yams
 /// unknown key is a problem, because a misspelt setting must never silently become a default.
 struct ConfigurationReader {
     static let appIDCharactersMax = 40
-    static let holdHoursRange = 0...384
 
     let environment: [String: String]
     let file: (String) -> [UInt8]?
     /// Returns the full path of a folder named in the file, or nil if it does not exist.
     let folder: (String) -> String?
+    /// The products of the app that is being read.
+    var products: [Product] = []
     var complaints: [ConfigurationProblem] = []
     var warnings: [ConfigurationProblem] = []
 
@@ -38,7 +39,7 @@ struct ConfigurationReader {
             complain(nil, "The configuration has no apps.", "Add `apps:` with at least one app.")
         }
         if let settings = members["settings"] { result.settings = self.settings(settings) }
-        result.warnings = warnings
+        result.warnings = warnings.inFileOrder
         return result
     }
 
@@ -100,60 +101,32 @@ struct ConfigurationReader {
                 "Use at most \(Self.appIDCharactersMax) of a-z 0-9 - _.")
             return nil
         }
-        let members = members(
-            of: node,
-            known: [
-                "bundle_id", "app_apple_id", "simulated", "products", "terms", "wallets",
-                "content", "storekit", "access", "trust", "app_store", "shared_secret_file",
-                "shared_secret_env", "verify_receipt_url", "forward", "forward_policy", "restore",
-                "identity", "tokens", "consumption", "legacy", "documents_per_purchase_and_hour",
-            ], in: "app \(name)")
-        let isSimulated = members["simulated"].flatMap { bool($0) } ?? false
-        let products = members["products"].map { self.products($0) } ?? []
-        let restoring = members["restore"].map { restore($0) } ?? RestoreSettings()
+        products = []
         var app = AppConfiguration(
-            settings: AppSettings(
-                id: AppID(rawValue: name), bundleID: members["bundle_id"].flatMap(text) ?? "",
-                appAppleID: members["app_apple_id"].flatMap { self.number($0) },
-                isSimulated: isSimulated, entitlements: Self.entitlements(of: products),
-                rules: members["access"].map { rules($0) } ?? AccessRules(),
-                terms: terms(of: products, members["terms"]),
-                wallets: wallets(of: products, members["wallets"]),
-                forwards: forwards(members),
-                restore: restoring.policies, sharing: restoring.sharing,
-                accountTokens: members["identity"].flatMap { accountTokens($0) } ?? .customers,
-                proof: members["identity"].flatMap { proof($0) },
-                tokens: members["tokens"].map { tokens($0) } ?? TokenRules(),
-                consumption: members["consumption"].map { consumption($0) }
-                    ?? ConsumptionRules(),
-                documentBudget: documentBudget(members)),
+            settings: AppSettings(id: AppID(rawValue: name), bundleID: "", entitlements: [:]),
             extraRoots: [])
-        if let content = members["content"] {
-            app.settings.content = self.content(content, of: products, app.settings.terms.clock)
-        }
+        let found = read(node, Self.appKeys, into: &app, in: "app \(name)")
         if app.settings.bundleID.isEmpty {
             complain(key, "App \(name) has no bundle_id.", "Add it, as App Store Connect shows it.")
         }
-        if let trust = members["trust"] { read(trust: trust, into: &app) }
-        if let storeKit = members["storekit"] {
-            read(storeKit: storeKit, products: products, into: &app)
-        }
-        if let appStore = members["app_store"] { app.appStore = self.appStore(appStore, of: app) }
-        if let shop = app.storeKit { app.settings.offers = OfferCatalogue(shop) }
-        readSecret(members, into: &app)
-        if let legacy = members["legacy"] { read(legacy: legacy, members, into: &app) }
-        warnAboutMissingSettings(key, members, isSimulated: isSimulated)
+        readSecret(found, into: &app)
+        check(app, found)
+        warnAboutMissingSettings(key, found, isSimulated: app.settings.isSimulated)
         return app
     }
 
-    /// At least the maximum of one request, because otherwise some requests would never be
-    /// accepted.
-    private static let documentsPerHourRange = PurchaseEvidence.documentsMax...1_000_000
-
-    private mutating func documentBudget(_ members: [String: Node]) -> DocumentBudget {
-        let perHour = number(
-            "documents_per_purchase_and_hour", members, in: Self.documentsPerHourRange)
-        return perHour.map { DocumentBudget(perHour: $0) } ?? DocumentBudget()
+    /// Checks keys that depend on each other.
+    private mutating func check(_ app: AppConfiguration, _ found: [String: Node]) {
+        if let policy = found["forward_policy"], found["forward"] == nil {
+            complain(
+                policy, "There is a forward_policy but no forwarding address.",
+                "Add `forward:` with at least one url, or leave out the policy.")
+        }
+        if !app.settings.acceptsLegacy, hasSecret(found) {
+            complain(
+                found["legacy"], "There is a shared secret, but `legacy: false` does not use it.",
+                "Leave out one of them.")
+        }
     }
 
     private mutating func warnAboutMissingSettings(

@@ -1,0 +1,64 @@
+import Engine
+import Ledger
+
+extension ConfigurationReader {
+    private static let holdHoursRange = 0...384
+    /// At least the maximum of one request, because otherwise some requests would never be
+    /// accepted.
+    private static let documentsPerHourRange = PurchaseEvidence.documentsMax...1_000_000
+
+    static let appKeys: [Key<AppConfiguration>] = [
+        Key("bundle_id", \.settings.bundleID) { $0.nonEmptyText($1) }
+            .compared { ["bundle_id \($0.bundleID)"] },
+        Key("app_apple_id", \.settings.appAppleID) { $0.number($1) }
+            .compared { $0.appAppleID.map { ["app_apple_id \($0)"] } ?? [] },
+        Key("simulated", \.settings.isSimulated) { $0.bool($1) }
+            .compared { $0.isSimulated ? ["simulated"] : [] },
+        Key("products") { $0.read(products: $1, into: &$2.settings) }
+            .compared { $0.productLines },
+        Key("terms", \.settings, termKeys).compared { $0.termLines },
+        Key("wallets") { $0.read(wallets: $1, into: &$2.settings.wallets) }
+            .compared { $0.walletLines },
+        Key("content") { $0.read(content: $1, into: &$2.settings) }
+            .compared { $0.contentLines },
+        Key("storekit") { $0.read(storeKit: $1, into: &$2) },
+        Key("access", \.settings.rules, accessKeys).compared {
+            ["unconfirmed_hold_hours \($0.rules.unconfirmedHold.components.seconds / 3600)"]
+        },
+        Key("trust") { $0.read(trust: $1, into: &$2) },
+        Key("app_store") { $2.appStore = $0.appStore($1, of: $2) },
+        // These three are read together.
+        Key("shared_secret_file").compared { $0.sharedSecret == nil ? [] : ["a shared secret"] },
+        Key("shared_secret_env"),
+        Key("verify_receipt_url"),
+        Key("forward") { $2.settings.forwards.targets = $0.targets($1) }
+            .compared { $0.forwardLines },
+        Key("forward_policy", \.settings.forwards.policy) { $0.word($1, "not a forward_policy") }
+            .compared { $0.forwardPolicyLines },
+        Key("restore") { $0.read(restore: $1, into: &$2.settings) }
+            .compared { $0.restoreLines },
+        Key("identity") { $0.read(identity: $1, into: &$2.settings) }
+            .compared { $0.identityLines },
+        Key("tokens") { $2.settings.tokens = $0.tokens($1) }.compared { [$0.tokenLine] },
+        Key("consumption", \.settings.consumption, consumptionKeys)
+            .compared { $0.consumptionLines },
+        Key("legacy", \.settings.acceptsLegacy) { $0.bool($1) }
+            .compared { $0.acceptsLegacy ? [] : ["no evidence from before StoreKit 2"] },
+        Key(
+            "documents_per_purchase_and_hour", \.settings.documentBudget,
+            in: documentsPerHourRange
+        ) { DocumentBudget(perHour: $0) },
+    ]
+
+    static let accessKeys: [Key<AccessRules>] = [
+        Key("unconfirmed_hold_hours", \.unconfirmedHold, in: holdHoursRange) { .hours($0) }
+    ]
+}
+
+extension AppSettings {
+    /// Everything that decides what customers have, as text lines. The difference of two settings
+    /// is the difference of their lines. Secrets are not included, only that there is one.
+    var lines: [String] {
+        ConfigurationReader.appKeys.flatMap { $0.lines?(self) ?? [] }.sorted()
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Testing
+
+@testable import Program
+
+/// Compares the keys of the configuration with the tables in docs.
+@Suite struct ConfigurationDocsTests {
+    /// A mapping's keys, after the path to it, and the page with their table. `…` stands for a
+    /// name of the user's choice.
+    private static let mappings: [(path: String, page: String, keys: [String])] = [
+        ("", "configuration.md", ConfigurationReader.appKeys.map(\.name)),
+        ("products.….", "configuration.md", ConfigurationReader.productKeys.map(\.name)),
+        ("access.", "configuration.md", ConfigurationReader.accessKeys.map(\.name)),
+        ("trust.", "configuration.md", ConfigurationReader.trustKeys),
+        ("app_store.", "configuration.md", ConfigurationReader.appStoreKeys),
+        ("settings.", "configuration.md", Settings.fileKeys),
+        ("terms.", "terms.md", ConfigurationReader.termKeys.map(\.name)),
+        ("wallets.….", "wallets.md", ConfigurationReader.walletKeys.map(\.name)),
+        ("content.", "content.md", ConfigurationReader.contentKeys.map(\.name)),
+        ("content.items.….", "content.md", ConfigurationReader.itemKeys),
+        ("forward.….", "forwarding.md", ConfigurationReader.forwardKeys),
+    ]
+
+    /// Mappings that a page explains without a table.
+    private static let explained: [(path: String, page: String, keys: [String])] = [
+        ("identity.", "identity.md", ConfigurationReader.identityKeys),
+        ("restore.", "identity.md", ConfigurationReader.restoreKeys),
+        ("restore.share.", "identity.md", ConfigurationReader.shareKeys),
+        ("tokens.", "tokens.md", ConfigurationReader.tokenKeys.map(\.name)),
+        ("consumption.", "consumption.md", ConfigurationReader.consumptionKeys.map(\.name)),
+    ]
+
+    /// A table of keys: its page, the first cell of its head, the column with the keys, and the
+    /// paths that its keys may leave out.
+    struct Table: Sendable, CustomTestStringConvertible {
+        var page: String
+        var head: String
+        var column = 0
+        var paths: [String]
+        var testDescription: String { "\(page): \(head)" }
+    }
+
+    static let tables = [
+        Table(page: "configuration.md", head: "key", paths: ["", "products.…."]),
+        Table(page: "configuration.md", head: "key of `app_store`", paths: ["app_store."]),
+        Table(page: "configuration.md", head: "flag", column: 2, paths: ["settings."]),
+        Table(page: "terms.md", head: "key", paths: ["", "products.…."]),
+        Table(page: "wallets.md", head: "key", paths: ["", "products.…."]),
+        Table(page: "content.md", head: "key", paths: ["content."]),
+        Table(page: "forwarding.md", head: "key", paths: ["", "forward.…."]),
+    ]
+
+    @Test(arguments: tables) func `every row of a table is a key`(table: Table) throws {
+        let known = (Self.mappings + Self.explained).flatMap { path, _, keys in
+            keys.map { path + $0 }
+        }
+        let rows = try Self.rows(of: table)
+        #expect(!rows.isEmpty)
+        for row in rows {
+            let isKnown = table.paths.contains { known.contains($0 + row) }
+            #expect(isKnown, "docs/\(table.page) lists \(row), which is not a key.")
+        }
+    }
+
+    @Test func `every key has a row in a table`() throws {
+        for (path, page, keys) in Self.mappings {
+            let rows = try Self.tables.filter { $0.page == page }.flatMap { table in
+                try Self.rows(of: table).flatMap { row in table.paths.map { $0 + row } }
+            }
+            for key in keys.map({ path + $0 }) {
+                // The row of a key in a mapping stands for the mapping, too.
+                let isListed = rows.contains { $0 == key || $0.hasPrefix(key + ".") }
+                #expect(isListed, "No table of docs/\(page) has a row for \(key).")
+            }
+        }
+    }
+
+    @Test func `keys without a table are on their page`() throws {
+        for (_, page, keys) in Self.explained {
+            let words = Set(try Self.text(of: page).split { !$0.isLetter && $0 != "_" })
+            for key in keys {
+                #expect(words.contains(Substring(key)), "docs/\(page) does not explain \(key).")
+            }
+        }
+    }
+
+    @Test func `a change of a key is shown, except for these`() {
+        let silent = ConfigurationReader.appKeys.filter { $0.lines == nil }.map(\.name)
+        #expect(
+            silent == [
+                "storekit", "trust", "app_store", "shared_secret_env", "verify_receipt_url",
+                "documents_per_purchase_and_hour",
+            ])
+    }
+
+    private static func text(of page: String) throws -> String {
+        let docs = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../../docs")
+        return try String(contentsOf: docs.appending(path: page), encoding: .utf8)
+    }
+
+    /// The keys in a table: what stands between backticks in its column.
+    private static func rows(of table: Table) throws -> [String] {
+        let lines = try text(of: table.page).split(
+            separator: "\n", omittingEmptySubsequences: false)
+        return lines.drop { !$0.hasPrefix("| \(table.head) |") }.dropFirst(2)
+            .prefix { $0.hasPrefix("|") }
+            .flatMap { line in
+                line.split(separator: "|")[table.column].matches(of: #/`([^`]+)`/#)
+                    .map { String($0.1) }
+            }
+    }
+}
