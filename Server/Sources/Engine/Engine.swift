@@ -48,7 +48,7 @@ package struct Engine: Sendable {
             rules: DatabaseRules(
                 checks: asking.rules,
                 access: Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.rules) }),
-                reminding: Set(apps.filter(\.terms.hasReminders).map(\.id)),
+                appsWithReminders: Set(apps.filter(\.terms.hasReminders).map(\.id)),
                 wallets: Dictionary(
                     uniqueKeysWithValues: apps.filter { !$0.wallets.allCurrencies.isEmpty }
                         .map { ($0.id, $0.wallets) }),

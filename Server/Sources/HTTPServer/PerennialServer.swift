@@ -21,24 +21,24 @@ package struct PerennialServer: Sendable {
     let logger: Logger
     let startedAt = ContinuousClock.now
     let logLinesDropped: @Sendable () -> Int
-    private let askClock: (@Sendable () async -> Void)?
+    private let refreshClock: (@Sendable () async -> Void)?
 
     /// Makes a server.
     ///
     /// - Parameter bodyLimits: the maximum number of body bytes in memory at one time.
     /// - Parameter logLinesDropped: returns how many lines the log has dropped since the start.
-    /// - Parameter askClock: updates the engine's clock, if it follows another clock.
+    /// - Parameter refreshClock: updates the engine's clock, if it follows another clock.
     /// - Parameter refusedKeys: keys that are rejected even if the database has them.
     package init(
         engine: Engine, logger: Logger, bodyLimits: BodyBudgetLimits = BodyBudgetLimits(),
         logLinesDropped: @escaping @Sendable () -> Int = { 0 },
-        askClock: (@Sendable () async -> Void)? = nil, refusedKeys: Set<String> = []
+        refreshClock: (@Sendable () async -> Void)? = nil, refusedKeys: Set<String> = []
     ) {
         keys = KeyCache(refused: refusedKeys)
         self.engine = engine
         self.logger = logger
         self.logLinesDropped = logLinesDropped
-        self.askClock = askClock
+        self.refreshClock = refreshClock
         bodies = BodyBudget(bodyLimits)
     }
 
@@ -51,7 +51,7 @@ package struct PerennialServer: Sendable {
     package func router() -> Router<ServerContext> {
         let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: requestMiddleware)
-        if let askClock { router.add(middleware: SimulatedClockMiddleware(ask: askClock)) }
+        if let refreshClock { router.add(middleware: SimulatedClockMiddleware(ask: refreshClock)) }
         for route in routes { add(route, to: router) }
         for (path, methods) in Dictionary(grouping: routes, by: \.path).mapValues({
             $0.map(\.method)

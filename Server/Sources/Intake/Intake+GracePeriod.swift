@@ -13,12 +13,12 @@ extension Intake {
     /// The end of the grace period that renewal info reports. `GracePeriod` in Ledger decides what
     /// it means for access.
     ///
-    /// - Parameter isTold: whether the document beside it says that there is a grace period.
+    /// - Parameter isReported: whether the document beside it says that there is a grace period.
     static func graceEnd(
-        of renewal: RenewalPayload, signedAt: AppStoreDate, isTold: Bool
+        of renewal: RenewalPayload, signedAt: AppStoreDate, isReported: Bool
     ) -> Instant? {
         if let named = renewal.gracePeriodExpiresDate { return instant(named) }
-        guard isTold, let due = renewal.renewalDate.map(instant) else { return nil }
+        guard isReported, let due = renewal.renewalDate.map(instant) else { return nil }
         let ends = graceLengths.map { due + $0 }
         return ends.first { instant(signedAt) < $0 } ?? ends.last
     }

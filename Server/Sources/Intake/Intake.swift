@@ -60,7 +60,7 @@ package enum Intake {
             isRetrying: renewal.isInBillingRetryPeriod ?? false,
             graceUntil: graceEnd(
                 of: renewal, signedAt: signedAt,
-                isTold: answered == .gracePeriod || notification?.reportsGrace == true),
+                isReported: answered == .gracePeriod || notification?.reportsGrace == true),
             ending: renewal.expirationIntent.map(ending),
             renewsAt: renewal.renewalDate.map(instant),
             price: money(renewal.renewalPrice, renewal.currency),

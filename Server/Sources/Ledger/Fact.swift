@@ -155,7 +155,7 @@ package struct Renewal: Hashable, Sendable {
     package var priceRise: PriceRise?
     /// When a legacy document arrived that does not say when its content was true. The content
     /// became true at the attestation at the earliest, and at this moment at the latest.
-    package var heardAt: Instant?
+    package var receivedAt: Instant?
 
     package enum PriceRise: String, Hashable, Sendable, CaseIterable {
         /// The customer must agree, and has not done so yet.
@@ -176,7 +176,7 @@ package struct Renewal: Hashable, Sendable {
         willRenew: Bool, renewsTo: ProductID? = nil, isRetrying: Bool = false,
         graceUntil: Instant? = nil, ending: Ending? = nil, renewsAt: Instant? = nil,
         price: Money? = nil, offer: Offer? = nil, commitmentRenews: Bool? = nil,
-        priceRise: PriceRise? = nil, heardAt: Instant? = nil
+        priceRise: PriceRise? = nil, receivedAt: Instant? = nil
     ) {
         self.willRenew = willRenew
         self.renewsTo = renewsTo
@@ -188,6 +188,6 @@ package struct Renewal: Hashable, Sendable {
         self.offer = offer
         self.commitmentRenews = commitmentRenews
         self.priceRise = priceRise
-        self.heardAt = heardAt
+        self.receivedAt = receivedAt
     }
 }

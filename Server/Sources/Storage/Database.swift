@@ -66,7 +66,7 @@ package struct DatabaseRules: Sendable {
     /// Access rules by app. An app without an entry uses the default rules.
     package var access: [AppID: AccessRules]
     /// Apps whose customers receive reminders before their terms end.
-    package var reminding: Set<AppID>
+    package var appsWithReminders: Set<AppID>
     /// Apps whose customers have wallets.
     package var wallets: [AppID: WalletRules]
     /// Apps whose account tokens are not customer ids, so that a token identifies no customer.
@@ -81,14 +81,14 @@ package struct DatabaseRules: Sendable {
     ///   for a database that never looks up erased customers.
     package init(
         checks: CheckRules = CheckRules(), access: [AppID: AccessRules] = [:],
-        reminding: Set<AppID> = [], wallets: [AppID: WalletRules] = [:],
+        appsWithReminders: Set<AppID> = [], wallets: [AppID: WalletRules] = [:],
         withForeignTokens: Set<AppID> = [],
         erasedHash: @escaping @Sendable (CustomerID) -> [UInt8] = { Array($0.rawValue.utf8) },
         erasureKeying: ErasureKeying = .none
     ) {
         self.checks = checks
         self.access = access
-        self.reminding = reminding
+        self.appsWithReminders = appsWithReminders
         self.wallets = wallets
         self.withForeignTokens = withForeignTokens
         self.erasedHash = erasedHash

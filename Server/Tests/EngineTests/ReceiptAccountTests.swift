@@ -165,21 +165,21 @@ import Testing
 
     @Test func `grace is told of while it lasts, and where the store goes on trying`() throws {
         let grace = Self.day(46)
-        let rows: [(renewal: Renewal, isTold: Bool)] = [
+        let rows: [(renewal: Renewal, isReported: Bool)] = [
             (Renewal(willRenew: true, isRetrying: true, graceUntil: grace), true),
             (Renewal(willRenew: true, graceUntil: grace), true),
             (Renewal(willRenew: false, graceUntil: grace, ending: .cancelled), false),
             (Renewal(willRenew: true, isRetrying: true, graceUntil: Self.day(16)), false),
             (Renewal(willRenew: true, graceUntil: Self.day(16)), false),
         ]
-        for (renewal, isTold) in rows {
+        for (renewal, isReported) in rows {
             let facts = [
                 Self.month(1, attestedAt: Self.day(0)),
                 Self.renewal(renewal, attestedAt: Self.day(31)),
             ]
             let told = try #require(Self.account(facts).renewals.first)
-            #expect((told.graceUntil == AppStoreDate(grace)) == isTold, "\(renewal)")
-            #expect((told.graceUntil != nil) == isTold, "\(renewal)")
+            #expect((told.graceUntil == AppStoreDate(grace)) == isReported, "\(renewal)")
+            #expect((told.graceUntil != nil) == isReported, "\(renewal)")
         }
     }
 

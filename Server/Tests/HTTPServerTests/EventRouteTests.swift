@@ -87,7 +87,7 @@ import Testing
                 sequence: 12, customerSequence: 3,
                 entry: EventEntry(
                     app: "birds", customer: "anna", purchase: PurchaseID("1", in: .sandbox),
-                    change: change, toldAt: TestServer.now, cause: .document([0, 255]))))
+                    change: change, knownAt: TestServer.now, cause: .document([0, 255]))))
         #expect(
             told
                 == PerennialContract.Event(

@@ -226,7 +226,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         let notification = try #require(V1Notification(json: notification))
         return try Intake.facts(
             of: notification, in: .production,
-            attestedAt: notification.moment(receivedAt: asked), heardAt: asked)
+            attestedAt: notification.moment(receivedAt: asked), receivedAt: asked)
     }
 
     @Test func `what stood at the top before there were lists is a renewal`() throws {
@@ -288,7 +288,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(Set(found.facts.map(\.isPayment)) == [true, false])
         let isUndated = expected == Self.switched + 1
         let heard = isUndated ? Instant(milliseconds: asked.milliseconds) : nil
-        #expect(renewals(of: found).map(\.heardAt) == [heard])
+        #expect(renewals(of: found).map(\.receivedAt) == [heard])
     }
 
     @Test func `what shows nothing and says no moment counts as of when it came`() throws {
@@ -298,7 +298,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         ])
         let came = Instant(milliseconds: asked.milliseconds)
         #expect(found.facts.map(\.attestedAt) == [came])
-        #expect(renewals(of: found).map(\.heardAt) == [came])
+        #expect(renewals(of: found).map(\.receivedAt) == [came])
     }
 
     @Test func `what was charged ahead of when a notification came makes it no younger than that`()

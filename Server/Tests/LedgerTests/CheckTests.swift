@@ -47,7 +47,7 @@ private func news(
 private func undated(heard: Instant) -> Fact {
     Fact(
         about: purchase, attestedAt: start + .milliseconds(1), grade: .legacy,
-        .renewal(Renewal(willRenew: true, renewsTo: "gold.monthly", heardAt: heard)))
+        .renewal(Renewal(willRenew: true, renewsTo: "gold.monthly", receivedAt: heard)))
 }
 
 private let end = start + .days(30)

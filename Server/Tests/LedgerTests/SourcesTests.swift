@@ -51,7 +51,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
             }
             if case .renewal(var renewal) = fact.statement, fact.grade == .legacy {
                 let days = Int.random(in: 0...9, using: &dice)
-                renewal.heardAt = days == 0 ? nil : fact.attestedAt + .days(days)
+                renewal.receivedAt = days == 0 ? nil : fact.attestedAt + .days(days)
                 fact.statement = .renewal(renewal)
             }
             return fact
@@ -184,8 +184,8 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
             Fact(about: purchase, attestedAt: at, grade: .legacy, .renewal(renewal))
         }
         let (heard, later) = (start + .days(6), start + .days(9))
-        let plus = Renewal(willRenew: true, renewsTo: "plus.monthly", heardAt: heard)
-        let again = Renewal(willRenew: true, renewsTo: "pro.monthly", heardAt: later)
+        let plus = Renewal(willRenew: true, renewsTo: "plus.monthly", receivedAt: heard)
+        let again = Renewal(willRenew: true, renewsTo: "pro.monthly", receivedAt: later)
         let undated = older(plus, at: start + .milliseconds(1))
         let off = Renewal(willRenew: false, renewsTo: "pro.monthly", ending: .cancelled)
         let cancelled = older(off, at: start + .days(3))
@@ -194,9 +194,9 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
             let told = try timeline([undated, fact])
             #expect(told.renewal?.value.willRenew == false)
             #expect(told.renewal?.at == start + .days(3))
-            #expect(told.sourcedRenewal?.heardAt == heard)
+            #expect(told.sourcedRenewal?.receivedAt == heard)
             let twice = try timeline([undated, fact, older(again, at: start)])
-            #expect(twice.sourcedRenewal?.heardAt == later)
+            #expect(twice.sourcedRenewal?.receivedAt == later)
             #expect(twice.renewal?.value.willRenew == false)
         }
         let first = older(Renewal(willRenew: true, renewsTo: "pro.monthly"), at: start)

@@ -124,7 +124,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
 
     @Test(arguments: Way.all)
     fileprivate func `a copy holds every row, in the other engine`(way: Way) async throws {
-        try await way.from.withStore(rules: DatabaseRules(reminding: [app])) { source in
+        try await way.from.withStore(rules: DatabaseRules(appsWithReminders: [app])) { source in
             try await fill(source)
             try await source.numberEvents()
             try await way.to.withStore { copy in

@@ -26,7 +26,7 @@ private func payment(
     Fact(about: bought(number), attestedAt: now, .payment(paid(number, by: token, kind: kind)))
 }
 
-private let rules = DatabaseRules(reminding: [app], erasedHash: hash)
+private let rules = DatabaseRules(appsWithReminders: [app], erasedHash: hash)
 
 private func hash(_ id: CustomerID) -> [UInt8] {
     Array((Array(id.rawValue.lowercased().utf8) + Array(repeating: 0, count: 32)).prefix(32))

@@ -113,7 +113,7 @@ private struct Interrupted: Error {}
     ) async throws {
         let undated = Fact(
             about: purchase, attestedAt: now + .days(2), grade: .legacy,
-            .renewal(Renewal(willRenew: true, renewsTo: "pro", heardAt: now + .days(5))))
+            .renewal(Renewal(willRenew: true, renewsTo: "pro", receivedAt: now + .days(5))))
         for facts in [[undated], [renewal, undated]] {
             try await driver.withStore { store in
                 for (number, fact) in facts.enumerated() {
@@ -126,7 +126,7 @@ private struct Interrupted: Error {}
                 #expect(Set(stored.map(\.fact)) == Set(facts))
                 let timeline = try #require(try await store.timeline())
                 #expect(timeline == Timeline(of: purchase, facts))
-                #expect(timeline.sourcedRenewal?.heardAt == now + .days(5))
+                #expect(timeline.sourcedRenewal?.receivedAt == now + .days(5))
             }
         }
     }

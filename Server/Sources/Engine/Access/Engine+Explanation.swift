@@ -85,7 +85,7 @@ private enum Explanation {
         if case .document(let id) = event.entry.cause {
             line += "  by \(DocumentID(bytes: id).rawValue.prefix(12))"
         }
-        return line + "  emitted \(event.entry.toldAt.minute)"
+        return line + "  emitted \(event.entry.knownAt.minute)"
     }
 
     private static func text(of condition: PurchaseStatus?) -> String {
@@ -124,8 +124,8 @@ private enum Explanation {
     ) -> [String] {
         reminders.compactMap { reminder in
             let ending = reminder.ending
-            if let toldAt = told[ending.key] {
-                return "reminder \(ending.text): emitted on \(toldAt.minute)"
+            if let knownAt = told[ending.key] {
+                return "reminder \(ending.text): emitted on \(knownAt.minute)"
             }
             guard now < ending.until else { return nil }
             return "reminder \(ending.text): due on \(reminder.dueAt.minute)"

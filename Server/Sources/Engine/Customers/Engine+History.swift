@@ -237,7 +237,7 @@ extension HistoryLine {
             sentence += ", from \(before) to \(after)"
         }
         self.init(
-            at: event.entry.toldAt, kind: .event, sentence: sentence + ".",
+            at: event.entry.knownAt, kind: .event, sentence: sentence + ".",
             purchase: event.entry.purchase, reference: "evt_\(place)")
     }
 }

@@ -40,7 +40,7 @@ extension Engine {
             () throws(IntakeFailure) in
             try Intake.facts(
                 of: told.payload, in: told.environment, attestedAt: told.signedAt,
-                heardAt: AppStoreDate(origin.receivedAt),
+                receivedAt: AppStoreDate(origin.receivedAt),
                 kinds: Intake.kinds(in: contents.appReceipt?.payload))
         }
         // Equal in every copy, so that copies are recognised.

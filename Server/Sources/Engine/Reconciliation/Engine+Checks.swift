@@ -183,7 +183,8 @@ extension Engine {
             try tx.appStoreResponded(lease.app, in: lease.purchase.environment, at: asked)
             if findings.rejection == nil {
                 try tx.completeCheck(
-                    lease.purchase, alsoTold: told, of: lease.app, asked: asked, isWhole: isWhole,
+                    lease.purchase, alsoReporting: told, of: lease.app, asked: asked,
+                    isWhole: isWhole,
                     isListRead: findings.isListRead)
             } else {
                 try tx.failCheck(lease, at: asked)

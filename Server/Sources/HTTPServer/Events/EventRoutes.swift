@@ -55,7 +55,7 @@ extension PerennialContract.Event {
         self.init(
             id: "evt_\(epochs.position(of: event.sequence))", sequence: event.sequence,
             type: EventType(rawValue: change.kind.rawValue), at: Timestamp(change.at),
-            knownAt: Timestamp(entry.toldAt), customerID: entry.customer?.rawValue,
+            knownAt: Timestamp(entry.knownAt), customerID: entry.customer?.rawValue,
             customerSequence: event.customerSequence, otherCustomerID: entry.other?.rawValue,
             accountToken: entry.accountToken, purchaseID: entry.purchase?.description,
             originalTransactionID: entry.purchase?.original.rawValue,

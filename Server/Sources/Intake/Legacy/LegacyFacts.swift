@@ -94,16 +94,17 @@ extension Intake {
     ///
     /// - Parameters:
     ///   - attestedAt: when its content was true; see ``V1Notification/moment``.
-    ///   - heardAt: when it arrived. Recorded with renewals if the notification names no moment.
+    ///   - receivedAt: when it arrived. Recorded with renewals if the notification names no moment.
     package static func facts(
         of notification: V1Notification, in environment: StoreEnvironment,
-        attestedAt: AppStoreDate, heardAt: AppStoreDate? = nil, kinds: [String: ProductKind] = [:]
+        attestedAt: AppStoreDate, receivedAt: AppStoreDate? = nil,
+        kinds: [String: ProductKind] = [:]
     ) throws(IntakeFailure) -> LegacyFacts {
         let rowsAt = notification.rowsMoment(receivedAt: attestedAt)
         var told = try LegacyContext(environment, attestedAt: rowsAt).facts(
             rows: notification.rows.map { ($0, kinds[$0.productID ?? ""]) })
         var place = try LegacyContext(environment, attestedAt: attestedAt)
-        if !notification.namesItsMoment { place.heardAt = heardAt.map(Intake.instant) }
+        if !notification.namesItsMoment { place.receivedAt = receivedAt.map(Intake.instant) }
         let renewals = place.facts(rows: [], renewals: notification.renewals)
         told.facts += renewals.facts
         told.shortcomings += renewals.shortcomings
@@ -116,7 +117,7 @@ private struct LegacyContext {
     let environment: Environment
     let attestedAt: Instant
     /// When the document arrived, if it does not say when its renewal info was true.
-    var heardAt: Instant?
+    var receivedAt: Instant?
 
     init(_ environment: StoreEnvironment, attestedAt: AppStoreDate) throws(IntakeFailure) {
         self.environment = try Intake.environment(environment)
@@ -206,7 +207,7 @@ private struct LegacyContext {
             isRetrying: renewal.isInBillingRetry == .yes,
             graceUntil: renewal.graceUntil.map(Intake.instant),
             ending: renewal.expirationIntent.map(Intake.ending),
-            priceRise: rise.flatMap(Intake.priceRise), heardAt: heardAt)
+            priceRise: rise.flatMap(Intake.priceRise), receivedAt: receivedAt)
     }
 }
 

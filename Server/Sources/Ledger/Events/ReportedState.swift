@@ -26,12 +26,12 @@ package struct ReportedState: Hashable, Sendable {
 
     private mutating func transitions(
         of timeline: Timeline, upTo now: Instant, _ rules: AccessRules,
-        where isTold: (Instant) -> Bool
+        where isReported: (Instant) -> Bool
     ) -> [Change] {
         var changes: [Change] = []
         for edge in timeline.boundaries(after: until, rules) where edge <= now {
             guard let change = timeline.transition(from: status, at: edge, rules: rules),
-                isTold(edge)
+                isReported(edge)
             else { continue }
             status = change.after
             changes.append(change)

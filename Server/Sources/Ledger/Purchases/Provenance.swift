@@ -39,20 +39,20 @@ extension Timeline {
 extension Timeline.Sourced where Value == Renewal {
     /// When the last legacy document arrived that does not say when its content was true. If signed
     /// documents have spoken as well, it is stored with the legacy statement.
-    package var heardAt: Instant? {
+    package var receivedAt: Instant? {
         get {
             switch sources {
             case .signed: nil
-            case .legacy: value.value.heardAt
-            case .both(_, let legacy): legacy.value.heardAt
+            case .legacy: value.value.receivedAt
+            case .both(_, let legacy): legacy.value.receivedAt
             }
         }
         set {
             switch sources {
             case .signed: break
-            case .legacy: value.value.heardAt = newValue
+            case .legacy: value.value.receivedAt = newValue
             case .both(let signed, var legacy):
-                legacy.value.heardAt = newValue
+                legacy.value.receivedAt = newValue
                 sources = .both(signed: signed, legacy: legacy)
             }
         }
@@ -245,7 +245,7 @@ extension Renewal: Mergeable {
             && says.isRetrying == signed.value.isRetrying
             && says.graceUntil == signed.value.graceUntil && says.ending == signed.value.ending
         var told = isSame ? signed.value : says
-        told.heardAt = nil
+        told.receivedAt = nil
         let isOfSame = says.renewsTo == signed.value.renewsTo
         told.priceRise = says.priceRise ?? (isOfSame ? signed.value.priceRise : nil)
         return Timeline.Attested(told, at: legacy.at)
@@ -263,7 +263,8 @@ extension Renewal: Mergeable {
             : two.at > one.at
         var (result, other) = isTwoLater ? (two, one.value) : (one, two.value)
         result.value = result.value.withGrace(ofEarlier: other)
-        result.value.heardAt = [result.value.heardAt, other.heardAt].compactMap(\.self).max()
+        result.value.receivedAt = [result.value.receivedAt, other.receivedAt].compactMap(\.self)
+            .max()
         return result
     }
 

@@ -240,7 +240,7 @@ extension Timeline {
     /// App Store knows the current state. Nil if there was a check since, or if the App Store has
     /// reported something later.
     private func nextUndatedCheck(after asked: Instant) -> Instant? {
-        guard let heard = sourcedRenewal?.heardAt, let renewal, renewal.at < heard else {
+        guard let heard = sourcedRenewal?.receivedAt, let renewal, renewal.at < heard else {
             return nil
         }
         // A moment later, so that the service that responds has received it as well.

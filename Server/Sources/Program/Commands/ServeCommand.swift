@@ -62,11 +62,11 @@ struct ServeCommand: AsyncParsableCommand {
     ) async throws {
         defer { assembly.database.close() }
         try await ServeRules.checkKeys(of: assembly)
-        var askClock: (@Sendable () async -> Void)?
-        if let clock { askClock = { await clock.refresh() } }
+        var refreshClock: (@Sendable () async -> Void)?
+        if let clock { refreshClock = { await clock.refresh() } }
         let server = PerennialServer(
             engine: assembly.engine, logger: logger,
-            logLinesDropped: { LineLog.standardError.droppedCount }, askClock: askClock,
+            logLinesDropped: { LineLog.standardError.droppedCount }, refreshClock: refreshClock,
             refusedKeys: DevelopmentKeys.all(of: assembly.apps.map(\.id)))
         let app = server.application(host: settings.host, port: settings.port) { port in
             logger.notice(

@@ -88,9 +88,9 @@ private struct ShopView {
         ]
         if let account {
             var refusal = world.refusal(of: offer, product, to: account)
-            let isTold = introductory[product.subscription?.groupID ?? ""]
-            if offer.type == .introductory, let isTold, isTold != (refusal == nil) {
-                refusal = isTold ? nil : "the device still shows an earlier result."
+            let isReported = introductory[product.subscription?.groupID ?? ""]
+            if offer.type == .introductory, let isReported, isReported != (refusal == nil) {
+                refusal = isReported ? nil : "the device still shows an earlier result."
             }
             members.append(.init("eligible", .bool(refusal == nil)))
             members.append(.init("reason", refusal.map { .string($0) } ?? .null))

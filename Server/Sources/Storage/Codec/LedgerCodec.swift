@@ -156,8 +156,8 @@ extension Fact {
     /// The encoded statement and grade; the rest has columns of its own.
     var stored: [UInt8] {
         var writer = ByteWriter()
-        let heardAt = undatedHeardAt
-        let older = heardAt == nil ? legacyLayout : undatedLayout
+        let receivedAt = undatedReceivedAt
+        let older = receivedAt == nil ? legacyLayout : undatedLayout
         writer.write(grade == .legacy ? older : layout)
         switch statement {
         case .payment(let payment):
@@ -167,13 +167,13 @@ extension Fact {
             writer.write(false)
             writer.write(renewal)
         }
-        if let heardAt { writer.write(heardAt) }
+        if let receivedAt { writer.write(receivedAt) }
         return writer.bytes
     }
 
-    private var undatedHeardAt: Instant? {
+    private var undatedReceivedAt: Instant? {
         guard grade == .legacy, case .renewal(let renewal) = statement else { return nil }
-        return renewal.heardAt
+        return renewal.receivedAt
     }
 
     init(
@@ -186,7 +186,7 @@ extension Fact {
             statement = .payment(try reader.payment())
         } else {
             var renewal = try reader.renewal()
-            if found == undatedLayout { renewal.heardAt = try reader.instant() }
+            if found == undatedLayout { renewal.receivedAt = try reader.instant() }
             statement = .renewal(renewal)
         }
         self.init(
@@ -210,8 +210,8 @@ extension Timeline {
     var stored: [UInt8] {
         var writer = ByteWriter()
         let hasLegacy = hasLegacy
-        let heardAt = sourcedRenewal?.heardAt
-        let older = heardAt == nil ? legacyLayout : undatedLayout
+        let receivedAt = sourcedRenewal?.receivedAt
+        let older = receivedAt == nil ? legacyLayout : undatedLayout
         writer.write(hasLegacy ? older : layout)
         writer.write(Int64(periods.count))
         for period in periods {
@@ -224,7 +224,7 @@ extension Timeline {
             $0.write($1.value)
             $0.write($1.at)
         }
-        if let heardAt { writer.write(heardAt) }
+        if let receivedAt { writer.write(receivedAt) }
         return writer.bytes
     }
 
@@ -252,7 +252,7 @@ extension Timeline {
         var renewal = try reader.optional { (r) throws(StorageFailure) in
             Timeline.sourced(try r.renewal(), at: try r.instant(), sources)
         }
-        if found == undatedLayout { renewal?.heardAt = try reader.instant() }
+        if found == undatedLayout { renewal?.receivedAt = try reader.instant() }
         self.init(stored: purchase, payments: payments, renewal: renewal)
     }
 }

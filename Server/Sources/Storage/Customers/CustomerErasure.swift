@@ -52,7 +52,7 @@ extension DatabaseSession {
         try append([
             EventEntry(
                 app: app, customer: nil, purchase: nil,
-                change: Change(.customerErased, at: now), toldAt: now, cause: .request,
+                change: Change(.customerErased, at: now), knownAt: now, cause: .request,
                 other: pseudonym)
         ])
         return unlinked

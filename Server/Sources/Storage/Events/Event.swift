@@ -30,7 +30,7 @@ package struct EventEntry: Hashable, Sendable {
     package var purchase: PurchaseID?
     package var change: Change
     /// When the change became known to Perennial.
-    package var toldAt: Instant
+    package var knownAt: Instant
     package var cause: Cause
     /// The account token of a purchase without an owner; nil if the token was the id of an erased
     /// customer.
@@ -52,7 +52,7 @@ package struct EventEntry: Hashable, Sendable {
     }
 
     package init(
-        app: AppID, customer: CustomerID?, purchase: PurchaseID?, change: Change, toldAt: Instant,
+        app: AppID, customer: CustomerID?, purchase: PurchaseID?, change: Change, knownAt: Instant,
         cause: Cause, accountToken: String? = nil, other: CustomerID? = nil,
         evidence: Link.Evidence? = nil
     ) {
@@ -60,7 +60,7 @@ package struct EventEntry: Hashable, Sendable {
         self.customer = customer
         self.purchase = purchase
         self.change = change
-        self.toldAt = toldAt
+        self.knownAt = knownAt
         self.cause = cause
         self.accountToken = accountToken
         self.other = other
@@ -174,7 +174,7 @@ extension DatabaseSession {
             let entry = try EventEntry(
                 app: app, customer: try row.optionalText(1).map(CustomerID.init(rawValue:)),
                 environment: try row.optionalText(3), purchase: try row.optionalText(4),
-                kind: try row.text(5), toldAt: Instant(milliseconds: try row.integer(6)),
+                kind: try row.text(5), knownAt: Instant(milliseconds: try row.integer(6)),
                 document: row.values[7] == .null ? nil : try row.bytes(7), body: try row.bytes(8))
             events.append(
                 Event(

@@ -28,7 +28,7 @@ extension EventEntry {
 
     init(
         app: AppID, customer: CustomerID?, environment: String?, purchase: String?, kind: String,
-        toldAt: Instant, document: [UInt8]?, body: [UInt8]
+        knownAt: Instant, document: [UInt8]?, body: [UInt8]
     ) throws(StorageFailure) {
         var reader = ByteReader(body)
         let found = try reader.number()
@@ -46,7 +46,7 @@ extension EventEntry {
             } else { nil }
         self.init(
             app: app, customer: customer, purchase: id,
-            change: Change(kind, at: Instant(milliseconds: 0)), toldAt: toldAt,
+            change: Change(kind, at: Instant(milliseconds: 0)), knownAt: knownAt,
             cause: document.map { .document($0) }
                 ?? (isRebuild ? .rebuild : isRequest ? .request : .time))
         accountToken = try reader.optionalText()

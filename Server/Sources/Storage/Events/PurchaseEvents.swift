@@ -10,12 +10,12 @@ struct ReportedPurchase {
 
     /// Turns changes into log entries, addressed to the customer if there is one.
     fileprivate func entries(
-        _ changes: [Change], _ cause: EventEntry.Cause, toldAt: Instant
+        _ changes: [Change], _ cause: EventEntry.Cause, knownAt: Instant
     ) -> [EventEntry] {
         changes.map { change in
             EventEntry(
                 app: app, customer: customer, purchase: timeline.purchase, change: change,
-                toldAt: toldAt, cause: cause,
+                knownAt: knownAt, cause: cause,
                 accountToken: customer == nil ? timeline.accountToken : nil)
         }
     }
@@ -30,7 +30,7 @@ extension ReportedPurchase {
         let changes = told.changes(from: timeline, to: later, at: now, rules: rules)
         self.reportedState = told
         timeline = later
-        return entries(changes, cause, toldAt: now)
+        return entries(changes, cause, knownAt: now)
     }
 
     /// Advances to a later time, and returns the events to append.
@@ -38,7 +38,7 @@ extension ReportedPurchase {
         guard var reportedState else { return [] }
         let changes = reportedState.transitions(of: timeline, upTo: now, rules: rules)
         self.reportedState = reportedState
-        return entries(changes, .time, toldAt: now)
+        return entries(changes, .time, knownAt: now)
     }
 
     /// The next time at which time alone changes the reported state.
@@ -184,7 +184,7 @@ extension DatabaseSession {
         }
         return ReportedPurchase(
             app: app, timeline: rebuilt,
-            reportedState: ReportedState(last.entry.change.after, until: last.entry.toldAt),
+            reportedState: ReportedState(last.entry.change.after, until: last.entry.knownAt),
             customer: owner)
     }
 
@@ -202,7 +202,7 @@ extension DatabaseSession {
         change.after = change.before
         try append([
             EventEntry(
-                app: app, customer: customer, purchase: purchase, change: change, toldAt: now,
+                app: app, customer: customer, purchase: purchase, change: change, knownAt: now,
                 cause: .request, other: other, evidence: evidence)
         ])
         if let known, known.timeline.hasTerms {
@@ -239,7 +239,7 @@ extension DatabaseSession {
         let owner = customer ?? known?.customer
         try append([
             EventEntry(
-                app: app, customer: owner, purchase: purchase, change: change, toldAt: now,
+                app: app, customer: owner, purchase: purchase, change: change, knownAt: now,
                 cause: cause,
                 accountToken: owner == nil ? token ?? known?.timeline.accountToken : nil)
         ])
@@ -254,7 +254,7 @@ extension DatabaseSession {
         try append([
             EventEntry(
                 app: app, customer: customer, purchase: nil, change: Change(kind, at: now),
-                toldAt: now, cause: .request, other: other)
+                knownAt: now, cause: .request, other: other)
         ])
     }
 }

@@ -37,7 +37,7 @@ struct UnnumberedEvent {
         customer = entry.customer
         values = [
             .text(entry.purchase?.environment.rawValue), .text(entry.purchase?.original.rawValue),
-            .text(entry.change.kind.rawValue), .integer(entry.toldAt.milliseconds), document,
+            .text(entry.change.kind.rawValue), .integer(entry.knownAt.milliseconds), document,
             .bytes(entry.body),
         ]
     }
@@ -50,7 +50,7 @@ extension UnnumberedEvent {
             return try EventEntry(
                 app: app, customer: customer, environment: try row.optionalText(0),
                 purchase: try row.optionalText(1), kind: try row.text(2),
-                toldAt: Instant(milliseconds: try row.integer(3)),
+                knownAt: Instant(milliseconds: try row.integer(3)),
                 document: row.values[4] == .null ? nil : try row.bytes(4), body: try row.bytes(5))
         }
     }

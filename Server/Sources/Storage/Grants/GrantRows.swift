@@ -44,7 +44,7 @@ extension DatabaseSession {
                 .text(grant.reason), .integer(grant.until?.milliseconds),
             ])
         try emitGrantEvent(
-            .granted, kept, in: app, at: grant.from, by: .request, toldAt: grant.from)
+            .granted, kept, in: app, at: grant.from, by: .request, knownAt: grant.from)
     }
 
     /// Withdraws a grant, and emits an event. Not idempotent.
@@ -57,7 +57,7 @@ extension DatabaseSession {
             [.integer(now.milliseconds), .text(app.rawValue), .text(kept.grant.id.rawValue)])
         var kept = kept
         kept.grant.withdrawnAt = now
-        try emitGrantEvent(.grantEnded, kept, in: app, at: now, by: .request, toldAt: now)
+        try emitGrantEvent(.grantEnded, kept, in: app, at: now, by: .request, knownAt: now)
     }
 
     /// Emits events for grants that have expired. Returns how many there were. Idempotent, and safe
@@ -74,20 +74,20 @@ extension DatabaseSession {
             ended.map { [.text(app.rawValue), .text($0.grant.id.rawValue)] })
         for kept in ended {
             try emitGrantEvent(
-                .grantEnded, kept, in: app, at: kept.grant.end ?? now, by: .time, toldAt: now)
+                .grantEnded, kept, in: app, at: kept.grant.end ?? now, by: .time, knownAt: now)
         }
         return ended.count
     }
 
     private func emitGrantEvent(
         _ kind: Change.Kind, _ kept: StoredGrant, in app: AppID, at moment: Instant,
-        by cause: EventEntry.Cause, toldAt: Instant
+        by cause: EventEntry.Cause, knownAt: Instant
     ) throws(StorageFailure) {
         var change = Change(kind, at: moment)
         (change.grant, change.grantEnvironment) = (kept.grant, kept.environment)
         try append([
             EventEntry(
-                app: app, customer: kept.customer, purchase: nil, change: change, toldAt: toldAt,
+                app: app, customer: kept.customer, purchase: nil, change: change, knownAt: knownAt,
                 cause: cause)
         ])
     }

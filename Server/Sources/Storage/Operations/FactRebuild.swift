@@ -91,7 +91,7 @@ extension DatabaseSession {
         try connection.run("INSERT INTO facts SELECT * FROM \(Self.rebuilt)", [])
         var lost = LastEvents()
         try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
-            try replace(timeline, in: app, heardAt: timeline.attestedAt, at: now, &lost)
+            try replace(timeline, in: app, receivedAt: timeline.attestedAt, at: now, &lost)
         }
         try deletePurchasesWithoutFacts(at: now)
         for app in rules.wallets.keys.sorted() {

@@ -99,8 +99,9 @@ extension DatabaseSession {
     private func rescheduleConsumptionInquiries(about fold: PurchaseProjection)
         throws(StorageFailure)
     {
-        guard let heardAt = fold.attested.last?.document.receivedAt else { return }
-        try rescheduleConsumptionInquiries(about: [fold.after.purchase], in: fold.app, at: heardAt)
+        guard let receivedAt = fold.attested.last?.document.receivedAt else { return }
+        try rescheduleConsumptionInquiries(
+            about: [fold.after.purchase], in: fold.app, at: receivedAt)
     }
 
     /// The wallets affected by a purchase. Returns nil if the purchase credits nothing, or belongs
@@ -226,11 +227,11 @@ extension DatabaseSession {
     /// history of checks is unchanged. Appends events if the new timeline differs from the last
     /// reported state.
     func replace(
-        _ timeline: Timeline, in app: AppID, heardAt: Instant, at now: Instant,
+        _ timeline: Timeline, in app: AppID, receivedAt: Instant, at now: Instant,
         _ lost: inout LastEvents
     ) throws(StorageFailure) {
         let known = try checkHistory(of: timeline.purchase, in: app)?.history
-        let history = known ?? CheckHistory(knownAt: heardAt)
+        let history = known ?? CheckHistory(knownAt: receivedAt)
         let due = timeline.nextCheck(history, rules: checkRules)
         let rules = rules(of: app)
         var log = try lastReported(of: timeline, in: app, &lost)

@@ -153,7 +153,8 @@ extension DatabaseSession {
     ///   - isListRead: whether the request covered the changes since the last check. If not, others
     ///     whose list must be read, for example after an upgrade, remain due.
     package func completeCheck(
-        _ purchase: PurchaseID, alsoTold others: [PurchaseID] = [], of app: AppID, asked: Instant,
+        _ purchase: PurchaseID, alsoReporting others: [PurchaseID] = [], of app: AppID,
+        asked: Instant,
         isWhole: Bool, isListRead: Bool = true
     ) throws(StorageFailure) {
         for told in [purchase] + others.filter({ $0 != purchase }) {

@@ -24,7 +24,7 @@ extension DatabaseSession {
     /// Skips account tokens of erased customers.
     func watchTerms(of purchase: ReportedPurchase) throws(StorageFailure) {
         let (app, id) = (purchase.app, purchase.timeline.purchase)
-        guard rules.reminding.contains(app), purchase.timeline.hasTerms else { return }
+        guard rules.appsWithReminders.contains(app), purchase.timeline.hasTerms else { return }
         if let owner = purchase.customer {
             try watchTerms(of: owner, in: app, id.environment)
         } else if let token = purchase.timeline.accountToken, tokensIdentifyCustomers(in: app),
@@ -43,7 +43,7 @@ extension DatabaseSession {
     func watchTerms(
         of subject: CustomerID, in app: AppID, _ environment: Environment
     ) throws(StorageFailure) {
-        guard rules.reminding.contains(app) else { return }
+        guard rules.appsWithReminders.contains(app) else { return }
         try connection.run(
             "INSERT INTO term_watches (app, subject, environment, due_at_ms) "
                 + "VALUES ($1, $2, $3, 0) ON CONFLICT (app, subject, environment) "

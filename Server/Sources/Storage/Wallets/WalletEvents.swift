@@ -20,7 +20,7 @@ extension DatabaseSession {
                 debit.currency, in: kept.environment, before: told ?? 0, after: before)
             entries.append(
                 EventEntry(
-                    app: app, customer: kept.customer, purchase: nil, change: change, toldAt: now,
+                    app: app, customer: kept.customer, purchase: nil, change: change, knownAt: now,
                     cause: .request))
         }
         var change = Change(.walletDebited, at: debit.at)
@@ -29,7 +29,7 @@ extension DatabaseSession {
             debit: debit.id, reason: debit.reason, key: key)
         entries.append(
             EventEntry(
-                app: app, customer: kept.customer, purchase: nil, change: change, toldAt: now,
+                app: app, customer: kept.customer, purchase: nil, change: change, knownAt: now,
                 cause: .request))
         try saveBalances(
             [debit.currency: kept.balance], of: kept.customer, in: app, kept.environment)

@@ -229,7 +229,7 @@ struct WalletProjection {
         }
         return EventEntry(
             app: app, customer: customer, purchase: purchase, change: change,
-            toldAt: telling.at, cause: origin, other: telling.other)
+            knownAt: telling.at, cause: origin, other: telling.other)
     }
 }
 

@@ -59,7 +59,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
             #expect(events.count == 1 && entry.change.kind == .purchased)
             #expect(entry.cause == .document(document(1).id))
             #expect(entry.customer == nil && entry.accountToken == "token")
-            #expect(entry.toldAt == now && entry.change.money?.milliunits == 9_990)
+            #expect(entry.knownAt == now && entry.change.money?.milliunits == 9_990)
             let after = PurchaseStatus(
                 product: "pro.monthly", state: .paid, until: now + .days(30), willRenew: nil)
             #expect(entry.change.before == nil && entry.change.after == after)
@@ -82,7 +82,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
         let whole = change
         let entries = causes.map { cause in
             EventEntry(
-                app: app, customer: "anna", purchase: purchase(7), change: whole, toldAt: now,
+                app: app, customer: "anna", purchase: purchase(7), change: whole, knownAt: now,
                 cause: cause, accountToken: "t", other: "ben", evidence: .support)
         }
         try await driver.withStore { store in
@@ -138,7 +138,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
             #expect(
                 events.map(\.entry.change.kind) == [.purchased, .accessUnconfirmed, .expired])
             #expect(events.last?.entry.change.at == end + .hours(24))
-            #expect(events.last?.entry.toldAt == end + .days(90))
+            #expect(events.last?.entry.knownAt == end + .days(90))
             #expect(events.last?.entry.cause == .time)
         }
     }

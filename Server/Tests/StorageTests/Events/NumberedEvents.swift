@@ -9,11 +9,11 @@ import Testing
 func numberedEntry(_ number: Int, of customer: CustomerID?) -> EventEntry {
     EventEntry(
         app: app, customer: customer, purchase: nil, change: Change(.aliasAdded, at: now),
-        toldAt: now + .seconds(number), cause: .request, other: "other")
+        knownAt: now + .seconds(number), cause: .request, other: "other")
 }
 
 extension Event {
-    var number: Int { (entry.toldAt - now).wholeSeconds }
+    var number: Int { (entry.knownAt - now).wholeSeconds }
 }
 
 extension Duration {

@@ -60,7 +60,7 @@ struct LogCheck {
         let told = events.map { event in
             var change = event.entry.change
             (change.before, change.after) = (nil, nil)
-            return "\(change) \(event.entry.cause) \(event.entry.toldAt)"
+            return "\(change) \(event.entry.cause) \(event.entry.knownAt)"
         }
         #expect(Set(told).count == told.count, place)
     }

@@ -16,8 +16,9 @@ import Testing
     func `all events together are what the seller has, though no device posts again`(
         life: Life, way: Way
     ) async throws {
-        let isTold = way == .told
-        try await withShop(on: .sqlite, notifies: isTold, questions: isTold ? .all : .due) { shop in
+        let isReported = way == .told
+        try await withShop(on: .sqlite, notifies: isReported, questions: isReported ? .all : .due) {
+            shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
             for act in life.acts { try await stage.play(act) { _ in } }

@@ -49,7 +49,7 @@ import Testing
             let ending = try #require(event.entry.change.ending)
             return "\(event.entry.customer?.rawValue ?? event.entry.accountToken ?? "-") "
                 + "\(ending.daysBefore) \(ending.until.minute.prefix(10)) "
-                + "known \(event.entry.toldAt.minute.prefix(10))"
+                + "known \(event.entry.knownAt.minute.prefix(10))"
         }
     }
 
