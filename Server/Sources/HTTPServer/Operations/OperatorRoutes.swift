@@ -34,7 +34,7 @@ extension PerennialServer {
     @Sendable func ready(_ request: Request, _ context: ServerContext) async throws -> Response {
         guard await engine.isReady() else {
             throw ProblemError(
-                .serverNotReady, "The server is not ready.", remedy: "Wait, then try again.",
+                .serverNotReady,
                 operatorDetail: "The database cannot be read or cannot be written.")
         }
         return try JSONResponse.ok(["status": "ready"])
