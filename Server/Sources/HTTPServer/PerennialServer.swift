@@ -105,7 +105,7 @@ package struct PerennialServer: Sendable {
         for method in others where !allowed.contains(method) {
             router.on(RouterPath(path), method: method) { _, context -> Response in
                 context.coreContext.endpointPath.value = path
-                throw ProblemError.method(method, allowed: allowed)
+                throw ProblemError(.methodNotAllowed(method, allowed: allowed))
             }
         }
     }

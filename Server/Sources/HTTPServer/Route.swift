@@ -63,7 +63,7 @@ extension PerennialServer {
     func secret(_ operation: OpenAPIOperation, _ answer: @escaping Route.KeyedHandler) -> Route {
         let query = operation.queryParameters
         var route = keyed(operation) { request, context, holder in
-            guard holder.kind == .secret else { throw ProblemError.keyNotSecret }
+            guard holder.kind == .secret else { throw ProblemError(.keyNotSecret) }
             try request.requireQuery(among: query)
             return try await answer(request, context, holder)
         }
@@ -72,9 +72,9 @@ extension PerennialServer {
     }
 
     func holder(of request: Request) async throws -> KeyHolder {
-        guard let key = BearerKey(request.headers)?.text else { throw ProblemError.keyMissing }
+        guard let key = BearerKey(request.headers)?.text else { throw ProblemError(.keyMissing) }
         guard let holder = try await keys.holder(of: key, in: engine) else {
-            throw ProblemError.keyUnknown
+            throw ProblemError(.keyUnknown)
         }
         return holder
     }

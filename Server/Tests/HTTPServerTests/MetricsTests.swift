@@ -34,6 +34,39 @@ import Testing
         }
     }
 
+    /// The labels of a metric, and the values of its label if the table lists them.
+    private static func labels(in cell: String) -> (names: [String], values: [String]) {
+        let parts = cell.split(separator: ":", maxSplits: 1).map { Page.words(in: String($0)) }
+        return (parts.first ?? [], parts.count > 1 ? parts[1] : [])
+    }
+
+    @Test func `the page for operators has every metric with its labels, and no other`()
+        async throws
+    {
+        try await TestServer.run { server in
+            let metrics = Metrics(
+                engine: server.engine.counts, checks: [], forwarding: [], requests: [],
+                bodies: .init(),
+                logLinesDropped: 0, uptimeSeconds: 0)
+            var documented: Set<String> = []
+            for cells in try Page.table("| metric | labels | when to alert |", of: "operations.md")
+            {
+                let labels = Self.labels(in: cells[1])
+                for name in Page.words(in: cells[0]) {
+                    #expect(documented.insert(name).inserted, "\(name) has two lines")
+                    let metric = try #require(Metrics.all.first { $0.name == name }, "\(name)")
+                    #expect(metric.labels == labels.names, "\(name)")
+                    if !labels.values.isEmpty {
+                        let values = metric.samples(metrics).flatMap(\.labels)
+                        #expect(values == labels.values, "\(name)")
+                    }
+                }
+            }
+            #expect(documented == Set(Metrics.all.map(\.name)))
+            #expect(documented.count == Metrics.all.count)
+        }
+    }
+
     @Test(arguments: [.seconds(600), .seconds(-7), .zero, nil] as [Duration?])
     func `how far the clock is ahead is told where it is known`(ahead: Duration?) async throws {
         var asking = ReconciliationSettings.disabled

@@ -136,11 +136,6 @@ import Testing
         }
     }
 
-    @Test func `every code has one status, and no status is left over`() {
-        #expect(Set(ProblemStatus.table.keys) == Set(ProblemCode.known))
-        #expect(Set(ProblemCode.known).count == ProblemCode.known.count)
-    }
-
     /// One of each structure, as JSON: requests with nothing left out, answers with every null.
     private static func samples() throws -> [(String, [String: Any])] {
         let now = Timestamp(TestServer.now)

@@ -42,14 +42,6 @@ import Testing
         expectNone(Pages.orphans(among: Repository.files))
     }
 
-    @Test func `every problem code is explained to callers`() throws {
-        let codes = try #require(
-            Repository.files.first { $0.path == "Sources/PerennialContract/ProblemCode.swift" })
-        let page = try #require(Repository.files.first { $0.path == "docs/api.md" })
-        #expect(codes.text.contains("rawValue: \"key_missing\""))
-        expectNone(Pages.unexplained(codes: codes, page: page))
-    }
-
     @Test func `the repository is found, with its sources and its pages`() {
         #expect(Repository.files.contains { $0.path == "Server/Tests/TidyTests/HouseTests.swift" })
         #expect(Repository.files.contains { $0.path == "README.md" })

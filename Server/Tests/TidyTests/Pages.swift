@@ -29,17 +29,6 @@ enum Pages {
         }
     }
 
-    /// Problem codes that the page for callers does not name.
-    static func unexplained(codes: SourceFile, page: SourceFile) -> [Violation] {
-        codes.text.matches(of: #/rawValue: "([a-z_]+)"/#).compactMap { match in
-            guard !page.text.contains("`\(match.1)`") else { return nil }
-            let line = codes.text[..<match.range.lowerBound].count { $0 == "\n" } + 1
-            return Violation(
-                path: codes.path, line: line, what: "\(page.path) does not name \(match.1).",
-                remedy: "add the code to its table, with its status and when it is told.")
-        }
-    }
-
     /// Links in Markdown and in HTML, outside fenced code, with their lines.
     static func links(of page: SourceFile) -> [(line: Int, link: String)] {
         var isFenced = false

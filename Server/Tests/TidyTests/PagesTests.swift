@@ -32,12 +32,4 @@ import Testing
         #expect(
             Pages.orphans(among: [entrance, linked, orphan]).map(\.path) == ["docs/other.md"])
     }
-
-    @Test func `a problem code that the page does not name is a violation`() {
-        let codes = SourceFile(
-            path: "Codes.swift",
-            text: "let a = Self(rawValue: \"key_missing\")\nlet b = Self(rawValue: \"key_old\")\n")
-        let page = SourceFile(path: "docs/api.md", text: "| `key_missing` | 401 |")
-        #expect(Pages.unexplained(codes: codes, page: page).map(\.line) == [2])
-    }
 }

@@ -97,12 +97,13 @@ enum Rooms {
         ]
     }
 
+    /// A simple boundary: to Unicode, `A.B` is one word.
     private static func isCarried(_ chief: String, in file: SourceFile) -> Bool {
         let kinds = "struct|enum|class|actor|protocol|extension|typealias"
         guard let declared = try? Regex("\\b(\(kinds))\\s+(\\w+\\.)*\(chief)\\b") else {
             return false
         }
-        return file.code.contains(declared)
+        return file.code.contains(declared.wordBoundaryKind(.simple))
     }
 
     private static func folder(of path: String) -> String {

@@ -1,67 +1,44 @@
 import Synchronization
 
 /// Counts of events since the process started.
-final class Counters: Sendable {
-    final class Counter: Sendable {
+package final class Counters: Sendable {
+    package final class Counter: Sendable {
         private let value = Atomic<Int>(0)
 
         func add() { value.add(1, ordering: .relaxed) }
-        var count: Int { value.load(ordering: .relaxed) }
+        fileprivate var count: Int { value.load(ordering: .relaxed) }
     }
 
-    let notificationsRecorded = Counter()
-    let notificationsRepeated = Counter()
-    let notificationsRefused = Counter()
-    let notificationsAcceptedElsewhere = Counter()
-    let notificationsBackfilled = Counter()
-    let historyPages = Counter()
-    let documentsSignedAhead = Counter()
-    let purchasesPosted = Counter()
-    let customersRead = Counter()
-    let checksResponded = Counter()
-    let checksFailed = Counter()
-    let forwardsAccepted = Counter()
-    let forwardsFailed = Counter()
-    let forwardsOmitted = Counter()
-}
-
-package struct EngineCounts: Hashable, Sendable {
-    package var notificationsRecorded: Int
-    package var notificationsRepeated: Int
-    package var notificationsRefused: Int
-    package var notificationsAcceptedElsewhere: Int
+    package let notificationsRecorded = Counter()
+    package let notificationsRepeated = Counter()
+    package let notificationsRefused = Counter()
+    package let notificationsAcceptedElsewhere = Counter()
     /// Missed notifications that were found by requesting them from the App Store.
-    package var notificationsBackfilled: Int
+    package let notificationsBackfilled = Counter()
     /// Pages of the App Store's notification history that were read to find missing notifications.
-    package var historyPages: Int
+    package let historyPages = Counter()
     /// Documents that could not be verified yet because they were signed later than our clock's
     /// time.
-    package var documentsSignedAhead: Int
-    package var purchasesPosted: Int
-    package var customersRead: Int
-    package var checksResponded: Int
-    package var checksFailed: Int
-    package var forwardsAccepted: Int
-    package var forwardsFailed: Int
-    package var forwardsOmitted: Int
+    package let documentsSignedAhead = Counter()
+    package let purchasesPosted = Counter()
+    package let customersRead = Counter()
+    package let checksResponded = Counter()
+    package let checksFailed = Counter()
+    package let forwardsAccepted = Counter()
+    package let forwardsFailed = Counter()
+    package let forwardsOmitted = Counter()
+}
+
+/// The current values of the counters, under the counters' names.
+@dynamicMemberLookup
+package struct EngineCounts: Sendable {
+    fileprivate let counters: Counters
+
+    package subscript(dynamicMember counter: KeyPath<Counters, Counters.Counter>) -> Int {
+        counters[keyPath: counter].count
+    }
 }
 
 extension Engine {
-    package var counts: EngineCounts {
-        EngineCounts(
-            notificationsRecorded: counters.notificationsRecorded.count,
-            notificationsRepeated: counters.notificationsRepeated.count,
-            notificationsRefused: counters.notificationsRefused.count,
-            notificationsAcceptedElsewhere: counters.notificationsAcceptedElsewhere.count,
-            notificationsBackfilled: counters.notificationsBackfilled.count,
-            historyPages: counters.historyPages.count,
-            documentsSignedAhead: counters.documentsSignedAhead.count,
-            purchasesPosted: counters.purchasesPosted.count,
-            customersRead: counters.customersRead.count,
-            checksResponded: counters.checksResponded.count,
-            checksFailed: counters.checksFailed.count,
-            forwardsAccepted: counters.forwardsAccepted.count,
-            forwardsFailed: counters.forwardsFailed.count,
-            forwardsOmitted: counters.forwardsOmitted.count)
-    }
+    package var counts: EngineCounts { EngineCounts(counters: counters) }
 }

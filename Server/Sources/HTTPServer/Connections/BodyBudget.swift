@@ -121,7 +121,7 @@ final class BodyShare: Sendable {
             state.bytes += bytes
             return true
         }
-        guard isWithin else { throw ProblemError.tooManyBodyBytes }
+        guard isWithin else { throw ProblemError(.tooManyBodyBytes) }
     }
 
     func release() {
@@ -178,13 +178,5 @@ extension Request {
         body = RequestBody(
             asyncSequence: MeteredBody(parts: body, share: share, channel: channel))
         return share
-    }
-}
-
-extension ProblemError {
-    fileprivate static var tooManyBodyBytes: ProblemError {
-        ProblemError(
-            .serverBusy, "The server holds too many request bodies at the moment.",
-            remedy: "Send the same request again later.")
     }
 }

@@ -69,8 +69,6 @@ extension ProblemError {
             case let known?: "The parser found: \(known.debugDescription)."
             case nil: nil
             }
-        return ProblemError(
-            .requestNotUnderstood, "This is not a valid HTTP request.", detail: found,
-            remedy: "Send HTTP/1.1 according to RFC 9112.")
+        return ProblemError(.requestNotHTTP, detail: found)
     }
 }

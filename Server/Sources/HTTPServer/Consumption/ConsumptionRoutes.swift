@@ -47,14 +47,11 @@ extension PerennialServer {
         -> Ledger.PurchaseUsage
     {
         guard let delivery = Delivery(rawValue: told.delivery) else {
-            let known = Delivery.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ProblemError.bodyNotUnderstood(
-                "“\(told.delivery)” is not a delivery value.", remedy: "Send one of \(known).")
+            throw ProblemError(
+                .deliveryUnknown(told.delivery, known: Delivery.allCases.map(\.rawValue)))
         }
         if let percent = told.usedPercent, !(0...100).contains(percent) {
-            throw ProblemError.bodyNotUnderstood(
-                "used_percent must be between 0 and 100.",
-                remedy: "Send a number from 0 to 100, or leave it out.")
+            throw ProblemError(.usedPercentOutOfRange)
         }
         return Ledger.PurchaseUsage(
             transaction: TransactionID(rawValue: told.transactionID), delivery: delivery,

@@ -81,14 +81,12 @@ extension PerennialServer {
         if asked["signature"] != nil {
             guard let link = ContentLink(to: publication, asked),
                 let file = try await engine.file(of: link)
-            else { throw ProblemError.contentLinkInvalid }
+            else { throw ProblemError(.contentLinkInvalid) }
             return file
         }
         let holder = try await holder(of: request)
         guard let id = asked["customer_id"] else {
-            throw ProblemError(
-                .requestNotUnderstood, "customer_id is missing.",
-                remedy: "Add customer_id=…, or use a url from GET /v1/customers/{id}/content.")
+            throw ProblemError(.contentCustomerMissing)
         }
         let customer = CustomerID(rawValue: String(id))
         try await requireProof(of: customer, request.headers, holder)
@@ -120,9 +118,7 @@ extension PerennialServer {
             return response
         } catch let error as HTTPError where error.status == .notFound {
             throw ProblemError(
-                .contentUnknown, "The file is missing on the server.",
-                remedy: "Tell the operator of this server.",
-                operatorDetail: "\(folder)/\(path) cannot be read.")
+                .contentFileMissing, operatorDetail: "\(folder)/\(path) cannot be read.")
         }
     }
 
@@ -140,14 +136,6 @@ extension PerennialServer {
 
     private static func publication(in context: ServerContext) throws -> PublicationID {
         PublicationID(rawValue: try parameter("content_id", called: "content id", in: context))
-    }
-}
-
-extension ProblemError {
-    fileprivate static var contentLinkInvalid: ProblemError {
-        ProblemError(
-            .contentLinkInvalid, "This link is not valid, or has expired.",
-            remedy: "Get a new one from GET /v1/customers/{id}/content.")
     }
 }
 

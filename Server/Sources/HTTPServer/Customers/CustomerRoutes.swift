@@ -52,10 +52,7 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         guard let query = request.uri.queryParameters["query"], !query.isEmpty else {
-            throw ProblemError(
-                .requestNotUnderstood, "query is missing.",
-                remedy: "Add ?query= with the id of a customer, a transaction, or "
-                    + "an order.")
+            throw ProblemError(.queryMissing)
         }
         let found = try await engine.customers(like: String(query), app: holder.app)
         return try JSONResponse.ok(CustomerList(items: found.map(CustomerList.Found.init)))

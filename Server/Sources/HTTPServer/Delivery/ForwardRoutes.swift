@@ -65,9 +65,7 @@ extension PerennialServer {
             forwards = try await engine.retryForwards(of: document, app: holder.app)
         }
         guard !forwards.isEmpty else {
-            throw ProblemError(
-                .forwardUnknown, "There are no forwards of this document, or no longer.",
-                remedy: "Use a document_id from GET /v1/forwards.")
+            throw ProblemError(.forwardUnknown)
         }
         return try JSONResponse.ok(
             ForwardList(items: forwards.map { PerennialContract.Forward($0) }, nextCursor: nil))
@@ -79,9 +77,8 @@ extension PerennialServer {
     private static func state(_ text: String?) throws -> StoredForward.State? {
         guard let text else { return nil }
         guard let state = StoredForward.State(rawValue: text) else {
-            let known = StoredForward.State.allCases.map(\.rawValue).joined(separator: ", ")
             throw ProblemError(
-                .stateUnknown, "There is no such state.", remedy: "Use one of \(known).")
+                .stateUnknown(known: StoredForward.State.allCases.map(\.rawValue)))
         }
         return state
     }
@@ -103,9 +100,7 @@ extension PerennialServer {
             let document = Hexadecimal.bytes(parts[1]), parts[1].count == documentDigits,
             let target = Hexadecimal.bytes(parts[2]), !target.contains(0)
         else {
-            throw ProblemError(
-                .cursorUnknown, "The cursor is not valid.",
-                remedy: "Send next_cursor from a response unchanged, or leave it out to start.")
+            throw ProblemError(.cursorUnknown)
         }
         return ForwardPosition(
             createdAt: Instant(milliseconds: moment), document: document,

@@ -62,13 +62,9 @@ extension PerennialServer {
     private static func requireShape(of order: OfferRequest) throws {
         switch order.form {
         case .introductory where order.transaction?.isEmpty ?? true:
-            throw ProblemError.bodyNotUnderstood(
-                "transaction_id is missing.",
-                remedy: "Add the transaction_id of a transaction that the customer has posted.")
+            throw ProblemError(.offerTransactionMissing)
         case .promotionalText where !isTokenOrNone(order.accountToken):
-            throw ProblemError.bodyNotUnderstood(
-                "app_account_token must be a UUID.",
-                remedy: "Send the appAccountToken of the purchase, or leave it out in both places.")
+            throw ProblemError(.offerTokenNotUUID)
         case .introductory, .promotionalText, .promotionalToken: return
         }
     }
@@ -83,11 +79,7 @@ extension PerennialServer {
         case ("promotional_v1", let offer?): return .promotionalText(offer)
         case ("promotional", let offer?): return .promotionalToken(offer)
         case ("introductory", nil): return .introductory
-        default:
-            throw ProblemError.bodyNotUnderstood(
-                "kind and offer_id do not fit together.",
-                remedy: "Send kind promotional or promotional_v1 with an offer_id, or "
-                    + "introductory without one.")
+        default: throw ProblemError(.offerKindMismatch)
         }
     }
 }

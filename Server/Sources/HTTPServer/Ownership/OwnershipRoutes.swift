@@ -116,9 +116,7 @@ extension PerennialServer {
         try await requireProof(of: id, request.headers, holder)
         let evidence = PurchaseEvidence(posted)
         guard !evidence.isEmpty || posted.productID != nil else {
-            throw ProblemError(
-                .purchasesMissing, "The request contains no purchase and names no product.",
-                remedy: "Send what the device has, or product_id, or both.")
+            throw ProblemError(.previewEmpty)
         }
         do {
             let preview = try await engine.preview(
@@ -157,8 +155,7 @@ extension PerennialServer {
         let name = context.parameters.get("transfer_id") ?? ""
         guard name.hasPrefix("trf_"), let place = LogPosition(String(name.dropFirst("trf_".count)))
         else {
-            let found = String(name.prefix(ProblemError.quotedCharactersMax)).debugDescription
-            throw ProblemError.unknownTransfer("Found \(found).")
+            throw ProblemError(.transferUnknown, detail: "Found \(ProblemError.quoted(name)).")
         }
         let undone = try await engine.undoTransfer(place, of: id, app: holder.app)
         return try JSONResponse.ok(PerennialContract.Transfer(undone))

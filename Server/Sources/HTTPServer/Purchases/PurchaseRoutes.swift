@@ -80,9 +80,7 @@ extension PerennialServer {
             PurchasesRequest.self, max: BodyLimit.purchases)
         let evidence = PurchaseEvidence(posted)
         guard !evidence.isEmpty else {
-            throw ProblemError(
-                .purchasesMissing, "The request contains no purchase.",
-                remedy: "Send at least one of signed_transactions, or an app_receipt.")
+            throw ProblemError(.purchasesMissing)
         }
         let id = CustomerID(rawValue: posted.customerID)
         try await requireProof(of: id, request.headers, holder)
@@ -117,9 +115,7 @@ extension PerennialServer {
         // Most ids are plain. Foundation takes longer to find that out than everything else.
         if let segment, !segment.utf8.contains(UInt8(ascii: "%")) { return segment }
         guard let text = segment?.removingPercentEncoding else {
-            throw ProblemError(
-                .requestNotUnderstood, "The \(name) in the path cannot be decoded.",
-                remedy: "Percent-encode it as UTF-8 (RFC 3986).")
+            throw ProblemError(.pathNotDecodable(name))
         }
         return text
     }
@@ -131,9 +127,7 @@ extension PerennialServer {
             let name = request.uri.queryParameters["environment"]
         else { return .production }
         guard let environment = Ledger.Environment(rawValue: String(name)) else {
-            throw ProblemError(
-                .environmentUnknown, "The environment is unknown.",
-                remedy: "Use environment=production or environment=sandbox.")
+            throw ProblemError(.environmentUnknown)
         }
         return environment
     }

@@ -13,13 +13,13 @@ extension Request {
     /// says so, nothing is read. ``ConnectionHandler`` limits how long it may take.
     func bytes(max bytesMax: Int) async throws -> ByteBuffer {
         if let length = headers[.contentLength].flatMap(Int.init), length > bytesMax {
-            throw ProblemError.bodyTooLarge(bytesMax: bytesMax)
+            throw ProblemError(.bodyTooLarge(bytesMax: bytesMax))
         }
         var whole = ByteBuffer()
         do {
             for try await part in body {
                 guard whole.readableBytes + part.readableBytes <= bytesMax else {
-                    throw ProblemError.bodyTooLarge(bytesMax: bytesMax)
+                    throw ProblemError(.bodyTooLarge(bytesMax: bytesMax))
                 }
                 // Most bodies arrive in one part, which need not be copied.
                 if whole.readableBytes == 0 {
@@ -31,12 +31,10 @@ extension Request {
         } catch let refused as ProblemError {
             throw refused
         } catch let slow as BodyTooSlow {
-            throw ProblemError.bodyTooSlow(seconds: slow.secondsMax)
+            throw ProblemError(.bodyTooSlow(secondsMax: slow.secondsMax))
         } catch {
             // The client has disconnected or violates HTTP, so nobody will read the response.
-            throw ProblemError(
-                .requestNotUnderstood, "The body ended before its end.",
-                remedy: "Send it whole.", operatorDetail: "\(error)")
+            throw ProblemError(.bodyCutOff, operatorDetail: "\(error)")
         }
         return whole
     }
@@ -57,15 +55,11 @@ extension Request {
     ) async throws -> Value {
         let buffer = try await bytes(max: bytesMax)
         guard !NULCharacter.isEscaped(in: buffer.readableBytesView) else {
-            throw ProblemError(
-                .bodyNotUnderstood, "The body holds the character U+0000.",
-                remedy: "Leave it out: no database keeps it as text.")
+            throw ProblemError(.bodyWithNUL)
         }
         let commas = buffer.readableBytesView.count { $0 == UInt8(ascii: ",") }
         guard commas < Self.valuesMax else {
-            throw ProblemError(
-                .bodyHasTooMany, "The body holds too many values.",
-                detail: "At most \(Self.valuesMax) are read.", remedy: "Send several requests.")
+            throw ProblemError(.tooManyJSONValues(max: Self.valuesMax))
         }
         let json = Data(buffer.readableBytesView)
         do {
@@ -89,22 +83,23 @@ extension ProblemError {
             @unknown default: ([], "cannot be read")
             }
         if let member = Self.text(of: path) {
-            self = .bodyNotUnderstood("\(member) \(wrong).", remedy: Self.remedy(for: error))
+            self.init(
+                Self.isTime(error) ? .timeNotReadable : .bodyNotUnderstood,
+                detail: "\(member) \(wrong).")
         } else if Self.isObject(json) {
             // The decoder does not say which member it is.
-            self = .bodyNotUnderstood(
-                "A number is not whole or is too large, or a text cannot be read.")
-        } else {
             self.init(
-                .bodyNotJSON, "The body is not a JSON object.",
-                remedy: "Send JSON as /openapi.json describes it.")
+                .bodyNotUnderstood,
+                detail: "A number is not whole or is too large, or a text cannot be read.")
+        } else {
+            self.init(.bodyNotJSON)
         }
     }
 
-    private static func remedy(for error: DecodingError) -> String {
-        // Of the errors that have a path, only times are parsed by our own code.
-        if case .dataCorrupted = error { return "Send RFC 3339, such as 2026-12-01T00:00:00Z." }
-        return "Compare it with /openapi.json."
+    /// Whether a time cannot be read: of the errors that have a path, only times are parsed by our
+    /// own code.
+    private static func isTime(_ error: DecodingError) -> Bool {
+        if case .dataCorrupted = error { true } else { false }
     }
 
     private static func isObject(_ json: Data) -> Bool {

@@ -53,15 +53,11 @@ struct RequestMiddleware: RouterMiddleware {
 
     private static func check(path: String) throws {
         guard !NULCharacter.isPercentEncoded(in: path) else {
-            throw ProblemError(
-                .requestNotUnderstood, "The path contains the character U+0000.",
-                remedy: "Leave %00 out.")
+            throw ProblemError(.pathWithNUL)
         }
         // The router skips empty segments and would take the next one for a customer's id.
         guard !hasEmptySegment(path) else {
-            throw ProblemError(
-                .requestNotUnderstood, "A segment of the path is empty.",
-                remedy: "Put the missing customer id, or other part, between the slashes.")
+            throw ProblemError(.pathSegmentEmpty)
         }
     }
 

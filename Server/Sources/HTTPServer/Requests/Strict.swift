@@ -42,7 +42,7 @@ struct MemberNames: Decodable {
     func require(_ known: [String], below path: String) throws {
         let unknown = ProblemError.unknownName(among: names, known: known, below: path)
         guard let unknown else { return }
-        throw ProblemError.bodyNotUnderstood(unknown)
+        throw ProblemError(.bodyNotUnderstood, detail: unknown)
     }
 }
 
@@ -55,22 +55,16 @@ extension Request {
             !$0.isEmpty && $0 != Indentation.parameter
         }
         guard let unknown = ProblemError.unknownName(among: asked, known: known) else { return }
-        throw ProblemError(
-            .requestNotUnderstood, "The query has an unknown parameter.", detail: unknown,
-            remedy: "Compare it with /openapi.json.")
+        throw ProblemError(.parameterUnknown, detail: unknown)
     }
 }
 
 extension ProblemError {
-    /// The maximum length of an unknown name quoted in a response.
-    private static let nameCharactersMax = 40
-
     fileprivate static func unknownName(
         among names: [String], known: [String], below path: String = ""
     ) -> String? {
         guard let unknown = names.filter({ !known.contains($0) }).min() else { return nil }
         let list = known.isEmpty ? "none" : known.sorted().joined(separator: ", ")
-        let name = unknown.prefix(nameCharactersMax)
-        return "`\(path)\(name)` is unknown. Known are: \(list)."
+        return "`\(path)\(shortened(unknown))` is unknown. Known are: \(list)."
     }
 }

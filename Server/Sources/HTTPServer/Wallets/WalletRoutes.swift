@@ -61,9 +61,7 @@ extension PerennialServer {
         let environment = try Self.environment(in: request)
         let asked = try await request.value(DebitRequest.self, max: BodyLimit.order)
         guard (1...Ledger.Wallet.amountMax).contains(asked.amount) else {
-            throw ProblemError(
-                .amountNotPositive, "amount must be a positive whole number.",
-                remedy: "Send a whole number from 1 to \(Ledger.Wallet.amountMax).")
+            throw ProblemError(.amountNotPositive)
         }
         try ProblemError.requireLength(for: asked.reason, bytesMax: NewDebit.reasonBytesMax)
         let order = NewDebit(
@@ -83,9 +81,7 @@ extension PerennialServer {
     static func idempotencyKey(in request: Request) throws -> String? {
         guard let key = request.headers[.idempotencyKey] else { return nil }
         guard !key.isEmpty, key.utf8.count <= idempotencyKeyBytesMax else {
-            throw ProblemError(
-                .requestNotUnderstood, "The Idempotency-Key is empty or too long.",
-                remedy: "Send 1 to \(idempotencyKeyBytesMax) bytes, such as a UUID.")
+            throw ProblemError(.idempotencyKeyLength(bytesMax: idempotencyKeyBytesMax))
         }
         return key
     }

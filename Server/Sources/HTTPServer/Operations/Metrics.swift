@@ -1,0 +1,179 @@
+import Engine
+
+/// The values behind the metrics, at one moment.
+struct Metrics: Sendable {
+    var engine: EngineCounts
+    var checks: [ReconciliationState]
+    var clockAhead: Duration?
+    var forwarding: [ForwardingState]
+    var requests: [(label: RequestCounts.Label, count: Int)]
+    var bodies: BodyBudget.Usage
+    var logLinesDropped: Int
+    var uptimeSeconds: Int64
+
+    /// All metrics in Prometheus's text exposition format 0.0.4.
+    var text: String {
+        Self.all.flatMap { $0.lines(from: self) }.joined(separator: "\n") + "\n"
+    }
+
+    static let all: [Metric] =
+        intake + http + checks + forwards + [
+            Metric(
+                "perennial_uptime_seconds", "Seconds since the process started to serve.", .gauge
+            ) { Int($0.uptimeSeconds) }
+        ]
+
+    private static let intake = [
+        Metric("perennial_notifications_total", "Notifications by result.", by: ["result"]) {
+            [
+                (["kept"], $0.engine.notificationsRecorded),
+                (["repeated"], $0.engine.notificationsRepeated),
+                (["refused"], $0.engine.notificationsRefused),
+                (["left_to_others"], $0.engine.notificationsAcceptedElsewhere),
+            ]
+        },
+        Metric(
+            "perennial_notifications_found_total",
+            "Notifications fetched because they had not arrived or were lost."
+        ) { $0.engine.notificationsBackfilled },
+        Metric(
+            "perennial_history_pages_total",
+            "Pages of the App Store's notification history read for missing ones."
+        ) { $0.engine.historyPages },
+        Metric(
+            "perennial_documents_signed_ahead_total",
+            "Documents signed more than five minutes ahead of this machine's clock."
+        ) { $0.engine.documentsSignedAhead },
+        Metric(
+            "perennial_clock_ahead_seconds",
+            "Minimum lead of this machine's clock over the App Store's.", .gauge
+        ) { $0.clockAhead.map { Int($0.components.seconds) } },
+        Metric(
+            "perennial_purchases_posted_total", "Successful requests that posted purchases."
+        ) { $0.engine.purchasesPosted },
+        Metric("perennial_customers_answered_total", "Responses about a customer.") {
+            $0.engine.customersRead
+        },
+    ]
+
+    private static let http = [
+        Metric(
+            "perennial_http_requests_total", "Requests responded to.",
+            by: ["method", "route", "status"]
+        ) {
+            $0.requests.map { ([$0.method, $0.route, "\($0.status)"], $1) }
+        },
+        Metric(
+            "perennial_http_body_bytes", "Bytes of request bodies in memory.", .gauge, by: ["key"]
+        ) {
+            [(["shown"], $0.bodies.bytesWithKey), (["none"], $0.bodies.bytesWithoutKey)]
+        },
+        Metric(
+            "perennial_http_bodies_refused_total",
+            "Requests rejected because too many body bytes were in memory.", by: ["key"]
+        ) {
+            [(["shown"], $0.bodies.refusedWithKey), (["none"], $0.bodies.refusedWithoutKey)]
+        },
+        Metric(
+            "perennial_log_lines_dropped_total",
+            "Log lines dropped: standard error was not read in time."
+        ) { $0.logLinesDropped },
+    ]
+
+    private static let checks = [
+        Metric("perennial_checks_total", "Checks with the App Store.", by: ["result"]) {
+            [(["answered"], $0.engine.checksResponded), (["failed"], $0.engine.checksFailed)]
+        },
+        check("perennial_checks_due", "Purchases due for a check with the App Store.") { $0.due },
+        check("perennial_checks_oldest_due_seconds", "How long the oldest check has been due.") {
+            Int($0.oldestDueAge.components.seconds)
+        },
+        check(
+            "perennial_checks_answered_time_seconds",
+            "When the App Store last responded, as Unix time."
+        ) {
+            $0.respondedAt.map { Int($0.milliseconds / 1000) }
+        },
+        check("perennial_checks_failures_in_a_row", "Failed checks since the last response.") {
+            $0.failures
+        },
+    ]
+
+    private static let forwards = [
+        Metric("perennial_forwards_total", "Attempts to forward a notification.", by: ["result"]) {
+            [
+                (["accepted"], $0.engine.forwardsAccepted),
+                (["failed"], $0.engine.forwardsFailed),
+                (["left_out"], $0.engine.forwardsOmitted),
+            ]
+        },
+        forward("perennial_forwards_waiting", "Notifications waiting to be forwarded.") {
+            $0.waiting
+        },
+        forward("perennial_forwards_oldest_seconds", "How long the oldest notification has waited.")
+        {
+            Int($0.oldestAge.components.seconds)
+        },
+    ]
+
+    private static func check(
+        _ name: String, _ help: String, value: @escaping @Sendable (ReconciliationState) -> Int?
+    ) -> Metric {
+        Metric(name, help, .gauge, by: ["app", "environment"]) {
+            $0.checks.compactMap { state in
+                value(state).map { ([state.app.rawValue, state.environment.rawValue], $0) }
+            }
+        }
+    }
+
+    private static func forward(
+        _ name: String, _ help: String, value: @escaping @Sendable (ForwardingState) -> Int
+    ) -> Metric {
+        Metric(name, help, .gauge, by: ["app", "url"]) {
+            $0.forwarding.map { ([$0.app.rawValue, $0.target], value($0)) }
+        }
+    }
+}
+
+/// One metric: its name, help and kind, its labels, and where its values come from. All counters
+/// start at zero with the process.
+struct Metric: Sendable {
+    enum Kind: String { case counter, gauge }
+
+    /// A value for each combination of the labels' values.
+    typealias Samples = [(labels: [String], value: Int)]
+
+    let name: String
+    let help: String
+    let kind: Kind
+    /// The names of the labels.
+    let labels: [String]
+    let samples: @Sendable (Metrics) -> Samples
+
+    init(
+        _ name: String, _ help: String, _ kind: Kind = .counter, by labels: [String],
+        samples: @escaping @Sendable (Metrics) -> Samples
+    ) {
+        (self.name, self.help, self.kind, self.labels) = (name, help, kind, labels)
+        self.samples = samples
+    }
+
+    /// A metric without labels. It has no sample while its value is nil.
+    init(
+        _ name: String, _ help: String, _ kind: Kind = .counter,
+        value: @escaping @Sendable (Metrics) -> Int?
+    ) {
+        self.init(name, help, kind, by: []) { metrics in
+            value(metrics).map { [(labels: [], value: $0)] } ?? []
+        }
+    }
+
+    func lines(from metrics: Metrics) -> [String] {
+        ["# HELP \(name) \(help)", "# TYPE \(name) \(kind)"]
+            + samples(metrics).map { sample in
+                let pairs = zip(labels, sample.labels).map { "\($0)=\"\($1)\"" }
+                    .joined(separator: ",")
+                return "\(name)\(pairs.isEmpty ? "" : "{\(pairs)}") \(sample.value)"
+            }
+    }
+}

@@ -1,0 +1,136 @@
+import Ledger
+
+// MARK: - Notifications
+
+extension ProblemCatalogue.Entry {
+    static let notificationNotUnderstood = Self(
+        .notificationNotUnderstood, .badRequest, "This is not an App Store notification.",
+        remedy: "Let only the App Store post to this URL.")
+
+    static let notificationForAnotherApp = Self(
+        .notificationForAnotherApp, .unprocessableContent, "The notification is for another app.",
+        remedy: "Register this URL only for apps of this server, or add the app to "
+            + "perennial.yaml.")
+
+    static let notificationNotTrusted = Self(
+        .notificationNotTrusted, .unprocessableContent, "The notification is not trusted.",
+        remedy: "If the App Store did send it, compare perennial.yaml with the app's bundle id and "
+            + "Apple id.")
+
+    static let notificationIncomplete = Self(
+        .notificationIncomplete, .unprocessableContent,
+        "The notification lacks required fields.", remedy: reportIncomplete)
+
+    private static let reportIncomplete =
+        "Report this to the makers of Perennial: Apple may have changed its formats."
+}
+
+// MARK: - Purchases
+
+extension ProblemCatalogue.Entry {
+    static let purchasesMissing = Self(
+        .purchasesMissing, .badRequest, "The request contains no purchase.",
+        remedy: "Send at least one of signed_transactions, or an app_receipt.")
+
+    static let previewEmpty = purchasesMissing.variant(
+        "The request contains no purchase and names no product.",
+        remedy: "Send what the device has, or product_id, or both.")
+
+    static let purchaseNotUnderstood = Self(
+        .purchaseNotUnderstood, .badRequest, "A document could not be read.",
+        remedy: "Send what StoreKit returned unchanged: jwsRepresentation or the receipt's file in "
+            + "Base64.")
+
+    static let purchaseForAnotherApp = Self(
+        .purchaseForAnotherApp, .unprocessableContent, "The purchase was made in another app.",
+        remedy: "Use a key of that app, or add the app to perennial.yaml.")
+
+    static let purchaseNotTrusted = Self(
+        .purchaseNotTrusted, .unprocessableContent, "A signed document is not trusted.",
+        remedy: "Send what StoreKit returned for this app, unchanged. From Xcode's store only "
+            + "receipts are accepted, for a simulated app with its certificate.")
+
+    static let purchaseIncomplete = Self(
+        .purchaseIncomplete, .unprocessableContent, "A signed document lacks required fields.",
+        remedy: reportIncomplete)
+
+    static let renewalWithoutTransaction = Self(
+        .renewalWithoutTransaction, .unprocessableContent,
+        "The renewal info came without a transaction.",
+        remedy: "Send a signed transaction of the same purchase along with it.")
+
+    static let legacyOff = Self(
+        .legacyOff, .unprocessableContent, "The app does not accept receipts.",
+        remedy: "Send signed_transactions, or remove `legacy: false` from perennial.yaml.")
+
+    static let legacyNotificationsOff = legacyOff.variant(
+        "The app does not accept notifications of version 1.",
+        remedy: "Set version 2 in App Store Connect, or remove `legacy: false` from "
+            + "perennial.yaml.")
+
+    static func documentBudgetSpent(wait: Duration) -> Self {
+        Self(
+            .documentBudgetSpent, .tooManyRequests,
+            "Too many new documents of one purchase were posted recently.",
+            remedy: "Wait as long as Retry-After says, then repeat the request. Post a purchase "
+                + "only when it changes.",
+            headers: [.retryAfter: String(max(1, wait.components.seconds + 1))])
+    }
+}
+
+// MARK: - Ownership
+
+extension ProblemCatalogue.Entry {
+    /// All reasons have one code; `detail` names the reason.
+    static func purchaseBelongsToAnotherCustomer(_ why: OwnershipClaim.Refusal) -> Self {
+        let kept = Self(
+            .purchaseBelongsToAnotherCustomer, .conflict,
+            "The purchase belongs to another customer.",
+            remedy: "Use the customer who has it. Only if your own log-in has proven that both are "
+                + "one person, link them with POST /v1/customers/{id}/aliases. That is permanent.")
+        return switch why {
+        case .kept, .inUse, .blocked, .decidedBySupport: kept
+        case .usedUp:
+            kept.variant(
+                remedy: "It was credited once and stays there. Finish the transaction on the "
+                    + "device.")
+        case .namesAnother:
+            kept.variant(
+                "The purchase names another customer.",
+                remedy: "Use the customer whose id is its appAccountToken, or make the token their "
+                    + "alias. If the app's tokens are not customer ids, set account_tokens: other "
+                    + "under identity in perennial.yaml.")
+        case .sharedWithMost:
+            kept.variant(
+                "The purchase is already shared with the maximum number of customers.",
+                remedy: "End a share with DELETE /v1/customers/{id}/transfers/{transfer_id}, or "
+                    + "raise `most` under restore: share in perennial.yaml.")
+        case .documentTooOld:
+            kept.variant(
+                "The purchase is another customer's, and the document is too old.",
+                remedy: "Let the app fetch the purchase again (AppStore.sync(), or refresh the "
+                    + "receipt) and send the result. Sharing needs a document signed within the "
+                    + "last \(OwnershipClaim.ShareRules.documentDaysMax) days.")
+        }
+    }
+
+    static let purchaseUnknown = Self(
+        .purchaseUnknown, .notFound, "There is no such purchase.",
+        remedy: "Send the id of its first transaction, and the environment.")
+
+    static let transferUnknown = Self(
+        .transferUnknown, .notFound, "There is no such transfer of this customer.",
+        remedy: "GET /v1/customers/{id}/transfers lists them.")
+
+    static let transferSuperseded = Self(
+        .transferSuperseded, .conflict, "The purchase has changed owner since.",
+        remedy: "Undo the later transfer first, or move the purchase again.")
+}
+
+// MARK: - Forwards
+
+extension ProblemCatalogue.Entry {
+    static let forwardUnknown = Self(
+        .forwardUnknown, .notFound, "There are no forwards of this document, or no longer.",
+        remedy: "Use a document_id from GET /v1/forwards.")
+}

@@ -1,0 +1,207 @@
+import Engine
+import HTTPTypes
+
+// Problems of requests in general.
+
+// MARK: - Keys
+
+extension ProblemCatalogue.Entry {
+    static let keyMissing = Self(
+        .keyMissing, .unauthorized, "The request has no key.",
+        remedy: "Send the header Authorization: Bearer KEY. `perennial keys create` makes one.",
+        headers: [.wwwAuthenticate: "Bearer"])
+
+    static let keyUnknown = Self(
+        .keyUnknown, .unauthorized, "The key is not known to this server.",
+        remedy: "Check that it belongs to this server. `perennial keys create` makes a key.",
+        headers: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+
+    static let keyNotSecret = Self(
+        .keyNotSecret, .forbidden, "This needs a secret key, and the request has an app key.",
+        remedy: "Use a secret key (sk_…) on your server. Never put one into an app.")
+}
+
+// MARK: - Path, query, and header
+
+extension ProblemCatalogue.Entry {
+    static let routeUnknown = Self(
+        .routeUnknown, .notFound, "There is nothing at this path.",
+        remedy: "Look for the path in /openapi.json.")
+
+    static func methodNotAllowed(
+        _ method: HTTPRequest.Method, allowed: [HTTPRequest.Method]
+    ) -> Self {
+        let names = allowed.map(\.rawValue).sorted().joined(separator: ", ")
+        return Self(
+            .methodNotAllowed, .methodNotAllowed, "This path does not support \(method.rawValue).",
+            remedy: "Use \(names).", headers: [.allow: names])
+    }
+
+    static let requestNotUnderstood = Self(
+        .requestNotUnderstood, .badRequest, "The request could not be understood.",
+        remedy: "Compare it with /openapi.json.")
+
+    static let requestNotHTTP = requestNotUnderstood.variant(
+        "This is not a valid HTTP request.", remedy: "Send HTTP/1.1 according to RFC 9112.")
+
+    static let pathWithNUL = requestNotUnderstood.variant(
+        "The path contains the character U+0000.", remedy: "Leave %00 out.")
+
+    static let pathSegmentEmpty = requestNotUnderstood.variant(
+        "A segment of the path is empty.",
+        remedy: "Put the missing customer id, or other part, between the slashes.")
+
+    static func pathNotDecodable(_ part: String) -> Self {
+        requestNotUnderstood.variant(
+            "The \(part) in the path cannot be decoded.",
+            remedy: "Percent-encode it as UTF-8 (RFC 3986).")
+    }
+
+    static let parameterUnknown = requestNotUnderstood.variant(
+        "The query has an unknown parameter.")
+
+    static let queryMissing = requestNotUnderstood.variant(
+        "query is missing.",
+        remedy: "Add ?query= with the id of a customer, a transaction, or an order.")
+
+    static let contentCustomerMissing = requestNotUnderstood.variant(
+        "customer_id is missing.",
+        remedy: "Add customer_id=…, or use a url from GET /v1/customers/{id}/content.")
+
+    static func idempotencyKeyLength(bytesMax: Int) -> Self {
+        requestNotUnderstood.variant(
+            "The Idempotency-Key is empty or too long.",
+            remedy: "Send 1 to \(bytesMax) bytes, such as a UUID.")
+    }
+
+    static let bodyCutOff = requestNotUnderstood.variant(
+        "The body ended before its end.", remedy: "Send it whole.")
+
+    static let environmentUnknown = Self(
+        .environmentUnknown, .badRequest, "The environment is unknown.",
+        remedy: "Use environment=production or environment=sandbox.")
+
+    static func stateUnknown(known: [String]) -> Self {
+        Self(
+            .stateUnknown, .badRequest, "There is no such state.",
+            remedy: "Use one of \(known.joined(separator: ", ")).")
+    }
+
+    static func limitOutOfRange(max: Int) -> Self {
+        Self(
+            .limitOutOfRange, .badRequest, "limit must be between 1 and \(max).",
+            remedy: "Send a limit from 1 to \(max).")
+    }
+
+    static let cursorUnknown = Self(
+        .cursorUnknown, .badRequest, "The cursor is not valid.",
+        remedy: "Send next_cursor from a response unchanged, or leave it out to start.")
+
+    /// - Parameter place: the last place up to which the log is still the one that the cursor
+    ///   belongs to. Nil if nothing is known of that log.
+    static func cursorOutdated(after place: LogPosition?) -> Self {
+        let lost = Self(
+            .cursorOutdated, .gone, "The cursor belongs to a log that was lost.",
+            detail: "The database was restored from a backup that is older than this cursor.",
+            remedy: "Read from the beginning, without after. Skip the events whose id you know, "
+                + "and undo what you did for events that no longer exist.")
+        guard let place else { return lost }
+        return lost.variant(
+            "The cursor belongs to the log before a restore from a backup.",
+            detail: "Up to event \(place.sequence) the log is the one that you have read.",
+            remedy: "Undo what you did for events after that one, and continue with "
+                + "after=\(place); or read from the beginning, without after.")
+    }
+}
+
+// MARK: - Bodies
+
+extension ProblemCatalogue.Entry {
+    static let bodyNotJSON = Self(
+        .bodyNotJSON, .badRequest, "The body is not a JSON object.",
+        remedy: "Send JSON as /openapi.json describes it.")
+
+    static func bodyTooLarge(bytesMax: Int) -> Self {
+        Self(
+            .bodyTooLarge, .contentTooLarge, "The body is too large.",
+            detail: "At most \(bytesMax) bytes are read.", remedy: "Send a smaller body.")
+    }
+
+    /// Closes the connection, because otherwise the server would wait for the rest of the body.
+    static func bodyTooSlow(secondsMax: Int64) -> Self {
+        Self(
+            .bodyTooSlow, .requestTimeout, "The body arrived too slowly.",
+            detail: "It must arrive within \(secondsMax) seconds.", remedy: "Send it again.",
+            headers: [.connection: "close"])
+    }
+
+    static let bodyHasTooMany = Self(
+        .bodyHasTooMany, .contentTooLarge, "The request contains too much.",
+        remedy: "Send several smaller requests.")
+
+    static func tooMany(_ what: String, max: Int) -> Self {
+        bodyHasTooMany.variant(detail: "At most \(max) \(what) are accepted at once.")
+    }
+
+    static func tooManyJSONValues(max: Int) -> Self {
+        bodyHasTooMany.variant(
+            "The body holds too many values.", detail: "At most \(max) are read.",
+            remedy: "Send several requests.")
+    }
+
+    static func tooManyIDs(max: Int) -> Self {
+        bodyHasTooMany.variant(
+            "The customer would have too many ids.",
+            detail: "At most \(max) ids are accepted for one customer.",
+            remedy: "Use one of the existing ids, or remove one that was added wrongly. Let the "
+                + "app keep the id it made instead of making one at each start. Support can move "
+                + "what was bought under another id: POST /v1/customers/{id}/transfers.")
+    }
+
+    static func queryTooLong(bytesMax: Int) -> Self {
+        bodyHasTooMany.variant(
+            "query is too long.", detail: "Found more than \(bytesMax) bytes of UTF-8.",
+            remedy: "Send one id of a customer, transaction, or order as ?query=: none is longer. "
+                + "Search for several one by one.")
+    }
+
+    /// The body is valid JSON but not what the route expects.
+    static let bodyNotUnderstood = Self(
+        .bodyNotUnderstood, .badRequest, "The body does not have the expected form.",
+        remedy: "Compare it with /openapi.json.")
+
+    static let bodyWithNUL = bodyNotUnderstood.variant(
+        "The body holds the character U+0000.",
+        remedy: "Leave it out: no database keeps it as text.")
+
+    static let timeNotReadable = bodyNotUnderstood.variant(
+        remedy: "Send RFC 3339, such as 2026-12-01T00:00:00Z.")
+
+    static func reasonTooLong(bytesMax: Int) -> Self {
+        bodyNotUnderstood.variant(
+            detail: "reason must have at most \(bytesMax) bytes of UTF-8.", remedy: "Shorten it.")
+    }
+
+    static func deliveryUnknown(_ found: String, known: [String]) -> Self {
+        bodyNotUnderstood.variant(
+            detail: "“\(found)” is not a delivery value.",
+            remedy: "Send one of \(known.joined(separator: ", ")).")
+    }
+
+    static let usedPercentOutOfRange = bodyNotUnderstood.variant(
+        detail: "used_percent must be between 0 and 100.",
+        remedy: "Send a number from 0 to 100, or leave it out.")
+
+    static let offerTransactionMissing = bodyNotUnderstood.variant(
+        detail: "transaction_id is missing.",
+        remedy: "Add the transaction_id of a transaction that the customer has posted.")
+
+    static let offerTokenNotUUID = bodyNotUnderstood.variant(
+        detail: "app_account_token must be a UUID.",
+        remedy: "Send the appAccountToken of the purchase, or leave it out in both places.")
+
+    static let offerKindMismatch = bodyNotUnderstood.variant(
+        detail: "kind and offer_id do not fit together.",
+        remedy: "Send kind promotional or promotional_v1 with an offer_id, or introductory "
+            + "without one.")
+}

@@ -1,0 +1,102 @@
+import HTTPTypes
+import PerennialContract
+
+/// Everything that callers are told about a failure: the status, title and remedy of each problem
+/// code. Each code has one entry, which states its status; variants have the same status.
+///
+/// A 5xx status means that the same request may succeed later; the App Store then sends its
+/// notification again. A 4xx status means that it never will, with two exceptions: 429 means
+/// later, and 408 means faster.
+enum ProblemCatalogue {
+    static let retryAfterSeconds = 30
+
+    /// What callers are told about one failure.
+    struct Entry: Sendable {
+        let code: ProblemCode
+        let status: HTTPResponse.Status
+        var title: String
+        /// What exactly is wrong with this request, unless whoever throws the problem says it.
+        var detail: String?
+        var remedy: String
+        var headers: HTTPFields
+
+        init(
+            _ code: ProblemCode, _ status: HTTPResponse.Status, _ title: String,
+            detail: String? = nil, remedy: String, headers: HTTPFields = [:]
+        ) {
+            (self.code, self.status) = (code, status)
+            (self.title, self.detail, self.remedy) = (title, detail, remedy)
+            self.headers = headers
+            if status == .serviceUnavailable {
+                self.headers[.retryAfter] = String(ProblemCatalogue.retryAfterSeconds)
+            }
+        }
+
+        /// Returns the entry for a special case of the same code. Texts that are nil stay.
+        func variant(
+            _ title: String? = nil, detail: String? = nil, remedy: String? = nil
+        ) -> Self {
+            var variant = self
+            variant.title = title ?? self.title
+            variant.detail = detail ?? self.detail
+            variant.remedy = remedy ?? self.remedy
+            return variant
+        }
+    }
+
+    /// One entry for each code. Where an entry depends on the request, this is an example.
+    static let entries: [Entry] = [
+        .keyMissing, .keyUnknown, .keyNotSecret, .bodyNotJSON, .bodyNotUnderstood,
+        .bodyTooLarge(bytesMax: 1), .bodyTooSlow(secondsMax: 1), .bodyHasTooMany,
+        .cursorUnknown, .cursorOutdated(after: nil), .limitOutOfRange(max: 1), .environmentUnknown,
+        .stateUnknown(known: []), .routeUnknown, .methodNotAllowed(.get, allowed: []),
+        .requestNotUnderstood, .forwardUnknown, .forwardNotAccepted,
+        .currencyUnknown(known: []), .amountNotPositive, .walletHasTooLittle,
+        .idempotencyKeyReused, .contentUnknown, .contentNotOpen, .contentLinkInvalid,
+        .fileNotInSandbox, .notificationNotTrusted, .notificationForAnotherApp,
+        .notificationNotUnderstood, .notificationIncomplete, .purchaseNotTrusted,
+        .purchaseForAnotherApp, .purchaseNotUnderstood, .purchaseIncomplete, .legacyOff,
+        .purchasesMissing, .renewalWithoutTransaction, .purchaseBelongsToAnotherCustomer(.kept),
+        .documentBudgetSpent(wait: .zero), .customerIDMeaningless, .customerProofMissing,
+        .customerProofNotValid, .aliasUnknown, .aliasIsFirst, .purchaseUnknown, .transferUnknown,
+        .transferSuperseded, .entitlementUnknown, .grantUnknown, .grantWithoutTime,
+        .offersKeyMissing, .offerUnknown, .offerNotForCustomer, .trustUndecided, .serverBusy,
+        .storageUnavailable, .appNotConfigured, .serverNotReady, .serverFailed,
+    ]
+}
+
+// MARK: - Problems of the server: the same request may succeed later
+
+extension ProblemCatalogue.Entry {
+    static let serverBusy = Self(
+        .serverBusy, .serviceUnavailable, "Too many requests are waiting for the database.",
+        remedy: "Send the same request again later.")
+
+    static let tooManyBodyBytes = serverBusy.variant(
+        "The server holds too many request bodies at the moment.")
+
+    static let storageUnavailable = Self(
+        .storageUnavailable, .serviceUnavailable, "The server cannot use its database now.",
+        remedy: "Send the same request again later.")
+
+    static let serverNotReady = Self(
+        .serverNotReady, .serviceUnavailable, "The server is not ready.",
+        remedy: "Wait, then try again.")
+
+    static let serverFailed = Self(
+        .serverFailed, .internalServerError, "The server failed.",
+        remedy: "Try again. If it fails again, send this request_id to the operator.")
+
+    static let appNotConfigured = Self(
+        .appNotConfigured, .internalServerError, "The app of this key is not configured.",
+        remedy: "Add it to perennial.yaml again, or use a key of another app.")
+
+    static let trustUndecided = Self(
+        .trustUndecided, .serviceUnavailable, "Cannot verify right now whether this is genuine.",
+        remedy: "Send it again later.")
+
+    static let forwardNotAccepted = Self(
+        .forwardNotAccepted, .serviceUnavailable,
+        "A forwarding target has not accepted the notification.",
+        remedy: "Send it again later, or set forward_policy to own.")
+}

@@ -1,0 +1,25 @@
+import Foundation
+import Testing
+
+/// A table of a page of the documentation, to compare it with the code.
+enum Page {
+    private static let docs = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../docs")
+
+    /// The cells of each line of the table that has this head.
+    static func table(_ head: String, of page: String) throws -> [[String]] {
+        let text = try String(contentsOf: docs.appending(path: page), encoding: .utf8)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        let table = lines.drop { $0 != head }.prefix { $0.hasPrefix("|") }.dropFirst(2)
+        try #require(!table.isEmpty, "\(page) has no table with the head \(head)")
+        return table.map { line in
+            line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast()
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+    }
+
+    /// The words of a cell that are code.
+    static func words(in cell: String) -> [String] {
+        cell.matches(of: /`([^`]+)`/).map { String($0.1) }
+    }
+}
