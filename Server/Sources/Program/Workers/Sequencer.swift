@@ -4,8 +4,8 @@ import ServiceLifecycle
 
 /// Numbers events soon after this server has committed them, if the database does not do so at
 /// once. Several servers may do so on one database. If a server is killed before it has numbered
-/// its events, ``Worker/transitions(engine:pause:logger:)`` of any other server numbers them, and so does whoever reads
-/// the log.
+/// its events, ``Worker/transitions(engine:pause:logger:)`` of any other server numbers them, and
+/// so does whoever reads the log.
 struct Sequencer: Service {
     /// Commits within this time share one transaction that numbers their events.
     static let pause = Duration.milliseconds(20)
