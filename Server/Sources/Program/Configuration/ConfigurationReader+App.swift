@@ -47,7 +47,11 @@ extension ConfigurationReader {
         Key(
             "documents_per_purchase_and_hour", \.settings.documentBudget,
             in: documentsPerHourRange
-        ) { DocumentBudget(perHour: $0) },
+        ) { DocumentBudget(perHour: $0) }
+        .compared {
+            $0.documentBudget == DocumentBudget()
+                ? [] : ["documents_per_purchase_and_hour \($0.documentBudget.perHour)"]
+        },
     ]
 
     static let accessKeys: [Key<AccessRules>] = [

@@ -89,7 +89,6 @@ import Testing
         #expect(
             silent == [
                 "storekit", "trust", "app_store", "shared_secret_env", "verify_receipt_url",
-                "documents_per_purchase_and_hour",
             ])
     }
 
