@@ -6,7 +6,7 @@ import Testing
 /// How events get their numbers on every engine.
 @Suite struct EventNumberTests {
     @Test(arguments: Driver.allCases)
-    func `of customers and apps every event is counted, in the order of commits`(
+    func `events are numbered for each app and customer, in the order of commits`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `who is erased is erased in events that have no number yet`(
+    func `erasing a customer also changes events without numbers`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

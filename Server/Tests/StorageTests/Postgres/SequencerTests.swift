@@ -104,7 +104,7 @@ private final class LostConnection: Connection {
 
     @Test
     func
-        `a transaction that takes long makes nobody wait who writes about another purchase`()
+        `a long transaction does not delay writers of other purchases`()
         async throws
     {
         try await withServers { servers in
@@ -232,7 +232,7 @@ private final class LostConnection: Connection {
         }
     }
 
-    @Test func `an event about somebody who is erased meanwhile is not told of them`()
+    @Test func `an event about a customer who is erased meanwhile does not name them`()
         async throws
     {
         try await withServers { servers in

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `servers that write at the same time rarely meet, and nobody is told to come again`()
+    func `servers that write at the same time rarely conflict, and refuse nobody`()
         async throws
     {
         try await Self.withOwnPostgres { _, _, program in
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `who reads on while three servers write, and one is killed, sees each event once`()
+    func `a reader sees each event once while three servers write and one is killed`()
         async throws
     {
         try await Self.withOwnPostgres { _, _, program in
