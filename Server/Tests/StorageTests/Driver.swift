@@ -32,6 +32,15 @@ enum Driver: CaseIterable {
         }
     }
 
+    /// Three servers on one PostgreSQL.
+    static func withServers(_ body: ([Database]) async throws -> Void) async throws {
+        let url = try await PostgresCluster.shared.preparedDatabase()
+        let databases = try (0..<3).map { _ in try PostgresDriver(url: url) }
+        defer { for database in databases { database.close() } }
+        try await body(databases.map { Database($0) })
+        try await PostgresCluster.shared.drop(url)
+    }
+
     private static func prepared(
         _ database: SQLiteDriver, _ rules: DatabaseRules, _ body: (Database) async throws -> Void
     ) async throws {

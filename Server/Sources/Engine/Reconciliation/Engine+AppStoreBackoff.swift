@@ -1,7 +1,4 @@
 import AppStoreClient
-import AppStoreFormats
-import AppStoreTrust
-import Intake
 import Ledger
 import Storage
 

@@ -1,7 +1,6 @@
 import ArgumentParser
-import Engine
-import Ledger
 
+/// The commands that manage keys.
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "Manage the keys of apps and servers.",

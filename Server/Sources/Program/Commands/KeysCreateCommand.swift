@@ -1,6 +1,5 @@
 import ArgumentParser
 import Engine
-import Ledger
 
 /// Creates a key and prints it once.
 struct KeysCreateCommand: AsyncParsableCommand {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Engine
-import Ledger
 
 /// Creates a new key for signing customers' tokens.
 struct KeysRotateCommand: AsyncParsableCommand {

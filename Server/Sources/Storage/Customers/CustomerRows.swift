@@ -60,10 +60,8 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> StoredCustomer {
         if let known = try customer(known: id, in: app) { return known }
         try requireNoPseudonym(id, in: app)
-        // `last_sequence` is no longer used: see ``insertNumbered(_:)``.
         try connection.run(
-            "INSERT INTO customers (app, customer, created_at_ms, last_sequence) "
-                + "VALUES ($1, $2, $3, 0)",
+            "INSERT INTO customers (app, customer, created_at_ms) VALUES ($1, $2, $3)",
             [.text(app.rawValue), .text(id.rawValue), .integer(now.milliseconds)])
         try insertID(id, of: id, in: app, at: now)
         try emitWalletEvents(named: id, by: id, in: app, at: now)

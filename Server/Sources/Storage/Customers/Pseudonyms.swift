@@ -62,8 +62,7 @@ extension DatabaseSession {
         guard isLeft else { return }
         // The time when the customer was created is personal data.
         try connection.run(
-            "INSERT INTO customers (app, customer, created_at_ms, last_sequence) "
-                + "VALUES ($1, $2, $3, 0)",
+            "INSERT INTO customers (app, customer, created_at_ms) VALUES ($1, $2, $3)",
             [.text(app.rawValue), .text(pseudonym.rawValue), .integer(now.milliseconds)])
         for change in [
             "links SET customer = $1, evidence = 'device'", "debits SET customer = $1, reason = ''",

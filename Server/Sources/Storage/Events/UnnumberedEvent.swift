@@ -65,6 +65,8 @@ struct PendingEvent {
 extension DatabaseSession {
     /// The maximum number of events that one transaction numbers.
     package static let numberedMax = 500
+    /// The maximum number of such transactions in a row: others may go on committing events.
+    fileprivate static let numberingsMax = 1_000
 
     // MARK: - Numbering
 
@@ -237,15 +239,16 @@ extension Database {
     package func numberEvents(of app: AppID, isWaiting: Bool = true) async throws -> Int {
         guard let statement = driver.dialect.readingCommitted else { return 0 }
         var total = 0
-        while true {
+        for _ in 0..<DatabaseSession.numberingsMax {
             let count = try await driver.write { [rules] connection in
                 try connection.run(statement, [])
                 return try DatabaseSession(connection, rules)
                     .numberEvents(of: app, isWaiting: isWaiting)
             }
             total += count
-            if count < DatabaseSession.numberedMax { return total }
+            if count < DatabaseSession.numberedMax { break }
         }
+        return total
     }
 
     /// Numbers the events of all apps that are committed: see ``numberEvents(of:isWaiting:)``.

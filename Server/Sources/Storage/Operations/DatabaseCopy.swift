@@ -14,7 +14,7 @@ struct CopiedTable: Hashable, Sendable {
             others: ["kind", "environment", "source", "received_at_ms", "parts", "headers"]),
         CopiedTable(
             name: "customers", key: ["app", "customer"],
-            others: ["created_at_ms", "last_sequence"]),
+            others: ["created_at_ms"]),
         CopiedTable(name: "customer_ids", key: ["app", "id"], others: ["customer", "since_ms"]),
         CopiedTable(
             name: "links", key: ["app", "purchase", "environment"],

@@ -6,8 +6,13 @@ extension Schema {
     /// `position` comes from a sequence object, which never makes a transaction wait. The sequence
     /// has no cache, so a transaction that has seen the rows of another one gets a greater
     /// position. The table is nearly always empty, so its dead rows must be removed often.
+    ///
+    /// `customers.last_sequence` and `turns` were used by earlier versions to number events. They
+    /// are dropped, so that a server of an earlier version that still runs cannot write events: it
+    /// would number them wrongly.
     static func pendingTables(_ type: Dialect) -> [String] {
-        guard type == .postgres else { return [] }
+        let dropped = "ALTER TABLE customers DROP COLUMN last_sequence"
+        guard type == .postgres else { return [dropped] }
         return [
             """
             CREATE TABLE pending_events (
@@ -22,7 +27,8 @@ extension Schema {
                 body \(type.bytes) NOT NULL,
                 PRIMARY KEY (app, position)
             ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000)
-            """
+            """,
+            dropped, "DROP TABLE turns",
         ]
     }
 }

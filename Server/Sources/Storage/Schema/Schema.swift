@@ -77,8 +77,7 @@ package enum Schema {
         ]
     }
 
-    /// An empty table that writers of earlier versions lock. Unused since events are numbered after
-    /// the commit.
+    /// An empty table that writers of earlier versions locked; ``pendingTables(_:)`` drops it.
     private static func writeLockTables(_ type: Dialect) -> [String] {
         guard type == .postgres else { return [] }
         return ["CREATE TABLE turns (app \(type.text) NOT NULL PRIMARY KEY)"]

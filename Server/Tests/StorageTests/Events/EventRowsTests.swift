@@ -1,6 +1,4 @@
 import Ledger
-import PostgresCluster
-import StoragePostgres
 import Testing
 
 @testable import Storage
@@ -315,18 +313,10 @@ extension Database {
 @Suite struct SharedLogTests {
     private static let documents: UInt8 = 240
 
-    private func withServers(_ body: ([Database]) async throws -> Void) async throws {
-        let url = try await PostgresCluster.shared.preparedDatabase()
-        let databases = try (0..<3).map { _ in try PostgresDriver(url: url) }
-        defer { for database in databases { database.close() } }
-        try await body(databases.map { Database($0) })
-        try await PostgresCluster.shared.drop(url)
-    }
-
     @Test func `who reads on while three servers write misses nothing and sees all in order`()
         async throws
     {
-        try await withServers { servers in
+        try await Driver.withServers { servers in
             try await servers[0].transaction { tx in
                 _ = try tx.customer("anna", in: app, at: now)
                 for number in 0..<10 {
@@ -368,7 +358,7 @@ extension Database {
     }
 
     @Test func `what time did is told once, however many servers look`() async throws {
-        try await withServers { servers in
+        try await Driver.withServers { servers in
             for number in 0..<60 {
                 try await servers[0].hear(
                     document(UInt8(number)), [payment(number, of: purchase(number))])

@@ -68,18 +68,10 @@ private final class LostConnection: Connection {
 
 /// Several servers on one PostgreSQL.
 @Suite struct SequencerTests {
-    private func withServers(_ body: ([Database]) async throws -> Void) async throws {
-        let url = try await PostgresCluster.shared.preparedDatabase()
-        let databases = try (0..<3).map { _ in try PostgresDriver(url: url) }
-        defer { for database in databases { database.close() } }
-        try await body(databases.map { Database($0) })
-        try await PostgresCluster.shared.drop(url)
-    }
-
     @Test func `an event that is committed late comes behind a cursor that has passed others`()
         async throws
     {
-        try await withServers { servers in
+        try await Driver.withServers { servers in
             let gate = Gate()
             // It has its position before the others.
             async let slow: Void = servers[0].transaction { tx in
@@ -107,7 +99,7 @@ private final class LostConnection: Connection {
         `a long transaction does not delay writers of other purchases`()
         async throws
     {
-        try await withServers { servers in
+        try await Driver.withServers { servers in
             // The certificates, which all documents share.
             try await servers[0].keep(9, about: PurchaseID("9", in: .production))
             let gate = Gate()
@@ -131,8 +123,22 @@ private final class LostConnection: Connection {
         }
     }
 
+    /// What a server of an earlier version does to number the events of a customer.
+    @Test func `a server of an earlier version cannot number events`() async throws {
+        try await Driver.withServers { servers in
+            for statement in [
+                "LOCK TABLE turns IN ROW EXCLUSIVE MODE",
+                "UPDATE customers SET last_sequence = last_sequence + 1",
+            ] {
+                await #expect(throws: StorageFailure.self) {
+                    try await servers[0].driver.write { _ = try $0.run(statement, []) }
+                }
+            }
+        }
+    }
+
     @Test func `sequencers at the same time number every event once`() async throws {
-        try await withServers { servers in
+        try await Driver.withServers { servers in
             let done = Tally()
             let customers: [CustomerID?] = ["anna", "ben", "cleo", nil]
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -170,7 +176,7 @@ private final class LostConnection: Connection {
     @Test func `a sequencer that need not wait leaves the events to the one at work`()
         async throws
     {
-        try await withServers { servers in
+        try await Driver.withServers { servers in
             try await servers[0].tell(0, of: "anna")
             try await servers[0].numberEvents()
             try await servers[0].tell(1, of: "anna")
@@ -193,7 +199,7 @@ private final class LostConnection: Connection {
     @Test func `events of transactions that follow each other are numbered in that order`()
         async throws
     {
-        try await withServers { servers in
+        try await Driver.withServers { servers in
             for number in 0..<120 { try await servers[number % 3].tell(number, of: "anna") }
             try await servers[0].numberEvents()
             #expect(try await servers[0].numbered().map(\.number) == Array(0..<120))
@@ -203,7 +209,7 @@ private final class LostConnection: Connection {
     @Test func `a sequencer that is killed before any of its steps leaves nothing half done`()
         async throws
     {
-        try await withServers { servers in
+        try await Driver.withServers { servers in
             let store = servers[0]
             for number in 0..<5 { try await store.tell(number, of: "anna") }
             var steps = 0
@@ -235,7 +241,7 @@ private final class LostConnection: Connection {
     @Test func `an event about a customer who is erased meanwhile does not name them`()
         async throws
     {
-        try await withServers { servers in
+        try await Driver.withServers { servers in
             _ = try await servers[0].transaction { try $0.customer("anna", in: app, at: now) }
             let gate = Gate()
             let runs = Tally()

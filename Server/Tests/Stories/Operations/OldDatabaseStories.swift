@@ -51,7 +51,7 @@ import Testing
 
     @Test(arguments: versions)
     func `an old database takes in what happens next`(version: Int) async throws {
-        try await Self.withServer(on: version) { server, store, _ in
+        try await Self.withServer(on: version) { server, store, then in
             let simulator = Wire(base: store.simulatorURL)
             try await simulator.post("/_sim/devices", ["account": "ida"])
             let bought = try await simulator.post(
@@ -63,6 +63,18 @@ import Testing
                     "signed_transactions": [.string(try bought.text("signed_transaction"))],
                 ])
             #expect(state["entitlements"]?["pro"]?["active"] == true)
+            let anna = try await server.post(
+                "/v1/customers/anna/grants", ["entitlement": "pro", "reason": "ticket 8"])
+            #expect(anna["grant_id"]?.string != nil)
+            // The numbers of the log go on, also those of a customer who had events.
+            let log = try await server.get("/v1/events?limit=500")["items"]?.array ?? []
+            let before = then["events"]?["items"]?.array ?? []
+            #expect(log.count > before.count)
+            #expect(log.map { $0["sequence"]?.integer } == log.indices.map { Int64($0 + 1) })
+            let numbers = log.filter { $0["customer_id"] == "anna" }
+                .map { $0["customer_sequence"]?.integer }
+            #expect(numbers == numbers.indices.map { Int64($0 + 1) })
+            #expect(try await store.engine.rebuild(verifyOnly: true).isClean)
         }
     }
 
