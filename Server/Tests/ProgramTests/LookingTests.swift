@@ -12,27 +12,37 @@ import Testing
         _ path: String, for purpose: Assembly.Purpose
     ) async throws -> Assembly {
         let app = AppConfiguration(
-            settings: AppSettings(id: "rage", bundleID: "com.example.rage", entitlements: [:]),
+            settings: AppSettings(id: "birds", bundleID: "com.example.birds", entitlements: [:]),
             extraRoots: [])
         return try await Assembly(
             apps: [app], databaseAddress: path, for: purpose, now: { .machine }, logger: .quiet)
     }
 
-    /// A database with a key, as the program before this one left it.
-    private func makeEarlier(_ path: String) async throws {
-        let made = try await assembly(path, for: .serving)
-        _ = try await made.engine.createKey(app: "rage", kind: .app, name: "")
-        try await made.database.write { connection in
-            _ = try connection.run(
-                "DELETE FROM schema_versions WHERE version = $1",
-                [.integer(Int64(Schema.version))])
-        }
-        made.database.close()
+    /// A database with keys, as a program of an earlier schema left it. Returns that schema: the
+    /// newest of the files in `Fixtures/databases` that is not the present one.
+    private func makeEarlier(_ path: String) throws -> Int {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../Fixtures/databases").standardized
+        let earlier = try #require(
+            (1..<Schema.version).last { version in
+                let name = folder.appending(path: "schema-\(version).sqlite.gz").path
+                return FileManager.default.fileExists(atPath: name)
+            })
+        let file = folder.appending(path: "schema-\(earlier).sqlite.gz")
+        try Data().write(to: URL(filePath: path))
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["gzip", "-dc", file.path]
+        process.standardOutput = try FileHandle(forWritingTo: URL(filePath: path))
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+        return earlier
     }
 
     private func report(on database: String, in folder: String) async throws -> CheckReport {
         let path = folder + "/perennial.yaml"
-        let text = "apps:\n  rage:\n    bundle_id: com.example.rage\n    app_apple_id: 1\n"
+        let text = "apps:\n  birds:\n    bundle_id: com.example.birds\n    app_apple_id: 1\n"
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         return await CheckReport(
             try ProcessOptions.parse(["--config", path, "--database", database]))
@@ -41,8 +51,7 @@ import Testing
     @Test func `an earlier database is not brought up to date by being looked at`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/p.sqlite"
-            try await makeEarlier(path)
-            let earlier = Schema.version - 1
+            let earlier = try makeEarlier(path)
             let failure = await #expect(throws: StartFailure.self) {
                 _ = try await assembly(path, for: .inspecting)
             }
