@@ -14,6 +14,15 @@ public struct Customer: Hashable, Sendable, Codable {
     public var nonRenewing: [NonRenewing]
     public var oneTime: [OneTimePurchase]
     public var wallets: [String: Wallet]
+    /// Whose each purchase is: every one that the customer has, except consumables, and every one
+    /// that the request posted.
+    public var purchases: [PurchaseVerdict]
+    /// What became of each document that the request posted. Nil if it posted none, or had no
+    /// `intent`.
+    public var outcomes: [DocumentOutcome]?
+    /// The UUID to set as `appAccountToken` when the customer buys. Nil if the customer has none:
+    /// see `POST /v1/customers/{id}/account_token`.
+    public var accountToken: String?
     /// A signed (ES256) token with the customer's entitlements, for checks without the server. Nil
     /// if the app has no tokens configured.
     public var token: String?
@@ -22,7 +31,8 @@ public struct Customer: Hashable, Sendable, Codable {
         customerID: String, aliases: [String] = [], environment: StoreEnvironment, asOf: Timestamp,
         entitlements: [String: Entitlement] = [:], subscriptions: [Subscription] = [],
         nonRenewing: [NonRenewing] = [], oneTime: [OneTimePurchase] = [],
-        wallets: [String: Wallet] = [:], token: String? = nil
+        wallets: [String: Wallet] = [:], purchases: [PurchaseVerdict] = [],
+        outcomes: [DocumentOutcome]? = nil, accountToken: String? = nil, token: String? = nil
     ) {
         self.customerID = customerID
         self.aliases = aliases
@@ -33,6 +43,9 @@ public struct Customer: Hashable, Sendable, Codable {
         self.nonRenewing = nonRenewing
         self.oneTime = oneTime
         self.wallets = wallets
+        self.purchases = purchases
+        self.outcomes = outcomes
+        self.accountToken = accountToken
         self.token = token
     }
 
@@ -46,6 +59,9 @@ public struct Customer: Hashable, Sendable, Codable {
         case nonRenewing = "non_renewing"
         case oneTime = "one_time"
         case wallets
+        case purchases
+        case outcomes
+        case accountToken = "account_token"
         case token
     }
 }

@@ -14,6 +14,11 @@ public struct Problem: Error, Hashable, Sendable, Codable {
     public var remedy: String
     /// Identifies this request in the server's logs.
     public var requestID: String?
+    /// What became of each document of a posting that was refused.
+    public var outcomes: [DocumentOutcome]?
+    /// The customer after a posting of which some purchase stays with somebody else. What the
+    /// documents attest is recorded all the same.
+    public var customer: Customer?
 
     public init(
         code: ProblemCode, status: Int, title: String, detail: String? = nil, remedy: String,
@@ -39,6 +44,8 @@ public struct Problem: Error, Hashable, Sendable, Codable {
         case code
         case remedy
         case requestID = "request_id"
+        case outcomes
+        case customer
     }
 
     // Written by hand since RFC 9457 knows no null: what is not there is left out.
@@ -51,5 +58,7 @@ public struct Problem: Error, Hashable, Sendable, Codable {
         try members.encode(code, forKey: .code)
         try members.encode(remedy, forKey: .remedy)
         if let requestID { try members.encode(requestID, forKey: .requestID) }
+        if let outcomes { try members.encode(outcomes, forKey: .outcomes) }
+        if let customer { try members.encode(customer, forKey: .customer) }
     }
 }

@@ -30,6 +30,9 @@ public struct ProblemCode: ContractWord {
     public static let notificationNotUnderstood = Self(rawValue: "notification_not_understood")
     public static let notificationIncomplete = Self(rawValue: "notification_incomplete")
     public static let purchaseNotTrusted = Self(rawValue: "purchase_not_trusted")
+    /// The document was signed by Xcode's local store, not by the App Store.
+    public static let purchaseFromXcode = Self(rawValue: "purchase_from_xcode")
+    public static let environmentsMixed = Self(rawValue: "environments_mixed")
     public static let purchaseForAnotherApp = Self(rawValue: "purchase_for_another_app")
     public static let purchaseNotUnderstood = Self(rawValue: "purchase_not_understood")
     public static let purchaseIncomplete = Self(rawValue: "purchase_incomplete")

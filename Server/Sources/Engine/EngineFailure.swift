@@ -22,6 +22,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// Renewal info names no bundle ID. Only a transaction of the same purchase shows which app it
     /// belongs to.
     case renewalWithoutTransaction(String)
+    /// The documents of a partial posting are of both environments.
+    case mixedEnvironments
     case invalidCustomerID(String)
     /// One more id would exceed the limit of ids per customer.
     case tooManyIDs(limit: Int)
@@ -110,6 +112,7 @@ extension EngineFailure: CustomStringConvertible {
         case .incomplete(let failure): "a signed document lacks \(failure)"
         case .renewalWithoutTransaction(let purchase):
             "renewal information of \(purchase) without a transaction"
+        case .mixedEnvironments: "documents of both environments in one request"
         case .invalidCustomerID(let id): "the customer id \(id.debugDescription) is not valid"
         case .tooManyIDs(let limit): "a customer can have at most \(limit) ids"
         case .queryTooLong(let limit): "the query is longer than \(limit) bytes"

@@ -31,6 +31,20 @@ struct RestoreRow: Hashable, CustomStringConvertible, Sendable {
         case usedUpUnknown = "used up, unknown"
         case usedUpUnspent = "used up, unspent"
         case usedUpSpent = "used up, spent"
+        case anonymous
+        case anonymousBeside = "anonymous beside"
+        case anonymousToken = "anonymous token"
+        case anonymousTokenBeside = "anonymous token beside"
+        case anonymousUsedUp = "anonymous used up"
+
+        /// The people who have not signed in.
+        var anonymous: Set<String> {
+            switch self {
+            case .anonymous, .anonymousToken, .anonymousUsedUp: ["anna"]
+            case .anonymousBeside, .anonymousTokenBeside: ["anna", "ben"]
+            default: []
+            }
+        }
     }
 
     var description: String { "\(policy.rawValue), \(path.rawValue)" }
@@ -62,5 +76,25 @@ struct RestoreRow: Hashable, CustomStringConvertible, Sendable {
                     usersAfterUndo: cells[6]))
         }
         return rows.filter { $0.policy == policy }
+    }
+
+    /// What is told of each path under a policy if the app has found the purchase by itself: the
+    /// rows of `Tables/restore-sync.txt`.
+    static func verdictsOfSync(
+        under policy: OwnershipClaim.RestorePolicy
+    ) throws -> [Path: String] {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "Tables/restore-sync.txt")
+        let column = OwnershipClaim.RestorePolicy.allCases.firstIndex(of: policy)! + 1
+        var verdicts: [Path: String] = [:]
+        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+        where !line.hasPrefix("#") {
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard cells.count == 5, let path = Path(rawValue: cells[0]) else {
+                throw Unreadable(line: String(line))
+            }
+            verdicts[path] = cells[column]
+        }
+        return verdicts
     }
 }

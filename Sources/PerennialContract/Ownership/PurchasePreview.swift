@@ -2,6 +2,8 @@
 /// bought. The request changes nothing.
 public struct PreviewRequest: Hashable, Sendable, Codable {
     public var customerID: String
+    /// With which intent the purchases would be posted: see ``PurchasesRequest/intent``.
+    public var intent: PurchaseIntent?
     /// Signed transactions from StoreKit 2 (`VerificationResult.jwsRepresentation`).
     public var signedTransactions: [String]?
     /// Signed renewal infos from StoreKit 2 (`VerificationResult.jwsRepresentation`).
@@ -17,11 +19,12 @@ public struct PreviewRequest: Hashable, Sendable, Codable {
     public var productID: String?
 
     public init(
-        customerID: String, signedTransactions: [String]? = nil,
+        customerID: String, intent: PurchaseIntent? = nil, signedTransactions: [String]? = nil,
         signedRenewalInfos: [String]? = nil, appReceipt: String? = nil,
         transactionReceipt: String? = nil, deviceGUID: String? = nil, productID: String? = nil
     ) {
         self.customerID = customerID
+        self.intent = intent
         self.signedTransactions = signedTransactions
         self.signedRenewalInfos = signedRenewalInfos
         self.appReceipt = appReceipt
@@ -32,6 +35,7 @@ public struct PreviewRequest: Hashable, Sendable, Codable {
 
     enum CodingKeys: String, CodingKey, CaseIterable {
         case customerID = "customer_id"
+        case intent
         case signedTransactions = "signed_transactions"
         case signedRenewalInfos = "signed_renewal_infos"
         case appReceipt = "app_receipt"
@@ -74,6 +78,8 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
         public var active: Bool
         /// One of `customer`, `another`, `nobody`.
         public var owner: String
+        /// What the owner is. Nil if nobody owns it.
+        public var ownerKind: OwnerKind?
         /// Set only for secret keys, and only if another customer owns the purchase.
         public var ownerID: String?
         /// What posting would do. One of `nothing`, `link`, `move`, `share`, `refuse`.
@@ -83,13 +89,14 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
 
         public init(
             purchaseID: String, originalTransactionID: String, productID: String?, active: Bool,
-            owner: String, ownerID: String?, outcome: String, why: String?
+            owner: String, ownerKind: OwnerKind? = nil, ownerID: String?, outcome: String, why: String?
         ) {
             self.purchaseID = purchaseID
             self.originalTransactionID = originalTransactionID
             self.productID = productID
             self.active = active
             self.owner = owner
+            self.ownerKind = ownerKind
             self.ownerID = ownerID
             self.outcome = outcome
             self.why = why
@@ -101,6 +108,7 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
             case productID = "product_id"
             case active
             case owner
+            case ownerKind = "owner_kind"
             case ownerID = "owner_id"
             case outcome
             case why

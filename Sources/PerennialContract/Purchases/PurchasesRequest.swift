@@ -1,6 +1,8 @@
 /// The body of `POST /v1/purchases`: the documents of a device, and whose they are. Idempotent.
 public struct PurchasesRequest: Hashable, Sendable, Codable {
     public var customerID: String
+    /// Why the app posts. With an intent, documents that are refused do not fail the others.
+    public var intent: PurchaseIntent?
     /// Signed transactions from StoreKit 2 (`VerificationResult.jwsRepresentation`).
     public var signedTransactions: [String]?
     /// Signed renewal infos from StoreKit 2 (`VerificationResult.jwsRepresentation`).
@@ -14,11 +16,12 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
     public var deviceGUID: String?
 
     public init(
-        customerID: String, signedTransactions: [String]? = nil,
+        customerID: String, intent: PurchaseIntent? = nil, signedTransactions: [String]? = nil,
         signedRenewalInfos: [String]? = nil, appReceipt: String? = nil,
         transactionReceipt: String? = nil, deviceGUID: String? = nil
     ) {
         self.customerID = customerID
+        self.intent = intent
         self.signedTransactions = signedTransactions
         self.signedRenewalInfos = signedRenewalInfos
         self.appReceipt = appReceipt
@@ -28,12 +31,29 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
 
     enum CodingKeys: String, CodingKey, CaseIterable {
         case customerID = "customer_id"
+        case intent
         case signedTransactions = "signed_transactions"
         case signedRenewalInfos = "signed_renewal_infos"
         case appReceipt = "app_receipt"
         case transactionReceipt = "transaction_receipt"
         case deviceGUID = "device_guid"
     }
+}
+
+/// Why an app posts purchases.
+public struct PurchaseIntent: ContractWord {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The customer has just bought.
+    public static let purchase = Self(rawValue: "purchase")
+    /// The customer asked for it.
+    public static let restore = Self(rawValue: "restore")
+    /// The app has found the documents by itself, for example at its start. Takes nothing from
+    /// another customer, and is never answered with `purchase_belongs_to_another_customer`.
+    public static let sync = Self(rawValue: "sync")
+
+    public static let known: [Self] = [purchase, restore, sync]
 }
 
 /// The body of `POST /v1/customers/{id}/aliases`: another id of the same customer. Idempotent.

@@ -7,6 +7,12 @@ package struct CustomerState: Hashable, Sendable {
     package var id: CustomerID
     /// All other ids of the same customer, oldest first.
     package var aliases: [CustomerID]
+    /// Those ids that the server made, to be set as account tokens.
+    package var accountTokens: Set<CustomerID> = []
+    /// The id to set as account token (Apple: `appAccountToken`). Nil if they have none.
+    package var accountToken: CustomerID?
+    /// Whether the customer is known by anonymous ids only.
+    package var isAnonymous = false
     package var environment: Environment
     package var asOf: Instant
     /// Only entitlements that the customer has or had.
@@ -31,6 +37,18 @@ package struct PurchaseState: Hashable, Sendable {
     package var timeline: Timeline
     /// Nil if it gives no access by time or ownership, as a consumable.
     package var access: Access?
+    /// What the owner is, if that is another customer, who shares it. Nil if it is the customer's
+    /// own.
+    package var sharedBy: CustomerKind?
+}
+
+/// Whether the app has said who a customer is.
+package enum CustomerKind: String, Hashable, Sendable {
+    case person
+    /// A device whose user has not signed in.
+    case anonymous
+
+    init(isAnonymous: Bool) { self = isAnonymous ? .anonymous : .person }
 }
 
 extension Engine {
@@ -75,6 +93,7 @@ extension Engine {
                 return .failure(failure)
             }
             try tx.merge(other, with: id, in: appID, at: now)
+            try tx.takeSharedPurchases(of: id, in: app, at: now)
             return .success(try tx.state(of: id, in: app, environment: environment, at: now))
         }
     }
@@ -142,19 +161,28 @@ extension DatabaseSession {
         let known = try customer(known: id, in: app.id)
         let ids = known?.ids ?? [id]
         let own = try ownTimelines(of: known, ids, in: app.id, environment: environment)
-        let timelines =
-            try own + sharedTimelines(with: known, in: app, environment: environment)
+        let shared = try sharedTimelines(with: known, in: app, environment: environment)
+        let timelines = own + shared.map(\.timeline)
         let grants = try grants(of: known, in: app.id, environment: environment)
         let terms = app.terms.terms(of: timelines)
         let balances = try balances(
             of: known?.customer, own.flatMap { $0.periods.map(\.payment) }, in: app,
             environment: environment)
         return CustomerState(
-            id: id, aliases: ids.filter { $0 != id }, environment: environment, asOf: now,
+            id: id, aliases: ids.filter { $0 != id },
+            accountTokens: known?.accountTokens ?? [],
+            accountToken: tokensIdentifyCustomers(in: app.id)
+                ? (known?.accountToken ?? id.asAccountToken) : nil,
+            isAnonymous: known?.isAnonymous ?? id.isAnonymous, environment: environment, asOf: now,
             entitlements: app.rights(timelines, terms, grants, at: now),
-            purchases: timelines.map {
+            purchases: own.map {
                 PurchaseState(timeline: $0, access: $0.access(at: now, rules: app.rules))
-            },
+            }
+                + shared.map {
+                    PurchaseState(
+                        timeline: $0.timeline,
+                        access: $0.timeline.access(at: now, rules: app.rules), sharedBy: $0.owner)
+                },
             terms: terms, displayedTerms: app.terms.displayed(terms),
             termsWithoutLength: app.terms.paymentsWithoutLength(of: timelines), grants: grants,
             balances: balances, clock: app.terms.clock)
@@ -166,7 +194,7 @@ extension DatabaseSession {
         environment: Environment
     ) throws -> [Timeline] {
         try ownTimelines(of: known, ids, in: app.id, environment: environment)
-            + sharedTimelines(with: known, in: app, environment: environment)
+            + sharedTimelines(with: known, in: app, environment: environment).map(\.timeline)
     }
 
     /// All purchases of the customer that an id identifies. If the id is unknown, the purchases
@@ -189,14 +217,21 @@ extension DatabaseSession {
         return timelines + (try timelinesByToken(ids, in: app, environment: environment))
     }
 
-    /// Shared purchases count while the restore policy is to share.
+    /// Shared purchases count while the restore policy is to share. Between anonymous customers
+    /// they always count.
     private func sharedTimelines(
         with known: StoredCustomer?, in app: AppSettings, environment: Environment
-    ) throws -> [Timeline] {
-        guard let customer = known?.customer, app.restorePolicy(in: environment) == .share else {
-            return []
+    ) throws -> [(timeline: Timeline, owner: CustomerKind)] {
+        let isPolicy = app.restorePolicy(in: environment) == .share
+        guard let known, known.isAnonymous || isPolicy else { return [] }
+        let shared = try sharedTimelines(
+            with: known.customer, in: app.id, environment: environment)
+        return try shared.compactMap { timeline in
+            let owner = try link(of: timeline.purchase, in: app.id)?.customer
+            let isAnonymous = try owner.map { try self.isAnonymous($0, in: app.id) } ?? false
+            guard isPolicy || isAnonymous else { return nil }
+            return (timeline, CustomerKind(isAnonymous: isAnonymous))
         }
-        return try sharedTimelines(with: customer, in: app.id, environment: environment)
     }
 
     private func grants(
@@ -220,7 +255,22 @@ extension DatabaseSession {
         }
     }
 
-    private func requireIDLimit(for count: Int, beside customer: StoredCustomer) throws {
+    /// Moves what a person shares with anonymous customers to the person: they were an anonymous
+    /// customer themselves until now, and had it on a device of the same store account.
+    fileprivate func takeSharedPurchases(
+        of id: CustomerID, in app: AppSettings, at now: Instant
+    ) throws {
+        guard let person = try customer(known: id, in: app.id), !person.isAnonymous else { return }
+        for purchase in try sharedPurchases(with: person.customer, in: app.id) {
+            guard let link = try link(of: purchase, in: app.id),
+                link.evidence != .support, try block(of: purchase, in: app.id) == nil,
+                try isAnonymous(link.customer, in: app.id)
+            else { continue }
+            _ = try move(purchase, to: person.customer, by: .device, in: app.id, at: now)
+        }
+    }
+
+    func requireIDLimit(for count: Int, beside customer: StoredCustomer) throws {
         guard customer.ids.count + count <= Engine.idsMax else {
             throw EngineFailure.tooManyIDs(limit: Engine.idsMax)
         }

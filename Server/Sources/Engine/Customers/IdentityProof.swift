@@ -159,19 +159,6 @@ extension AppSecret {
     fileprivate var key: SymmetricKey { SymmetricKey(data: Array(text.utf8)) }
 }
 
-extension CustomerID {
-    static let anonymousPrefix = "anon_"
-    /// The minimum number of characters after the prefix, so that ids cannot be guessed.
-    static let anonymousCharactersMin = 32
-
-    /// Whether an app created the id for a user who has not signed in. Whoever knows such an id
-    /// speaks for it.
-    package var isAnonymous: Bool {
-        rawValue.hasPrefix(Self.anonymousPrefix)
-            && rawValue.utf8.count >= Self.anonymousPrefix.utf8.count + Self.anonymousCharactersMin
-    }
-}
-
 extension Engine {
     /// The maximum number of proofs in one request: to merge two customers, each may need its own.
     package static let proofsMax = 2
@@ -203,7 +190,7 @@ extension DatabaseSession {
         of id: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
         guard id.isAnonymous else { return [id] }
-        return try customer(known: id, in: app)?.ids.filter { !$0.isAnonymous } ?? []
+        return try customer(known: id, in: app)?.personalIDs ?? []
     }
 
     /// Why the proofs of a request do not allow two ids to be merged. Returns nil if they do, or if

@@ -64,6 +64,7 @@ extension Engine {
     private static func outcome(of failure: EngineFailure) throws(EngineFailure) -> ImportOutcome {
         switch failure {
         case .unreadable, .limitExceeded, .notForAnyApp, .legacyDisabled, .notTrusted, .incomplete,
+            .mixedEnvironments,
             .renewalWithoutTransaction, .invalidCustomerID, .tooManyIDs,
             .belongsToAnotherCustomer:
             return .unusable("\(failure)")

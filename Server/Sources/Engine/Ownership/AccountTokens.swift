@@ -1,3 +1,4 @@
+import Foundation
 import Ledger
 import Storage
 
@@ -10,6 +11,27 @@ package enum AccountTokens: String, Hashable, Sendable, CaseIterable {
 }
 
 extension Engine {
+    /// The UUID to set as account token (Apple: `appAccountToken`) when a customer buys. It is an
+    /// id of theirs: one that the app has made, or else one that is made here. Returns nil if the
+    /// app's account tokens are not customer ids. Idempotent. Creates a customer who is unknown,
+    /// unless the id itself is a UUID.
+    package func accountToken(
+        for id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> CustomerID? {
+        let (app, _) = try app(appID)
+        try id.requireValid()
+        guard app.accountTokens == .customers else { return nil }
+        let now = now()
+        return try await decide { tx in
+            if let token = try tx.accountToken(of: id, in: appID) { return .success(token) }
+            let customer = try tx.customer(id, in: appID, at: now)
+            try tx.requireIDLimit(for: 1, beside: customer)
+            let token = CustomerID(rawValue: UUID().uuidString.lowercased())
+            try tx.addAccountToken(token, to: customer.customer, in: appID, at: now)
+            return .success(token)
+        }
+    }
+
     /// The number of tokens examined at a time.
     private static let tokenBatch = 1_000
 
@@ -48,7 +70,25 @@ package struct UnknownTokenCounts: Hashable, Sendable {
     package init() {}
 }
 
+extension StoredCustomer {
+    /// The oldest id that can be set as account token.
+    var accountToken: CustomerID? { ids.lazy.compactMap(\.asAccountToken).first }
+}
+
+extension CustomerID {
+    /// The id as an account token, in lower case. Nil if it is not a UUID, or the zero UUID.
+    var asAccountToken: CustomerID? { accountToken.flatMap { CustomerID(accountToken: $0) } }
+}
+
 extension DatabaseSession {
+    /// The id that a customer can set as account token. Returns nil if they have none yet.
+    fileprivate func accountToken(
+        of id: CustomerID, in app: AppID
+    ) throws -> CustomerID? {
+        guard let known = try customer(known: id, in: app) else { return id.asAccountToken }
+        return known.accountToken
+    }
+
     /// The customer that a purchase's account token identifies: a known customer; or an unknown id,
     /// in the spelling of one of the given ids, or else in lower case. Returns nil if the token was
     /// an id of an erased customer, or if the app's tokens are not customer ids.

@@ -80,7 +80,8 @@ extension Engine {
                 return .failure(.transferSuperseded(transfer.number))
             }
             try tx.undo(transfer, in: appID, at: now)
-            if app.restorePolicy(in: transfer.purchase.environment) == .share {
+            let isShared = try transfer.former.map { try tx.isAnonymous($0, in: appID) } ?? false
+            if isShared || app.restorePolicy(in: transfer.purchase.environment) == .share {
                 try tx.restoreShare(transfer, in: appID, at: now)
             }
             var undone = transfer
@@ -195,11 +196,12 @@ extension DatabaseSession {
     ///   - timeline: including what the device shows.
     ///   - signedAt: the signing time of the newest document that the device shows of it.
     func claim(
-        _ timeline: Timeline, signedAt: Instant?, by id: CustomerID, in app: AppSettings,
-        at now: Instant
+        _ timeline: Timeline, signedAt: Instant?, by id: CustomerID,
+        intent: OwnershipClaim.Intent?, in app: AppSettings, at now: Instant
     ) throws -> OwnershipClaim {
         let purchase = timeline.purchase
-        let known = try customer(known: id, in: app.id)?.customer
+        let stored = try customer(known: id, in: app.id)
+        let known = stored?.customer
         let link = try link(of: purchase, in: app.id)
         var owner = link.map { OwnershipClaim.Owner($0.customer, by: $0.evidence) }
         if owner == nil, let spender = try spender(of: timeline, in: app.id) {
@@ -207,14 +209,26 @@ extension DatabaseSession {
             owner = OwnershipClaim.Owner(spender, by: .token)
         }
         // Most requests repeat a customer's own purchases: then nothing else is read.
+        let isAnonymous = stored?.isAnonymous ?? id.isAnonymous
         if let owner, owner.customer == known {
-            return OwnershipClaim(owner: owner, named: nil, claimant: known)
+            var claim = OwnershipClaim(owner: owner, named: nil, claimant: known)
+            claim.owner?.isAnonymous = isAnonymous
+            claim.isClaimantAnonymous = isAnonymous
+            return claim
         }
-        let named = try identified(by: timeline.accountToken, or: [id], in: app.id)
+        var named = try identified(by: timeline.accountToken, or: [id], in: app.id)
         let claimant = known ?? (named == id ? id : nil)
+        if let other = named, other != claimant, try self.isAnonymous(other, in: app.id) {
+            // The token says which device bought it, and names no person.
+            owner = owner ?? OwnershipClaim.Owner(other, by: .token)
+            named = nil
+        }
         var claim = OwnershipClaim(owner: owner, named: named, claimant: claimant)
+        claim.isClaimantAnonymous = isAnonymous
+        claim.intent = intent
         claim.documentAge = signedAt.map { now - $0 }
         guard let owner else { return claim }
+        claim.owner?.isAnonymous = try self.isAnonymous(owner.customer, in: app.id)
         claim.owner?.isBlocked = try block(of: purchase, in: app.id) != nil
         claim.isUsedUp = timeline.hasConsumables
         if claim.isUsedUp, named != nil, named == claimant {
@@ -225,10 +239,18 @@ extension DatabaseSession {
         return claim
     }
 
+    /// Whether a customer is known by anonymous ids only. Returns false for an erased customer.
+    func isAnonymous(_ customer: CustomerID, in app: AppID) throws -> Bool {
+        try self.customer(known: customer, in: app)?.isAnonymous ?? false
+    }
+
     private func addShares(
         to claim: inout OwnershipClaim, of purchase: PurchaseID, in app: AppSettings
     ) throws {
-        guard app.restorePolicy(in: purchase.environment) == .share else { return }
+        guard
+            claim.owner?.isAnonymous == true
+                || app.restorePolicy(in: purchase.environment) == .share
+        else { return }
         claim.sharers = try sharerCount(of: purchase, in: app.id)
         guard let claimant = claim.claimant else { return }
         claim.isShared = try hasShare(in: purchase, claimant, in: app.id)
@@ -250,16 +272,17 @@ extension DatabaseSession {
         }
     }
 
-    /// Applies the verdict on a claim. Returns the reason if it was refused: then nothing is
-    /// written, and an unknown id is not created.
+    /// Applies the verdict on a claim. If it is to refuse, nothing is written, and an unknown id is
+    /// not created.
     ///
     /// - Parameter purses: passed on from one purchase of a request to the next.
     func resolve(
         _ claim: OwnershipClaim, on purchase: PurchaseID, for id: CustomerID, in app: AppSettings,
         at now: Instant, _ purses: inout WalletProjectionCache
-    ) throws -> OwnershipClaim.Refusal? {
-        switch app.verdict(on: claim, in: purchase.environment) {
-        case .alreadyTheirs: break
+    ) throws -> PurchaseStanding {
+        let verdict = app.verdict(on: claim, in: purchase.environment)
+        switch verdict {
+        case .alreadyTheirs, .refuse: break
         case .link(let evidence):
             let owner = try customer(id, in: app.id, at: now).customer
             try link(purchase, to: owner, by: evidence, in: app.id, at: now, &purses)
@@ -268,10 +291,13 @@ extension DatabaseSession {
             purses = WalletProjectionCache()
             _ = try move(purchase, to: owner, by: evidence, in: app.id, at: now)
         case .share:
+            if let owner = claim.owner, try link(of: purchase, in: app.id) == nil {
+                // An anonymous customer has it only by its account token, until now.
+                try link(purchase, to: owner.customer, by: owner.evidence, in: app.id, at: now)
+            }
             let sharer = try customer(id, in: app.id, at: now).customer
             try share(purchase, with: sharer, in: app.id, at: now)
-        case .refuse(let refusal): return refusal
         }
-        return nil
+        return try standing(of: purchase, after: claim, verdict, in: app.id)
     }
 }

@@ -32,8 +32,6 @@ package struct PurchaseEvidence: Hashable, Sendable {
         self.deviceGUID = deviceGUID
     }
 
-    var holdsReceipt: Bool { appReceipt != nil || transactionReceipt != nil }
-
     package var isEmpty: Bool {
         signedTransactions.isEmpty && signedRenewalInfos.isEmpty && appReceipt == nil
             && transactionReceipt == nil
@@ -51,51 +49,104 @@ extension Engine {
     package func record(
         _ evidence: PurchaseEvidence, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> CustomerState {
+        let posting = try await post(evidence, of: id, intent: nil, app: appID)
+        if let refusal = posting.refusal(for: nil) { throw refusal }
+        guard let state = posting.state else { throw .unreadable("No document was accepted.") }
+        return state
+    }
+
+    /// Records a device's purchases, as ``record(_:of:app:)`` does. With an intent, documents that
+    /// are rejected do not fail the request: the others are recorded.
+    ///
+    /// - Throws: `mixedEnvironments` if there is an intent and the documents are of both
+    ///   environments.
+    package func post(
+        _ evidence: PurchaseEvidence, of id: CustomerID, intent: OwnershipClaim.Intent?,
+        app appID: AppID
+    ) async throws(EngineFailure) -> Posting {
         let (app, verifier) = try app(appID)
         try id.requireValid()
         guard !evidence.isEmpty else { throw .unreadable("The request contains no purchase.") }
         try evidence.requireWithinLimit()
         let origin = VerifiedDocument.Origin(
             app: app, source: .device, receivedAt: now(), digests: digests)
-        let attestations = try await verify(evidence, verifier, origin)
-        for attestation in attestations { logUnmappedProducts(of: attestation) }
-        let state = try await record(attestations, of: id, app: app, at: origin.receivedAt)
+        let posted = try await verify(evidence, verifier, origin, isPartial: intent != nil)
+        for document in posted.compactMap(\.verified) { logUnmappedProducts(of: document) }
+        guard let environment = try Self.environment(of: posted, isPartial: intent != nil) else {
+            return Posting(
+                state: nil, documents: posted.map { $0.outcome(isNew: false) }, standings: [])
+        }
+        let now = origin.receivedAt
+        let posting = try await transaction { tx in
+            var posting = try tx.record(posted, of: id, intent: intent, in: app, at: now)
+            posting.state = try tx.state(of: id, in: app, environment: environment, at: now)
+            return posting
+        }
         counters.purchasesPosted.add()
-        return state
+        return posting
     }
 
+    /// The environment of the first document that was verified. Nil if there is none.
+    private static func environment(
+        of posted: [PostedDocument], isPartial: Bool
+    ) throws(EngineFailure) -> Environment? {
+        let environments = posted.compactMap { $0.verified?.document.environment }
+        if isPartial, Set(environments).count > 1 { throw .mixedEnvironments }
+        return environments.first
+    }
+
+    /// Verifies the documents of a request.
+    ///
+    /// - Parameter isPartial: whether a document that is rejected is returned as such. Otherwise
+    ///   its failure is thrown.
     func verify(
-        _ evidence: PurchaseEvidence, _ verifier: Verifier, _ origin: VerifiedDocument.Origin
-    ) async throws(EngineFailure) -> [VerifiedDocument] {
-        var attestations: [VerifiedDocument] = []
-        for jws in evidence.signedTransactions {
-            attestations.append(
-                try await verify(transaction: Array(jws.utf8), verifier, origin).complete)
+        _ evidence: PurchaseEvidence, _ verifier: Verifier, _ origin: VerifiedDocument.Origin,
+        isPartial: Bool
+    ) async throws(EngineFailure) -> [PostedDocument] {
+        var posted: [PostedDocument] = []
+        for place in evidence.places {
+            do throws(EngineFailure) {
+                let document = try await verify(place, of: evidence, verifier, origin)
+                posted.append(PostedDocument(place: place, document: .success(document)))
+            } catch {
+                guard isPartial, error.isAboutDocument else { throw error }
+                posted.append(PostedDocument(place: place, document: .failure(error)))
+            }
         }
-        for jws in evidence.signedRenewalInfos {
-            attestations.append(
-                try await verify(renewal: Array(jws.utf8), verifier, origin).complete)
-        }
-        if evidence.holdsReceipt { try origin.app.requireLegacy() }
-        if let text = evidence.appReceipt {
-            let guid = try evidence.guid()
-            let file = try Self.file(text, named: "app_receipt")
-            try Self.requireMostlySigned(file)
-            let attestation = try await verify(appReceipt: file, guid: guid, verifier, origin)
-            logShortcomings(attestation)
-            attestations.append(attestation)
-        }
-        if let text = evidence.transactionReceipt {
-            let file = try Self.file(text, named: "transaction_receipt")
-            attestations.append(
-                try await verify(transactionReceipt: file, verifier, origin).complete)
-        }
-        return attestations
+        return posted
     }
 
-    private static func file(_ text: String, named name: String) throws(EngineFailure) -> [UInt8] {
-        guard let bytes = ReceiptText.bytes(of: text) else {
-            throw .unreadable("\(name) is not valid Base64.")
+    private func verify(
+        _ place: DocumentPlace, of evidence: PurchaseEvidence, _ verifier: Verifier,
+        _ origin: VerifiedDocument.Origin
+    ) async throws(EngineFailure) -> VerifiedDocument {
+        switch place.member {
+        case .signedTransactions:
+            let jws = Array(evidence.signedTransactions[place.index].utf8)
+            return try await verify(transaction: jws, verifier, origin).complete
+        case .signedRenewalInfos:
+            let jws = Array(evidence.signedRenewalInfos[place.index].utf8)
+            return try await verify(renewal: jws, verifier, origin).complete
+        case .appReceipt:
+            try origin.app.requireLegacy()
+            let guid = try evidence.guid()
+            let file = try Self.file(evidence.appReceipt, of: place)
+            try Self.requireMostlySigned(file)
+            let document = try await verify(appReceipt: file, guid: guid, verifier, origin)
+            logShortcomings(document)
+            return document
+        case .transactionReceipt:
+            try origin.app.requireLegacy()
+            let file = try Self.file(evidence.transactionReceipt, of: place)
+            return try await verify(transactionReceipt: file, verifier, origin).complete
+        }
+    }
+
+    private static func file(
+        _ text: String?, of place: DocumentPlace
+    ) throws(EngineFailure) -> [UInt8] {
+        guard let text, let bytes = ReceiptText.bytes(of: text) else {
+            throw .unreadable("\(place.member.rawValue) is not valid Base64.")
         }
         return bytes
     }
@@ -125,62 +176,89 @@ extension Engine {
             jws, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
         return VerifiedDocument(renewal: try trusted(outcome), jws, from: origin)
     }
-
-    private func record(
-        _ attestations: [VerifiedDocument], of id: CustomerID, app: AppSettings, at now: Instant
-    ) async throws(EngineFailure) -> CustomerState {
-        let environment = attestations[0].document.environment
-        let (state, foreign) = try await transaction { tx in
-            let foreign = try tx.record(attestations, of: id, in: app, at: now)
-            return (try tx.state(of: id, in: app, environment: environment, at: now), foreign)
-        }
-        if let foreign { throw .belongsToAnotherCustomer(foreign.purchase, foreign.why) }
-        return state
-    }
-}
-
-/// A purchase that stays with another customer.
-private struct ForeignPurchase: Sendable {
-    var purchase: PurchaseID
-    var why: OwnershipClaim.Refusal
 }
 
 extension DatabaseSession {
-    /// Records documents and resolves who owns their purchases. Returns a purchase that stays with
-    /// another customer, or nil if there is none.
+    /// Records documents and resolves who owns their purchases. The state of the customer is left
+    /// to the caller.
     fileprivate func record(
-        _ attestations: [VerifiedDocument], of id: CustomerID, in app: AppSettings, at now: Instant
-    ) throws -> ForeignPurchase? {
+        _ posted: [PostedDocument], of id: CustomerID, intent: OwnershipClaim.Intent?,
+        in app: AppSettings, at now: Instant
+    ) throws -> Posting {
         var purses = WalletProjectionCache()
-        var new: [DocumentWithFacts] = []
-        for attestation in attestations.sorted(by: { $0.isPayment && !$1.isPayment }) {
-            if !attestation.isPayment { try requireKnownPurchase(attestation, in: app.id) }
-            // A receipt that shows no purchase is evidence of nothing, so it is not recorded.
-            guard !attestation.isEmpty else { continue }
-            let kept = attestation.documentWithFacts
-            if try record(kept, &purses) { new.append(kept) }
-        }
-        try spend(app.documentBudget, on: new, at: now)
-        var foreign: ForeignPurchase?
-        let signed = attestations.signingTimes
-        for (purchase, signedAt) in signed.sorted(by: { $0.key < $1.key }) {
+        let (posted, new) = try insert(posted, isPartial: intent != nil, in: app, &purses)
+        try spend(
+            app.documentBudget, on: new.compactMap { posted[$0].verified?.documentWithFacts },
+            at: now)
+        let signed = posted.compactMap(\.verified).signingTimes
+        let standings = try signed.sorted { $0.key < $1.key }.map { purchase, signedAt in
             let timeline = try timeline(of: purchase, in: app.id) ?? Timeline(of: purchase, [])
-            let claim = try claim(timeline, signedAt: signedAt, by: id, in: app, at: now)
-            if let why = try resolve(claim, on: purchase, for: id, in: app, at: now, &purses) {
-                foreign = foreign ?? ForeignPurchase(purchase: purchase, why: why)
-            }
+            let claim = try claim(
+                timeline, signedAt: signedAt, by: id, intent: intent, in: app, at: now)
+            return try resolve(claim, on: purchase, for: id, in: app, at: now, &purses)
         }
-        return foreign
+        let outcomes = posted.enumerated().map { $1.outcome(isNew: new.contains($0)) }
+        return Posting(state: nil, documents: outcomes, standings: standings)
     }
 
-    private func requireKnownPurchase(_ attestation: VerifiedDocument, in app: AppID) throws {
-        for fact in attestation.facts where try timeline(of: fact.purchase, in: app) == nil {
-            throw EngineFailure.renewalWithoutTransaction(fact.purchase.original.rawValue)
+    /// Records documents, payments first. Returns them, and which of them were not known. If the
+    /// request is partial, renewal infos without a transaction are returned as failures.
+    private func insert(
+        _ posted: [PostedDocument], isPartial: Bool, in app: AppSettings,
+        _ purses: inout WalletProjectionCache
+    ) throws -> ([PostedDocument], new: Set<Int>) {
+        var posted = posted
+        var new: Set<Int> = []
+        for isPayment in [true, false] {
+            for (index, one) in posted.enumerated() {
+                guard let document = one.verified, document.isPayment == isPayment else { continue }
+                if !isPayment, let failure = try purchaseLacking(document, in: app.id) {
+                    guard isPartial else { throw failure }
+                    posted[index].document = .failure(failure)
+                    continue
+                }
+                // A receipt that shows no purchase is evidence of nothing, so it is not recorded.
+                guard !document.isEmpty else { continue }
+                if try record(document.documentWithFacts, &purses) { new.insert(index) }
+            }
+        }
+        return (posted, new)
+    }
+
+    /// The failure of renewal info whose purchase is not known. Nil if it is known.
+    private func purchaseLacking(
+        _ document: VerifiedDocument, in app: AppID
+    ) throws -> EngineFailure? {
+        for fact in document.facts where try timeline(of: fact.purchase, in: app) == nil {
+            return .renewalWithoutTransaction(fact.purchase.original.rawValue)
+        }
+        return nil
+    }
+}
+
+extension PostedDocument {
+    fileprivate func outcome(isNew: Bool) -> Posting.Outcome {
+        switch document {
+        case .success(let document):
+            Posting.Outcome(
+                place: place, transaction: document.transaction, result: isNew ? .kept : .repeat)
+        case .failure(let failure): Posting.Outcome(place: place, result: .refused(failure))
         }
     }
 }
 
 extension PurchaseEvidence {
+    /// The documents, in the order in which they are recorded.
+    var places: [DocumentPlace] {
+        signedTransactions.indices.map { DocumentPlace(member: .signedTransactions, index: $0) }
+            + signedRenewalInfos.indices.map {
+                DocumentPlace(member: .signedRenewalInfos, index: $0)
+            }
+            + (appReceipt == nil ? [] : [DocumentPlace(member: .appReceipt, index: 0)])
+            + (transactionReceipt == nil
+                ? [] : [DocumentPlace(member: .transactionReceipt, index: 0)])
+    }
+
     func requireWithinLimit() throws(EngineFailure) {
         guard signedTransactions.count + signedRenewalInfos.count <= Self.documentsMax else {
             throw .limitExceeded(what: "documents in a request", limit: Self.documentsMax)
@@ -207,6 +285,12 @@ extension VerifiedDocument {
     }
 
     var isPayment: Bool { document.kind != .renewal }
+
+    /// The transaction that the document is about. Nil if it is not about exactly one.
+    fileprivate var transaction: TransactionID? {
+        guard facts.count == 1, case .payment(let payment) = facts[0].statement else { return nil }
+        return payment.transaction
+    }
 
     /// The document attests nothing, and no field is missing either.
     fileprivate var isEmpty: Bool { facts.isEmpty && shortcomings.isEmpty }

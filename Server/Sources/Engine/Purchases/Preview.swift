@@ -18,6 +18,7 @@ package struct Preview: Hashable, Sendable {
         /// nobody.
         package var owner: CustomerID?
         package var belongsToClaimant: Bool
+        package var ownerKind: CustomerKind?
         package var verdict: OwnershipClaim.Verdict
     }
 
@@ -47,7 +48,7 @@ extension Engine {
     /// - Parameter environment: where the product would be bought, if no purchase is shown.
     package func preview(
         _ evidence: PurchaseEvidence, of id: CustomerID, buying product: ProductID?,
-        app appID: AppID, environment: Environment
+        intent: OwnershipClaim.Intent? = nil, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> Preview {
         let (app, verifier) = try app(appID)
         try id.requireValid()
@@ -55,10 +56,11 @@ extension Engine {
         let now = now()
         let origin = VerifiedDocument.Origin(
             app: app, source: .device, receivedAt: now, digests: digests)
-        let attestations = try await verify(evidence, verifier, origin)
+        let posted = try await verify(evidence, verifier, origin, isPartial: intent != nil)
+        let attestations = posted.compactMap(\.verified)
         let environment = attestations.first?.document.environment ?? environment
         return try await read { tx in
-            let shown = try tx.shown(attestations, to: id, in: app, at: now)
+            let shown = try tx.shown(attestations, to: id, intent: intent, in: app, at: now)
             let advice = try product.map {
                 Preview.Advice(
                     product: $0,
@@ -72,27 +74,34 @@ extension Engine {
 
 extension DatabaseSession {
     fileprivate func shown(
-        _ attestations: [VerifiedDocument], to id: CustomerID, in app: AppSettings, at now: Instant
+        _ attestations: [VerifiedDocument], to id: CustomerID, intent: OwnershipClaim.Intent?,
+        in app: AppSettings, at now: Instant
     ) throws -> [Preview.Shown] {
         let facts = attestations.flatMap(\.facts)
         let payments = Set(attestations.filter(\.isPayment).flatMap { $0.facts.map(\.purchase) })
         let signed = attestations.signingTimes
-        return try signed.keys.sorted().map { purchase in
+        return try signed.keys.sorted().compactMap { purchase in
             let known = try timeline(of: purchase, in: app.id)
             guard known != nil || payments.contains(purchase) else {
+                if intent != nil { return nil }
                 throw EngineFailure.renewalWithoutTransaction(purchase.original.rawValue)
             }
             let timeline = (known ?? Timeline(of: purchase, [])).adding(facts)
             let claim = try claim(
-                timeline, signedAt: signed[purchase], by: id, in: app, at: now)
+                timeline, signedAt: signed[purchase], by: id, intent: intent, in: app, at: now)
             let owner = claim.owner?.customer ?? claim.named
             let access = timeline.access(at: now, rules: app.rules)
             return Preview.Shown(
                 purchase: purchase, product: access?.product ?? timeline.periods.last?.product,
                 isInUse: access?.isOpen ?? claim.isInUse, owner: owner,
                 belongsToClaimant: owner != nil && owner == claim.claimant,
+                ownerKind: try owner.map { try customerKind(of: $0, in: app.id) },
                 verdict: app.verdict(on: claim, in: purchase.environment))
         }
+    }
+
+    private func customerKind(of owner: CustomerID, in app: AppID) throws -> CustomerKind {
+        CustomerKind(isAnonymous: try isAnonymous(owner, in: app))
     }
 
     fileprivate func obstacle(

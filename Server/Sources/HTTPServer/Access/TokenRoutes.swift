@@ -17,9 +17,14 @@ extension PerennialServer {
 
     /// Responds with a customer's current state and their token.
     func respond(_ state: CustomerState, to holder: KeyHolder) async throws -> Response {
-        var customer = Customer(state, showsAnonymous: holder.kind == .secret)
+        try JSONResponse.ok(try await customer(state, for: holder))
+    }
+
+    /// A customer's current state and their token.
+    func customer(_ state: CustomerState, for holder: KeyHolder) async throws -> Customer {
+        var customer = Customer(state, showsAllIDs: holder.kind == .secret)
         customer.token = try await engine.token(for: state, app: holder.app)
-        return try JSONResponse.ok(customer)
+        return customer
     }
 
     /// Publishes the keys for verifying tokens (RFC 7517). Clients fetch them again if a token

@@ -7,12 +7,15 @@ private typealias Wallet = PerennialContract.Wallet
 extension Customer {
     /// Converts the engine's customer state to the contract's form.
     ///
-    /// - Parameter showsAnonymous: whether the aliases include anonymous ids. An anonymous id is
-    /// enough to act as its customer, so apps do not get to see those of other devices.
-    init(_ state: CustomerState, showsAnonymous: Bool = true) {
+    /// - Parameter showsAllIDs: whether the aliases include anonymous ids, and those that the server
+    ///   made. Such an id is enough to act as its customer, so apps do not get to see those of other
+    ///   devices.
+    init(_ state: CustomerState, showsAllIDs: Bool = true) {
         self.init(
             customerID: state.id.rawValue,
-            aliases: state.aliases.filter { showsAnonymous || !$0.isAnonymous }.map(\.rawValue),
+            aliases: state.aliases.filter { id in
+                showsAllIDs || !(id.isAnonymous || state.accountTokens.contains(id))
+            }.map(\.rawValue),
             environment: StoreEnvironment(state.environment), asOf: Timestamp(state.asOf),
             entitlements: Dictionary(
                 uniqueKeysWithValues: state.entitlements.map { entitlement, right in
@@ -30,7 +33,42 @@ extension Customer {
             wallets: Dictionary(
                 uniqueKeysWithValues: state.balances.map { currency, balance in
                     (currency.rawValue, Wallet(balance: balance))
-                }))
+                }), purchases: state.standings.map { PurchaseVerdict($0) },
+            accountToken: state.accountToken?.rawValue)
+    }
+
+    /// Adds whose the posted purchases are. They say more than what the customer has after the
+    /// posting.
+    mutating func add(_ posted: [PurchaseVerdict]) {
+        let ids = Set(posted.map(\.purchaseID))
+        purchases = purchases.filter { !ids.contains($0.purchaseID) } + posted
+    }
+}
+
+extension PurchaseVerdict {
+    init(_ standing: PurchaseStanding) {
+        let (verdict, why): (Word, OwnershipClaim.Refusal?) =
+            switch standing.kind {
+            case .theirs: (.theirs, nil)
+            case .linked: (.linked, nil)
+            case .moved: (.moved, nil)
+            case .shared: (.shared, nil)
+            case .another(let why): (.another, why)
+            case .refused(let why): (.refused, why)
+            }
+        self.init(
+            purchaseID: standing.purchase.description,
+            originalTransactionID: standing.purchase.original.rawValue, verdict: verdict,
+            why: why?.rawValue, owner: standing.owner.map { OwnerKind($0) })
+    }
+}
+
+extension OwnerKind {
+    init(_ kind: CustomerKind) {
+        switch kind {
+        case .person: self = .person
+        case .anonymous: self = .anonymous
+        }
     }
 }
 

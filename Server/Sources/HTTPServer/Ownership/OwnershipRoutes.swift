@@ -20,6 +20,15 @@ extension PerennialServer {
                         Idempotent.
                         """, parameters: [.proof, .environment], input: AliasRequest.self,
                     output: .json(Customer.self)), alias),
+            keyed(
+                OpenAPIOperation(
+                    .post, "/v1/customers/{id}/account_token", "accountToken",
+                    "Get the UUID to set as appAccountToken",
+                    description: """
+                        Makes one if the customer has no id that is a UUID. It is an id of the \
+                        customer from then on. Idempotent.
+                        """, parameters: [.proof], output: .json(AccountToken.self)),
+                accountToken),
             secret(
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}/aliases/{alias}", "partAlias",
@@ -94,6 +103,15 @@ extension PerennialServer {
         return try await respond(state, to: holder)
     }
 
+    @Sendable func accountToken(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        try await requireProof(of: id, request.headers, holder)
+        let token = try await engine.accountToken(for: id, app: holder.app)
+        return try JSONResponse.ok(AccountToken(accountToken: token?.rawValue))
+    }
+
     /// Removes an alias that was added by mistake.
     @Sendable func removeAlias(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
@@ -121,7 +139,7 @@ extension PerennialServer {
         do {
             let preview = try await engine.preview(
                 evidence, of: id, buying: posted.productID.map(ProductID.init(rawValue:)),
-                app: holder.app, environment: environment)
+                intent: try OwnershipClaim.Intent(posted.intent), app: holder.app, environment: environment)
             return try JSONResponse.ok(
                 PurchasePreview(preview, of: id, namingOwners: holder.kind == .secret))
         } catch let failure as EngineFailure {
@@ -224,6 +242,7 @@ extension PurchasePreview.Shown {
             originalTransactionID: shown.purchase.original.rawValue,
             productID: shown.product?.rawValue, active: shown.isInUse,
             owner: shown.belongsToClaimant ? "customer" : isAnothers ? "another" : "nobody",
+            ownerKind: shown.ownerKind.map { OwnerKind($0) },
             ownerID: namingOwners && isAnothers ? shown.owner?.rawValue : nil, outcome: outcome,
             why: why)
     }

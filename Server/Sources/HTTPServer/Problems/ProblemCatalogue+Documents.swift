@@ -50,6 +50,19 @@ extension ProblemCatalogue.Entry {
         remedy: "Send what StoreKit returned for this app, unchanged. From Xcode's store only "
             + "receipts are accepted, for a simulated app with its certificate.")
 
+    static let purchaseFromXcode = Self(
+        .purchaseFromXcode, .unprocessableContent, "Xcode's local store signed the document.",
+        remedy: "Do not post purchases of Xcode's store: anybody can sign them. Use the sandbox or "
+            + "the simulator.")
+
+    static let environmentsMixed = Self(
+        .environmentsMixed, .unprocessableContent,
+        "The documents are from both the sandbox and production.",
+        remedy: "Post the documents of each environment in a request of its own.")
+
+    static let intentUnknown = bodyNotUnderstood.variant(
+        detail: "intent must be purchase, restore or sync.")
+
     static let purchaseIncomplete = Self(
         .purchaseIncomplete, .unprocessableContent, "A signed document lacks required fields.",
         remedy: reportIncomplete)
@@ -100,6 +113,9 @@ extension ProblemCatalogue.Entry {
                 remedy: "Use the customer whose id is its appAccountToken, or make the token their "
                     + "alias. If the app's tokens are not customer ids, set account_tokens: other "
                     + "under identity in perennial.yaml.")
+        case .needsRestore:
+            kept.variant(
+                remedy: "Post it with the intent restore, if the customer asks for it.")
         case .sharedWithMost:
             kept.variant(
                 "The purchase is already shared with the maximum number of customers.",

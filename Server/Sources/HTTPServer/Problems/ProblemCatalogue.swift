@@ -55,6 +55,7 @@ enum ProblemCatalogue {
         .idempotencyKeyReused, .contentUnknown, .contentNotOpen, .contentLinkInvalid,
         .fileNotInSandbox, .notificationNotTrusted, .notificationForAnotherApp,
         .notificationNotUnderstood, .notificationIncomplete, .purchaseNotTrusted,
+        .purchaseFromXcode, .environmentsMixed,
         .purchaseForAnotherApp, .purchaseNotUnderstood, .purchaseIncomplete, .legacyOff,
         .purchasesMissing, .renewalWithoutTransaction, .purchaseBelongsToAnotherCustomer(.kept),
         .documentBudgetSpent(wait: .zero), .customerIDMeaningless, .customerProofMissing,

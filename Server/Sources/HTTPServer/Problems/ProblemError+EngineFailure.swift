@@ -22,6 +22,9 @@ extension ProblemError {
         switch failure {
         case .unreadable: isNotification ? .notificationNotUnderstood : .purchaseNotUnderstood
         case .notForAnyApp: isNotification ? .notificationForAnotherApp : .purchaseForAnotherApp
+        case .notTrusted(let refusal)
+        where !isNotification && refusal.reason == .environmentNeverTrusted:
+            .purchaseFromXcode
         case .notTrusted: isNotification ? .notificationNotTrusted : .purchaseNotTrusted
         case .incomplete: isNotification ? .notificationIncomplete : .purchaseIncomplete
         case .legacyDisabled: isNotification ? .legacyNotificationsOff : .legacyOff
@@ -29,6 +32,7 @@ extension ProblemError {
         case .unknownApp: .appNotConfigured
         case .notYetVerifiable: .trustUndecided
         case .renewalWithoutTransaction: .renewalWithoutTransaction
+        case .mixedEnvironments: .environmentsMixed
         case .invalidCustomerID: .customerIDMeaningless
         case .tooManyIDs(let limit): .tooManyIDs(max: limit)
         case .queryTooLong(let limit): .queryTooLong(bytesMax: limit)
@@ -93,7 +97,7 @@ extension ProblemError {
             "\(failure)."
         case .limitExceeded, .tooManyIDs, .queryTooLong, .outdatedCursor, .unknownApp,
             .legacyDisabled, .identityNotProven(.missing), .identityNotProven(.ofOneOnly),
-            .offerKeyMissing, .idempotencyKeyReused, .notForwarded, .unknownCursor, .busy,
+            .mixedEnvironments, .offerKeyMissing, .idempotencyKeyReused, .notForwarded, .unknownCursor, .busy,
             .storage:
             nil
         }

@@ -19,7 +19,9 @@ extension PerennialServer {
                     "Post a device's purchases for a customer",
                     description: """
                         Responds with the customer, in the environment of the documents. \
-                        Idempotent: a document that is known already changes nothing.
+                        Idempotent: a document that is known already changes nothing. With an \
+                        intent, documents that are refused do not fail the others: outcomes says \
+                        what became of each.
                         """, parameters: [.proof], input: PurchasesRequest.self,
                     output: .json(Customer.self)), purchases),
             keyed(
@@ -84,11 +86,36 @@ extension PerennialServer {
         }
         let id = CustomerID(rawValue: posted.customerID)
         try await requireProof(of: id, request.headers, holder)
-        let state: CustomerState
-        do { state = try await engine.record(evidence, of: id, app: holder.app) } catch {
+        let intent = try OwnershipClaim.Intent(posted.intent)
+        let posting: Posting
+        do {
+            posting = try await engine.post(evidence, of: id, intent: intent, app: holder.app)
+        } catch {
             throw ProblemError(error, subject: .purchases)
         }
-        return try await respond(state, to: holder)
+        return try await respond(to: posting, intent, holder)
+    }
+
+    /// Responds with the customer after a posting, or with the problem of a posting of which
+    /// nothing was accepted or something was refused.
+    private func respond(
+        to posting: Posting, _ intent: OwnershipClaim.Intent?, _ holder: KeyHolder
+    ) async throws -> Response {
+        let outcomes = intent == nil ? nil : posting.documents.map { DocumentOutcome($0) }
+        guard let state = posting.state, posting.documents.contains(where: \.isAccepted) else {
+            var error = ProblemError(posting.firstFailure, subject: .purchases)
+            error.problem.outcomes = outcomes
+            throw error
+        }
+        var customer = try await customer(state, for: holder)
+        customer.add(posting.standings.map { PurchaseVerdict($0) })
+        customer.outcomes = outcomes
+        if let refusal = posting.refusal(for: intent) {
+            var error = ProblemError(refusal, subject: .purchases)
+            error.problem.customer = customer
+            throw error
+        }
+        return try JSONResponse.ok(customer)
     }
 
     /// Responds with a value about the customer in the path, for the environment in the query.
@@ -151,5 +178,50 @@ extension PurchaseEvidence {
             signedTransactions: posted.signedTransactions ?? [],
             signedRenewalInfos: posted.signedRenewalInfos ?? [], appReceipt: posted.appReceipt,
             transactionReceipt: posted.transactionReceipt, deviceGUID: posted.deviceGUID)
+    }
+}
+
+extension OwnershipClaim.Intent {
+    /// Throws a problem if the word is unknown: it could be one that takes nothing from anybody.
+    init?(_ intent: PurchaseIntent?) throws {
+        guard let intent else { return nil }
+        guard let known = Self(rawValue: intent.rawValue) else {
+            throw ProblemError(.intentUnknown)
+        }
+        self = known
+    }
+}
+
+extension Posting {
+    /// What to tell about a posting of which nothing was accepted: what can be repeated later, or
+    /// else the first document that was refused.
+    fileprivate var firstFailure: EngineFailure {
+        let failures = documents.compactMap { document -> EngineFailure? in
+            if case .refused(let failure) = document.result { failure } else { nil }
+        }
+        return failures.first(where: \.isTemporary) ?? failures.first
+            ?? .unreadable("No document was accepted.")
+    }
+}
+
+extension EngineFailure {
+    /// Whether the same document may be accepted later.
+    fileprivate var isTemporary: Bool {
+        if case .notYetVerifiable = self { true } else { false }
+    }
+}
+
+extension DocumentOutcome {
+    fileprivate init(_ outcome: Posting.Outcome) {
+        let (word, failure): (Word, EngineFailure?) =
+            switch outcome.result {
+            case .kept: (.kept, nil)
+            case .repeat: (.repeat, nil)
+            case .refused(let failure): (failure.isTemporary ? .later : .refused, failure)
+            }
+        self.init(
+            member: outcome.place.member.rawValue, index: outcome.place.index,
+            transactionID: outcome.transaction?.rawValue, outcome: word,
+            code: failure.map { ProblemError($0, subject: .purchases).problem.code })
     }
 }

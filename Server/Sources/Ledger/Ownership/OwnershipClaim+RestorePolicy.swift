@@ -17,6 +17,9 @@ extension OwnershipClaim {
         package var most: Int
 
         package static let mostDefault = 5
+        /// The maximum number of anonymous customers who have a purchase of another anonymous
+        /// customer. These are the devices and installations of one store account.
+        package static let anonymousMost = 1_000
         /// For how many days after its signature a document gives a share. Someone with only an old
         /// copy has no device that could get a new one.
         package static let documentDaysMax = 30
@@ -35,6 +38,12 @@ extension OwnershipClaim {
         case .transferIfInactive: isInUse ? .refuse(.inUse) : .move(by: .device)
         case .share: verdict(ofSharing: rules)
         }
+    }
+
+    /// What happens if the owner and the claimant are anonymous, under every policy.
+    var verdictBesideAnonymous: Verdict {
+        if isShareUndone { return .refuse(.decidedBySupport) }
+        return sharers < ShareRules.anonymousMost ? .share : .refuse(.sharedWithMost)
     }
 
     private func verdict(ofSharing rules: ShareRules) -> Verdict {

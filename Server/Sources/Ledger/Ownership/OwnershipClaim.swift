@@ -6,6 +6,10 @@
 /// that customer is not known yet. Otherwise it moves only if the app's restore policy allows it.
 /// Consumables never move once part of them was spent: one customer would spend what another has
 /// bought.
+///
+/// An anonymous customer is a device whose user has not signed in, not a person. Two of them that
+/// show one purchase are devices of one store account, so both have it. A person who restores it
+/// gets it.
 package struct OwnershipClaim: Hashable, Sendable {
     /// Nil while it belongs to nobody.
     package var owner: Owner?
@@ -14,6 +18,10 @@ package struct OwnershipClaim: Hashable, Sendable {
     package var named: CustomerID?
     /// Nil if the id is unknown and is not the one that the purchase names.
     package var claimant: CustomerID?
+    /// Whether all ids of the claimant are anonymous.
+    package var isClaimantAnonymous = false
+    /// Why the device presents it. Nil if the app does not say.
+    package var intent: Intent?
     /// Whether the claimant already has a share in it.
     package var isShared: Bool
     /// Whether support has removed a share of the claimant's in it.
@@ -34,6 +42,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         package var evidence: Evidence
         /// Whether nobody else may claim it.
         package var isBlocked: Bool
+        /// Whether all ids of the customer are anonymous.
+        package var isAnonymous = false
 
         package init(_ customer: CustomerID, by evidence: Evidence, isBlocked: Bool = false) {
             self.customer = customer
@@ -69,6 +79,16 @@ package struct OwnershipClaim: Hashable, Sendable {
         case support
     }
 
+    /// Why a device presents purchases.
+    package enum Intent: String, Hashable, Sendable, CaseIterable {
+        /// The customer has just bought.
+        case purchase
+        /// The customer asked for it.
+        case restore
+        /// The app found them by itself, for example at its start. Takes nothing from anybody.
+        case sync
+    }
+
     package enum Verdict: Hashable, Sendable {
         /// It is already the claimant's, or they already have a share.
         case alreadyTheirs
@@ -94,6 +114,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         case sharedWithMost = "shared_with_most"
         /// The presented document was signed too long ago to give a share.
         case documentTooOld = "document_too_old"
+        /// The app has found the purchase by itself. It may move if the customer restores it.
+        case needsRestore = "needs_restore"
     }
 
     package func verdict(
@@ -105,12 +127,29 @@ package struct OwnershipClaim: Hashable, Sendable {
             return .link(by: isNamed ? .token : .device)
         }
         if owner.customer == claimant { return .alreadyTheirs }
-        if isShared && policy == .share { return .alreadyTheirs }
+        let isAnonymous = owner.isAnonymous && isClaimantAnonymous
+        if isShared && (policy == .share || isAnonymous) { return .alreadyTheirs }
         if owner.isBlocked { return .refuse(.blocked) }
         if owner.evidence == .support { return .refuse(.decidedBySupport) }
         if named != nil && !isNamed { return .refuse(.namesAnother) }
         if isUsedUp && !(isNamed && isUnspent) { return .refuse(.usedUp) }
+        if isAnonymous { return verdictBesideAnonymous }
+        return asIntended(verdict(takingFrom: owner, isNamed: isNamed, policy, rules))
+    }
+
+    private func verdict(
+        takingFrom owner: Owner, isNamed: Bool, _ policy: RestorePolicy, _ rules: ShareRules
+    ) -> Verdict {
         if isNamed { return .move(by: .token) }
-        return verdict(ofDevice: policy, rules)
+        return owner.isAnonymous ? .move(by: .device) : verdict(ofDevice: policy, rules)
+    }
+
+    /// What the app does by itself takes nothing from anybody.
+    private func asIntended(_ verdict: Verdict) -> Verdict {
+        guard intent == .sync else { return verdict }
+        switch verdict {
+        case .move, .share: return .refuse(.needsRestore)
+        case .alreadyTheirs, .link, .refuse: return verdict
+        }
     }
 }

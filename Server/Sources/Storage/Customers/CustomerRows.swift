@@ -19,14 +19,28 @@ package struct Link: Hashable, Sendable {
 package struct StoredCustomer: Hashable, Sendable {
     package var customer: CustomerID
     package var ids: [CustomerID]
+    /// Those of the ids that the server made, to be set as account tokens.
+    package var accountTokens: Set<CustomerID>
     /// Whether the customer ever received a manual grant.
     package var hasGrants: Bool
 
-    package init(customer: CustomerID, ids: [CustomerID], hasGrants: Bool = false) {
+    package init(
+        customer: CustomerID, ids: [CustomerID], accountTokens: Set<CustomerID> = [],
+        hasGrants: Bool = false
+    ) {
         self.customer = customer
         self.ids = ids
+        self.accountTokens = accountTokens
         self.hasGrants = hasGrants
     }
+
+    /// The ids by which the app knows a person: not anonymous, and not made by the server.
+    package var personalIDs: [CustomerID] {
+        ids.filter { !$0.isAnonymous && !accountTokens.contains($0) }
+    }
+
+    /// Whether the app has not said who the person is.
+    package var isAnonymous: Bool { personalIDs.isEmpty }
 }
 
 extension DatabaseSession {
@@ -38,18 +52,23 @@ extension DatabaseSession {
             Self.selectIDs, [.text(app.rawValue), .text(id.rawValue)])
         guard let first = rows.first else { return nil }
         var known: [CustomerID] = []
-        for row in rows { known.append(CustomerID(rawValue: try row.text(1))) }
+        var tokens: Set<CustomerID> = []
+        for row in rows {
+            let id = CustomerID(rawValue: try row.text(1))
+            known.append(id)
+            if try row.integer(3) != 0 { tokens.insert(id) }
+        }
         return StoredCustomer(
-            customer: CustomerID(rawValue: try first.text(0)), ids: known,
+            customer: CustomerID(rawValue: try first.text(0)), ids: known, accountTokens: tokens,
             hasGrants: try first.integer(2) > 0)
     }
 
     static let selectIDs =
-        "SELECT ids.customer, ids.id, count(grants.grant_id) FROM customer_ids asked "
+        "SELECT ids.customer, ids.id, count(grants.grant_id), ids.is_account_token FROM customer_ids asked "
         + "CROSS JOIN customer_ids ids LEFT JOIN grants ON grants.app = ids.app "
         + "AND grants.customer = ids.customer WHERE asked.app = $1 AND asked.id = $2 "
         + "AND ids.app = asked.app AND ids.customer = asked.customer "
-        + "GROUP BY ids.customer, ids.since_ms, ids.id ORDER BY ids.customer, ids.since_ms, ids.id"
+        + "GROUP BY ids.customer, ids.since_ms, ids.id, ids.is_account_token ORDER BY ids.customer, ids.since_ms, ids.id"
 
     /// The customer that an id belongs to. An unknown id becomes a new customer.
     ///
@@ -89,14 +108,23 @@ extension DatabaseSession {
         }
     }
 
+    /// Gives a customer an id to set as account token. The id must be a new UUID in lower case.
+    package func addAccountToken(
+        _ token: CustomerID, to customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try insertID(token, of: customer, isAccountToken: true, in: app, at: now)
+    }
+
     private func insertID(
-        _ id: CustomerID, of customer: CustomerID, in app: AppID, at now: Instant
+        _ id: CustomerID, of customer: CustomerID, isAccountToken: Bool = false, in app: AppID,
+        at now: Instant
     ) throws(StorageFailure) {
         try connection.run(
-            "INSERT INTO customer_ids (app, id, customer, since_ms) VALUES ($1, $2, $3, $4)",
+            "INSERT INTO customer_ids (app, id, customer, since_ms, is_account_token) "
+                + "VALUES ($1, $2, $3, $4, $5)",
             [
                 .text(app.rawValue), .text(id.rawValue), .text(customer.rawValue),
-                .integer(now.milliseconds),
+                .integer(now.milliseconds), .integer(isAccountToken ? 1 : 0),
             ])
     }
 

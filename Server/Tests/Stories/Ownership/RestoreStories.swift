@@ -10,10 +10,15 @@ private struct RestoreStage: Sendable {
     let shop: Shop
     let row: RestoreRow
     let number: Int
+    var intent: OwnershipClaim.Intent?
 
     var support: Wire { Wire(base: shop.server.base, bearer: Shop.secretKey) }
 
-    func id(_ person: String) -> String { "\(person)-\(number)" }
+    func id(_ person: String) -> String {
+        let name = "\(person)-\(number)"
+        guard row.path.anonymous.contains(person) else { return name }
+        return "anon_" + name.padding(toLength: 32, withPad: "0", startingAt: 0)
+    }
 
     private var person: [String] { ["anna", "ben", "cleo"] }
 
@@ -25,7 +30,7 @@ private struct RestoreStage: Sendable {
 
     private var product: String {
         switch row.path {
-        case .usedUp, .usedUpUnknown, .usedUpUnspent, .usedUpSpent: "seeds.100"
+        case .usedUp, .usedUpUnknown, .usedUpUnspent, .usedUpSpent, .anonymousUsedUp: "seeds.100"
         default: "pro.monthly"
         }
     }
@@ -42,14 +47,14 @@ private struct RestoreStage: Sendable {
     /// Returns the purchase's number, and what ben's device will show.
     func prepare() async throws -> (original: String, shown: [String]) {
         let account = id("account")
-        try await shop.addDevice(
-            account, hasToken ? ["app_account_token": .string(token)] : [:])
+        try await shop.addDevice(account, try await deviceSettings())
         let bought = try await shop.simulator.post(
             "/_sim/devices/\(account)-1/purchases", ["product_id": .string(product)])
         let original = try bought.text("original_transaction_id")
         let signed = [try bought.text("signed_transaction")]
         switch row.path {
-        case .purchase, .usedUp: try await anna(posts: signed)
+        case .purchase, .usedUp, .anonymous, .anonymousBeside, .anonymousUsedUp:
+            try await anna(posts: signed)
         case .restore:
             try await anna(posts: signed)
             try await shop.addDevice(account)
@@ -60,7 +65,8 @@ private struct RestoreStage: Sendable {
         case .refunded:
             try await anna(posts: signed)
             try await shop.simulator.post("/_sim/subscriptions/\(original)/refund")
-        case .notification, .tokenUnknown, .usedUpUnknown: break
+        case .notification, .tokenUnknown, .usedUpUnknown, .anonymousToken, .anonymousTokenBeside:
+            break
         case .alias:
             _ = try await post(signed, as: id("phone"))
             try await alias(id("phone"), to: "anna")
@@ -91,6 +97,15 @@ private struct RestoreStage: Sendable {
         return (original, signed)
     }
 
+    private func deviceSettings() async throws -> JSON {
+        switch row.path {
+        case .anonymousToken, .anonymousTokenBeside:
+            let made = try await support.post("/v1/customers/\(id("anna"))/account_token")
+            return ["app_account_token": .string(try made.text("account_token"))]
+        default: return hasToken ? ["app_account_token": .string(token)] : [:]
+        }
+    }
+
     private func anna(posts signed: [String]) async throws {
         #expect(try await post(signed, as: id("anna")).status == 200, "\(row)")
     }
@@ -103,9 +118,11 @@ private struct RestoreStage: Sendable {
             of: CustomerID(rawValue: id("anna")), app: "birds")
     }
 
-    func post(_ signed: [String], as customer: String) async throws -> Wire.Answer {
+    func post(
+        _ signed: [String], as customer: String, _ intent: OwnershipClaim.Intent? = nil
+    ) async throws -> Wire.Answer {
         let body: JSON = [
-            "customer_id": .string(customer),
+            "customer_id": .string(customer), "intent": intent.map { .string($0.rawValue) } ?? .null,
             "signed_transactions": .array(signed.map { .string($0) }),
         ]
         return try await shop.server.send("POST", "/v1/purchases", body: body.bytes)
@@ -114,6 +131,7 @@ private struct RestoreStage: Sendable {
     func preview(_ signed: [String]) async throws -> JSON {
         let body: JSON = [
             "customer_id": .string(id("ben")),
+            "intent": intent.map { .string($0.rawValue) } ?? .null,
             "signed_transactions": .array(signed.map { .string($0) }),
         ]
         let answer = try await shop.server.post("/v1/purchases/preview", body)
@@ -135,7 +153,8 @@ private struct RestoreStage: Sendable {
 
     /// The name before the row's number.
     private func name(_ customer: String) -> String {
-        customer == token ? "token" : String(customer.prefix { $0 != "-" })
+        if customer == token { return "token" }
+        return String(customer.replacing(/^anon_/, with: "").prefix { $0 != "-" })
     }
 
     func owner(of original: String) async throws -> String {
@@ -194,13 +213,71 @@ extension Shop {
     func `a purchase is whose the table says, both are told, and it can be undone`(
         policy: OwnershipClaim.RestorePolicy, database: StoryDatabase
     ) async throws {
+        for intent in [nil, .purchase, .restore] as [OwnershipClaim.Intent?] {
+            try await Self.playTable(policy, intent, on: database)
+        }
+    }
+
+    @Test(arguments: OwnershipClaim.RestorePolicy.allCases, StoryDatabase.allCases)
+    func `what an app finds by itself takes nothing from anybody, and it is told why`(
+        policy: OwnershipClaim.RestorePolicy, database: StoryDatabase
+    ) async throws {
+        let expected = try RestoreRow.verdictsOfSync(under: policy)
+        #expect(Set(expected.keys) == Set(RestoreRow.Path.allCases))
+        var app = birds
+        app.settings.restorePolicies = [.production: policy]
+        try await withShop(on: database, app: app) { shop in
+            for (number, row) in try RestoreRow.rows(of: policy).enumerated() {
+                try await Self.playSync(
+                    RestoreStage(shop: shop, row: row, number: 10 + number, intent: .sync),
+                    expecting: expected[row.path])
+            }
+            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+        }
+    }
+
+    private static func playSync(
+        _ stage: RestoreStage, expecting expected: String?
+    ) async throws {
+        let row = stage.row
+        let (original, shown) = try await stage.prepare()
+        let before = (
+            owner: try await stage.owner(of: original), users: try await stage.users(),
+            events: try await stage.events(of: "anna").count
+        )
+        let preview = try await stage.preview(shown)
+        let answer = try await stage.post(shown, as: stage.id("ben"), .sync)
+        #expect(answer.status == 200, "\(row)")
+        let verdict = try answer.json["purchases"]?.array?.first {
+            $0["original_transaction_id"]?.string == original
+        }
+        let told = [verdict?["verdict"]?.string, verdict?["why"]?.string].compactMap { $0 }
+            .joined(separator: " ")
+        #expect(told == expected, "\(row)")
+        #expect((preview["outcome"]?.string == "refuse") == (preview["why"]?.string != nil), "\(row)")
+        #expect(preview["why"]?.string == verdict?["why"]?.string, "\(row)")
+        guard told.hasPrefix("another") || told.hasPrefix("refused") else { return }
+        #expect(try await stage.owner(of: original) == before.owner, "\(row)")
+        #expect(try await stage.users() == before.users, "\(row)")
+        #expect(try await stage.events(of: "anna").count == before.events, "\(row)")
+        #expect(try await stage.events(of: "ben").isEmpty, "\(row)")
+        let isAnonymous = row.path.anonymous.contains("anna")
+        let kind = told.hasPrefix("refused") ? nil : isAnonymous ? "anonymous" : "person"
+        #expect(verdict?["owner"]?.string == kind, "\(row)")
+    }
+
+    private static func playTable(
+        _ policy: OwnershipClaim.RestorePolicy, _ intent: OwnershipClaim.Intent?,
+        on database: StoryDatabase
+    ) async throws {
         let rows = try RestoreRow.rows(of: policy)
         #expect(Set(rows.map(\.path)) == Set(RestoreRow.Path.allCases))
         var app = birds
         app.settings.restorePolicies = [.production: policy]
         try await withShop(on: database, app: app) { shop in
             for (number, row) in rows.enumerated() {
-                try await Self.play(RestoreStage(shop: shop, row: row, number: 10 + number))
+                try await Self.play(
+                    RestoreStage(shop: shop, row: row, number: 10 + number, intent: intent))
             }
             #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
         }
@@ -215,7 +292,7 @@ extension Shop {
         )
         let preview = try await stage.preview(shown)
         let users = try await stage.users()
-        let answer = try await stage.post(shown, as: stage.id("ben"))
+        let answer = try await stage.post(shown, as: stage.id("ben"), stage.intent)
         let outcome: String = preview["outcome"]?.string ?? "none"
         if row.answer == "200" {
             #expect(answer.status == 200, "\(row)")
@@ -235,7 +312,7 @@ extension Shop {
             #expect(try await stage.users() == row.usersAfterUndo, "\(row)")
             #expect(try await stage.owner(of: original) == "anna", "\(row)")
             // What support has undone no device does again.
-            let again = try await stage.post(shown, as: stage.id("ben"))
+            let again = try await stage.post(shown, as: stage.id("ben"), stage.intent)
             #expect(again.status == 409, "\(row)")
             #expect(try await stage.users() == row.usersAfterUndo, "\(row)")
         } else {

@@ -1,0 +1,80 @@
+import Ledger
+
+/// What became of a posting of purchases.
+package struct Posting: Hashable, Sendable {
+    /// The customer after the posting, in the environment of its documents. Nil if none of them was
+    /// accepted: then nothing is recorded.
+    package var state: CustomerState?
+    /// In the order of the request.
+    package var documents: [Outcome]
+    /// Whose the posted purchases are, in the order of their ids.
+    package var standings: [PurchaseStanding]
+
+    /// The first purchase that the customer did not get, unless the app found it by itself.
+    package func refusal(for intent: OwnershipClaim.Intent?) -> EngineFailure? {
+        guard intent != .sync else { return nil }
+        for standing in standings {
+            switch standing.kind {
+            case .another(let why), .refused(let why):
+                return .belongsToAnotherCustomer(standing.purchase, why)
+            case .theirs, .linked, .moved, .shared: continue
+            }
+        }
+        return nil
+    }
+
+    /// What became of one document.
+    package struct Outcome: Hashable, Sendable {
+        package var place: DocumentPlace
+        /// Nil if the document was not verified, or has no single transaction.
+        package var transaction: TransactionID?
+        package var result: Result
+
+        package enum Result: Hashable, Sendable {
+            case kept
+            /// It was recorded before.
+            case `repeat`
+            case refused(EngineFailure)
+        }
+
+        package var isAccepted: Bool {
+            switch result {
+            case .kept, .repeat: true
+            case .refused: false
+            }
+        }
+    }
+}
+
+/// Where a document stands in a request.
+package struct DocumentPlace: Hashable, Sendable {
+    package var member: Member
+    package var index: Int
+
+    package enum Member: String, Hashable, Sendable {
+        case signedTransactions = "signed_transactions"
+        case signedRenewalInfos = "signed_renewal_infos"
+        case appReceipt = "app_receipt"
+        case transactionReceipt = "transaction_receipt"
+    }
+}
+
+/// A document of a request, verified or refused.
+struct PostedDocument: Sendable {
+    var place: DocumentPlace
+    var document: Result<VerifiedDocument, EngineFailure>
+
+    var verified: VerifiedDocument? { try? document.get() }
+}
+
+extension EngineFailure {
+    /// Whether it is about one document only, so that the others of a request can be recorded.
+    var isAboutDocument: Bool {
+        switch self {
+        case .unreadable, .notForAnyApp, .legacyDisabled, .notTrusted, .notYetVerifiable,
+            .incomplete, .renewalWithoutTransaction:
+            true
+        default: false
+        }
+    }
+}

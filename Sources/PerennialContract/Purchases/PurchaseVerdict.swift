@@ -1,0 +1,61 @@
+/// Whose a purchase is, from the view of the customer that a response is about.
+public struct PurchaseVerdict: Hashable, Sendable, Codable {
+    public var purchaseID: String
+    public var originalTransactionID: String
+    public var verdict: Word
+    /// Why the customer does not get it: see `why` of a preview.
+    public var why: String?
+    /// What the customer is to whom it belongs. Nil if it belongs to nobody.
+    public var owner: OwnerKind?
+
+    public init(
+        purchaseID: String, originalTransactionID: String, verdict: Word, why: String? = nil,
+        owner: OwnerKind? = nil
+    ) {
+        self.purchaseID = purchaseID
+        self.originalTransactionID = originalTransactionID
+        self.verdict = verdict
+        self.why = why
+        self.owner = owner
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case purchaseID = "purchase_id"
+        case originalTransactionID = "original_transaction_id"
+        case verdict
+        case why
+        case owner
+    }
+
+    public struct Word: ContractWord {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// It belongs to the customer.
+        public static let theirs = Self(rawValue: "theirs")
+        /// It belonged to nobody, and belongs to the customer from now on.
+        public static let linked = Self(rawValue: "linked")
+        /// It belonged to another customer, and belongs to this one from now on.
+        public static let moved = Self(rawValue: "moved")
+        /// It belongs to another customer, and this one has it, too.
+        public static let shared = Self(rawValue: "shared")
+        /// It belongs to another customer. This one gets nothing from it.
+        public static let another = Self(rawValue: "another")
+        /// It belongs to nobody yet, and not to this customer either.
+        public static let refused = Self(rawValue: "refused")
+
+        public static let known: [Self] = [theirs, linked, moved, shared, another, refused]
+    }
+}
+
+/// Whether the app has said who a customer is.
+public struct OwnerKind: ContractWord {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let person = Self(rawValue: "person")
+    /// A device whose user has not signed in: all ids of the customer begin with `anon_`.
+    public static let anonymous = Self(rawValue: "anonymous")
+
+    public static let known: [Self] = [person, anonymous]
+}
