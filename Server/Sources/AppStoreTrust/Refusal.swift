@@ -44,6 +44,12 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The maximum number of characters of received text that a refusal repeats.
     package static let foundCharactersMax = 200
 
+    /// Whether it is a transaction or renewal info that Xcode's local store has signed. Receipts of
+    /// Xcode's can be accepted.
+    package var isFromXcode: Bool {
+        reason == .environmentNeverTrusted && subject != .receipt
+    }
+
     package var reason: Reason
     package var expected: String
     package var found: String

@@ -143,7 +143,7 @@ import Testing
             (
                 "PurchasesRequest",
                 PurchasesRequest(
-                    customerID: "a", signedTransactions: [], signedRenewalInfos: [],
+                    customerID: "a", intent: .sync, signedTransactions: [], signedRenewalInfos: [],
                     appReceipt: "", transactionReceipt: "", deviceGUID: "")
             ),
             ("ContentList", ContentList(items: [])),
@@ -157,7 +157,7 @@ import Testing
             (
                 "PreviewRequest",
                 PreviewRequest(
-                    customerID: "a", signedTransactions: [], signedRenewalInfos: [],
+                    customerID: "a", intent: .sync, signedTransactions: [], signedRenewalInfos: [],
                     appReceipt: "", transactionReceipt: "", deviceGUID: "", productID: "p")
             ),
             (
@@ -206,6 +206,15 @@ import Testing
                 "Customer",
                 Customer(customerID: "a", environment: .sandbox, asOf: now)
             ),
+            (
+                "PurchaseVerdict",
+                PurchaseVerdict(purchaseID: "1", originalTransactionID: "1", verdict: .theirs)
+            ),
+            (
+                "DocumentOutcome",
+                DocumentOutcome(member: "signed_transactions", index: 0, outcome: .kept)
+            ),
+            ("AccountToken", AccountToken(accountToken: nil)),
             ("OfferList", OfferList(items: [])),
             (
                 "CustomerOffer",

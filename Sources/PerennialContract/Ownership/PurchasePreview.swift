@@ -89,7 +89,8 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
 
         public init(
             purchaseID: String, originalTransactionID: String, productID: String?, active: Bool,
-            owner: String, ownerKind: OwnerKind? = nil, ownerID: String?, outcome: String, why: String?
+            owner: String, ownerKind: OwnerKind? = nil, ownerID: String?, outcome: String,
+            why: String?
         ) {
             self.purchaseID = purchaseID
             self.originalTransactionID = originalTransactionID

@@ -20,7 +20,8 @@ extension FaultFamily {
             .slowResponses, .staleResponses, .expiredPageTokens, .apiOutage, .incompleteHistory,
             .lostPosts,
             .repeatedPosts, .latePosts, .deviceQuirks, .crashes, .downtime, .skew, .secondServer,
-            .races, .bothEnvironments, .erasures, .swallowedNotifications:
+            .races, .bothEnvironments, .erasures, .swallowedNotifications, .intents,
+            .anonymousDevices:
             []
         }
     }
@@ -40,7 +41,7 @@ extension FaultFamily {
             .notificationOutage, .habits, .apiOutage, .incompleteHistory, .lostPosts,
             .repeatedPosts,
             .latePosts, .deviceQuirks, .crashes, .downtime, .skew, .secondServer, .races,
-            .bothEnvironments, .erasures, .swallowedNotifications:
+            .bothEnvironments, .erasures, .swallowedNotifications, .intents, .anonymousDevices:
             []
         }
     }
@@ -97,7 +98,7 @@ extension Plan {
     /// Sets the odds of the simulator's faults.
     func arm(_ faults: inout Faults) {
         var lots = random("odds")
-        for family in FaultFamily.allCases where family != .swallowedNotifications {
+        for family in FaultFamily.allCases where !FaultFamily.withoutOdds.contains(family) {
             // The same number of random values is drawn whether the family is included or not.
             let odds = lots.choice(0.1, 0.3, 0.6, 1)
             let mild = lots.choice(0.05, 0.2, 0.4)

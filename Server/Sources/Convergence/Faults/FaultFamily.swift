@@ -37,6 +37,11 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     case bothEnvironments = "both-environments"
     case erasures
     case swallowedNotifications = "swallowed-notifications"
+    case intents
+    case anonymousDevices = "anonymous-devices"
+
+    /// Families added later that have no odds of their own in ``Plan/arm(_:)``.
+    static let withoutOdds: Set<Self> = [.swallowedNotifications, .intents, .anonymousDevices]
 
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
@@ -77,6 +82,10 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
         case .races: "The other server acts between any two steps of a server."
         case .swallowedNotifications:
             "A proxy responds 200 to a notification, and loses it."
+        case .intents:
+            "Apps say why they post, and a forged document is among those posted."
+        case .anonymousDevices:
+            "Nobody signs in, and another device of the account posts the same purchases."
         }
     }
 }

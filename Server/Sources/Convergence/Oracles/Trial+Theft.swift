@@ -10,7 +10,7 @@ extension Trial {
     func customer(of name: String) async -> CustomerID {
         if let known = customers[name] { return known }
         guard let token = await simulator.accountToken(on: name + "-1") else {
-            return CustomerID(rawValue: name)
+            return plan.has(.anonymousDevices) ? anonymousID(name) : CustomerID(rawValue: name)
         }
         let customer = CustomerID(rawValue: token)
         customers[name] = customer

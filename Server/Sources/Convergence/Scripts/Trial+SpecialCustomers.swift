@@ -70,6 +70,7 @@ extension Trial {
         erased.insert(id)
         usedUp.formUnion(spent)
         for name in accounts where await customer(of: name) == id {
+            besidePosted[name] = nil
             linked.subtract(await groundTruth(of: name).map(\.originalTransactionID))
         }
         report.tally.add("customer erased")

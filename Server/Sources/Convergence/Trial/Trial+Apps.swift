@@ -185,12 +185,13 @@ extension Trial {
         for booked in await groundTruth(of: name) { extendHorizon(booked) }
         try await attemptTheft(posted, saying: letters, at: server)
         do {
-            let state = try await server.engine.record(
-                posted, of: await customer(of: name), app: TrialFixture.app)
+            let state = try await post(posted, of: await customer(of: name), to: server)
             for letter in letters { evidence.recordAccepted(letter, at: now) }
             linked.formUnion(state.purchases.map(\.timeline.purchase.original.rawValue))
             report.tally.add("purchase posted")
-        } catch {
+        } catch let breach as Violation {
+            throw breach
+        } catch let error as EngineFailure {
             guard server.process.isOn else { return await scheduleRestarts() }
             report.tally.add("post rejected")
             guard await !isExcused(error, of: name) else {
@@ -202,7 +203,9 @@ extension Trial {
                 throw Violation(
                     oracle: "verbs", message: "a device's purchases were rejected: \(error)")
             }
+            return await scheduleRestarts()
         }
+        try await postBeside(posted, of: name, at: server)
         await scheduleRestarts()
     }
 

@@ -61,6 +61,9 @@ package actor Trial {
     var eraRandom: TrialRandom
     var thiefRandom: TrialRandom
     var swallowRandom: TrialRandom
+    var intentRandom: TrialRandom
+    /// For each store account, the purchases that its second device has posted.
+    var besidePosted: [String: Set<PurchaseID>] = [:]
     /// The odds that a notification is lost after a 200 response.
     let swallowOdds: Double
     /// In a legacy world: the ground truth at the time when an answer was first seen to differ from
@@ -119,6 +122,7 @@ package actor Trial {
         eraRandom = plan.random("speeches")
         thiefRandom = plan.random("thieves")
         swallowRandom = plan.random("swallowed")
+        intentRandom = plan.random("intents")
         swallowOdds = swallowRandom.choice(0.1, 0.3, 0.6, 1)
     }
 

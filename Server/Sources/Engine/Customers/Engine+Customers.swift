@@ -93,7 +93,7 @@ extension Engine {
                 return .failure(failure)
             }
             try tx.merge(other, with: id, in: appID, at: now)
-            try tx.takeSharedPurchases(of: id, in: app, at: now)
+            try tx.moveSharedPurchases(of: id, in: app, at: now)
             return .success(try tx.state(of: id, in: app, environment: environment, at: now))
         }
     }
@@ -257,7 +257,7 @@ extension DatabaseSession {
 
     /// Moves what a person shares with anonymous customers to the person: they were an anonymous
     /// customer themselves until now, and had it on a device of the same store account.
-    fileprivate func takeSharedPurchases(
+    fileprivate func moveSharedPurchases(
         of id: CustomerID, in app: AppSettings, at now: Instant
     ) throws {
         guard let person = try customer(known: id, in: app.id), !person.isAnonymous else { return }

@@ -279,7 +279,7 @@ extension DatabaseSession {
     func resolve(
         _ claim: OwnershipClaim, on purchase: PurchaseID, for id: CustomerID, in app: AppSettings,
         at now: Instant, _ purses: inout WalletProjectionCache
-    ) throws -> PurchaseStanding {
+    ) throws -> OwnershipResult {
         let verdict = app.verdict(on: claim, in: purchase.environment)
         switch verdict {
         case .alreadyTheirs, .refuse: break
@@ -298,6 +298,6 @@ extension DatabaseSession {
             let sharer = try customer(id, in: app.id, at: now).customer
             try share(purchase, with: sharer, in: app.id, at: now)
         }
-        return try standing(of: purchase, after: claim, verdict, in: app.id)
+        return try ownershipResult(of: purchase, after: claim, verdict, in: app.id)
     }
 }

@@ -63,7 +63,7 @@ extension Engine {
     package func post(
         _ evidence: PurchaseEvidence, of id: CustomerID, intent: OwnershipClaim.Intent?,
         app appID: AppID
-    ) async throws(EngineFailure) -> Posting {
+    ) async throws(EngineFailure) -> PostingResult {
         let (app, verifier) = try app(appID)
         try id.requireValid()
         guard !evidence.isEmpty else { throw .unreadable("The request contains no purchase.") }
@@ -73,8 +73,8 @@ extension Engine {
         let posted = try await verify(evidence, verifier, origin, isPartial: intent != nil)
         for document in posted.compactMap(\.verified) { logUnmappedProducts(of: document) }
         guard let environment = try Self.environment(of: posted, isPartial: intent != nil) else {
-            return Posting(
-                state: nil, documents: posted.map { $0.outcome(isNew: false) }, standings: [])
+            return PostingResult(
+                state: nil, documents: posted.map { $0.outcome(isNew: false) }, ownerships: [])
         }
         let now = origin.receivedAt
         let posting = try await transaction { tx in
@@ -184,21 +184,21 @@ extension DatabaseSession {
     fileprivate func record(
         _ posted: [PostedDocument], of id: CustomerID, intent: OwnershipClaim.Intent?,
         in app: AppSettings, at now: Instant
-    ) throws -> Posting {
+    ) throws -> PostingResult {
         var purses = WalletProjectionCache()
         let (posted, new) = try insert(posted, isPartial: intent != nil, in: app, &purses)
         try spend(
             app.documentBudget, on: new.compactMap { posted[$0].verified?.documentWithFacts },
             at: now)
         let signed = posted.compactMap(\.verified).signingTimes
-        let standings = try signed.sorted { $0.key < $1.key }.map { purchase, signedAt in
+        let ownerships = try signed.sorted { $0.key < $1.key }.map { purchase, signedAt in
             let timeline = try timeline(of: purchase, in: app.id) ?? Timeline(of: purchase, [])
             let claim = try claim(
                 timeline, signedAt: signedAt, by: id, intent: intent, in: app, at: now)
             return try resolve(claim, on: purchase, for: id, in: app, at: now, &purses)
         }
         let outcomes = posted.enumerated().map { $1.outcome(isNew: new.contains($0)) }
-        return Posting(state: nil, documents: outcomes, standings: standings)
+        return PostingResult(state: nil, documents: outcomes, ownerships: ownerships)
     }
 
     /// Records documents, payments first. Returns them, and which of them were not known. If the
@@ -237,12 +237,12 @@ extension DatabaseSession {
 }
 
 extension PostedDocument {
-    fileprivate func outcome(isNew: Bool) -> Posting.Outcome {
+    fileprivate func outcome(isNew: Bool) -> PostingResult.Outcome {
         switch document {
         case .success(let document):
-            Posting.Outcome(
+            PostingResult.Outcome(
                 place: place, transaction: document.transaction, result: isNew ? .kept : .repeat)
-        case .failure(let failure): Posting.Outcome(place: place, result: .refused(failure))
+        case .failure(let failure): PostingResult.Outcome(place: place, result: .refused(failure))
         }
     }
 }

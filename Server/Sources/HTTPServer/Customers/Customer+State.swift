@@ -33,7 +33,7 @@ extension Customer {
             wallets: Dictionary(
                 uniqueKeysWithValues: state.balances.map { currency, balance in
                     (currency.rawValue, Wallet(balance: balance))
-                }), purchases: state.standings.map { PurchaseVerdict($0) },
+                }), purchases: state.ownerships.map { PurchaseVerdict($0) },
             accountToken: state.accountToken?.rawValue)
     }
 
@@ -46,9 +46,9 @@ extension Customer {
 }
 
 extension PurchaseVerdict {
-    init(_ standing: PurchaseStanding) {
+    init(_ ownershipResult: OwnershipResult) {
         let (verdict, why): (Word, OwnershipClaim.Refusal?) =
-            switch standing.kind {
+            switch ownershipResult.kind {
             case .theirs: (.theirs, nil)
             case .linked: (.linked, nil)
             case .moved: (.moved, nil)
@@ -57,9 +57,9 @@ extension PurchaseVerdict {
             case .refused(let why): (.refused, why)
             }
         self.init(
-            purchaseID: standing.purchase.description,
-            originalTransactionID: standing.purchase.original.rawValue, verdict: verdict,
-            why: why?.rawValue, owner: standing.owner.map { OwnerKind($0) })
+            purchaseID: ownershipResult.purchase.description,
+            originalTransactionID: ownershipResult.purchase.original.rawValue, verdict: verdict,
+            why: why?.rawValue, owner: ownershipResult.owner.map { OwnerKind($0) })
     }
 }
 

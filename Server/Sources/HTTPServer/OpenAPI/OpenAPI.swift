@@ -16,7 +16,6 @@ struct OpenAPI {
 
     private mutating func document() throws -> OpenAPIValue {
         // Clients may leave out what is optional in what they send.
-        try components.add(Problem.self, isSent: true)
         for operation in operations {
             if let input = operation.input { try components.add(input, isSent: true) }
         }
@@ -25,6 +24,8 @@ struct OpenAPI {
                 try components.add(output, isSent: false)
             }
         }
+        // A problem leaves out what it has not, as RFC 9457 says. Its parts are answers.
+        try components.add(Problem.self, isSent: true)
         return [
             "openapi": "3.1.0",
             "info": Self.info,

@@ -139,7 +139,8 @@ extension PerennialServer {
         do {
             let preview = try await engine.preview(
                 evidence, of: id, buying: posted.productID.map(ProductID.init(rawValue:)),
-                intent: try OwnershipClaim.Intent(posted.intent), app: holder.app, environment: environment)
+                intent: try OwnershipClaim.Intent(posted.intent), app: holder.app,
+                environment: environment)
             return try JSONResponse.ok(
                 PurchasePreview(preview, of: id, namingOwners: holder.kind == .secret))
         } catch let failure as EngineFailure {

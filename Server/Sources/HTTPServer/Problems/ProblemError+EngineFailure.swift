@@ -23,7 +23,7 @@ extension ProblemError {
         case .unreadable: isNotification ? .notificationNotUnderstood : .purchaseNotUnderstood
         case .notForAnyApp: isNotification ? .notificationForAnotherApp : .purchaseForAnotherApp
         case .notTrusted(let refusal)
-        where !isNotification && refusal.reason == .environmentNeverTrusted:
+        where !isNotification && refusal.isFromXcode:
             .purchaseFromXcode
         case .notTrusted: isNotification ? .notificationNotTrusted : .purchaseNotTrusted
         case .incomplete: isNotification ? .notificationIncomplete : .purchaseIncomplete
@@ -97,7 +97,8 @@ extension ProblemError {
             "\(failure)."
         case .limitExceeded, .tooManyIDs, .queryTooLong, .outdatedCursor, .unknownApp,
             .legacyDisabled, .identityNotProven(.missing), .identityNotProven(.ofOneOnly),
-            .mixedEnvironments, .offerKeyMissing, .idempotencyKeyReused, .notForwarded, .unknownCursor, .busy,
+            .mixedEnvironments, .offerKeyMissing, .idempotencyKeyReused, .notForwarded,
+            .unknownCursor, .busy,
             .storage:
             nil
         }

@@ -87,7 +87,7 @@ extension PerennialServer {
         let id = CustomerID(rawValue: posted.customerID)
         try await requireProof(of: id, request.headers, holder)
         let intent = try OwnershipClaim.Intent(posted.intent)
-        let posting: Posting
+        let posting: PostingResult
         do {
             posting = try await engine.post(evidence, of: id, intent: intent, app: holder.app)
         } catch {
@@ -99,7 +99,7 @@ extension PerennialServer {
     /// Responds with the customer after a posting, or with the problem of a posting of which
     /// nothing was accepted or something was refused.
     private func respond(
-        to posting: Posting, _ intent: OwnershipClaim.Intent?, _ holder: KeyHolder
+        to posting: PostingResult, _ intent: OwnershipClaim.Intent?, _ holder: KeyHolder
     ) async throws -> Response {
         let outcomes = intent == nil ? nil : posting.documents.map { DocumentOutcome($0) }
         guard let state = posting.state, posting.documents.contains(where: \.isAccepted) else {
@@ -108,7 +108,7 @@ extension PerennialServer {
             throw error
         }
         var customer = try await customer(state, for: holder)
-        customer.add(posting.standings.map { PurchaseVerdict($0) })
+        customer.add(posting.ownerships.map { PurchaseVerdict($0) })
         customer.outcomes = outcomes
         if let refusal = posting.refusal(for: intent) {
             var error = ProblemError(refusal, subject: .purchases)
@@ -192,7 +192,7 @@ extension OwnershipClaim.Intent {
     }
 }
 
-extension Posting {
+extension PostingResult {
     /// What to tell about a posting of which nothing was accepted: what can be repeated later, or
     /// else the first document that was refused.
     fileprivate var firstFailure: EngineFailure {
@@ -212,7 +212,7 @@ extension EngineFailure {
 }
 
 extension DocumentOutcome {
-    fileprivate init(_ outcome: Posting.Outcome) {
+    fileprivate init(_ outcome: PostingResult.Outcome) {
         let (word, failure): (Word, EngineFailure?) =
             switch outcome.result {
             case .kept: (.kept, nil)

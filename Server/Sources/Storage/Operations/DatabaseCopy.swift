@@ -15,7 +15,9 @@ struct CopiedTable: Hashable, Sendable {
         CopiedTable(
             name: "customers", key: ["app", "customer"],
             others: ["created_at_ms"]),
-        CopiedTable(name: "customer_ids", key: ["app", "id"], others: ["customer", "since_ms", "is_account_token"]),
+        CopiedTable(
+            name: "customer_ids", key: ["app", "id"],
+            others: ["customer", "since_ms", "is_account_token"]),
         CopiedTable(
             name: "links", key: ["app", "purchase", "environment"],
             others: ["customer", "evidence", "since_ms"]),

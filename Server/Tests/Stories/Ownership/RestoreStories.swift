@@ -122,7 +122,8 @@ private struct RestoreStage: Sendable {
         _ signed: [String], as customer: String, _ intent: OwnershipClaim.Intent? = nil
     ) async throws -> Wire.Answer {
         let body: JSON = [
-            "customer_id": .string(customer), "intent": intent.map { .string($0.rawValue) } ?? .null,
+            "customer_id": .string(customer),
+            "intent": intent.map { .string($0.rawValue) } ?? .null,
             "signed_transactions": .array(signed.map { .string($0) }),
         ]
         return try await shop.server.send("POST", "/v1/purchases", body: body.bytes)
@@ -254,7 +255,8 @@ extension Shop {
         let told = [verdict?["verdict"]?.string, verdict?["why"]?.string].compactMap { $0 }
             .joined(separator: " ")
         #expect(told == expected, "\(row)")
-        #expect((preview["outcome"]?.string == "refuse") == (preview["why"]?.string != nil), "\(row)")
+        #expect(
+            (preview["outcome"]?.string == "refuse") == (preview["why"]?.string != nil), "\(row)")
         #expect(preview["why"]?.string == verdict?["why"]?.string, "\(row)")
         guard told.hasPrefix("another") || told.hasPrefix("refused") else { return }
         #expect(try await stage.owner(of: original) == before.owner, "\(row)")

@@ -2,7 +2,7 @@ import Ledger
 import Storage
 
 /// Whose a purchase is, from the view of one customer.
-package struct PurchaseStanding: Hashable, Sendable {
+package struct OwnershipResult: Hashable, Sendable {
     package var purchase: PurchaseID
     package var kind: Kind
     /// What the owner is. Nil if nobody owns it.
@@ -25,9 +25,9 @@ package struct PurchaseStanding: Hashable, Sendable {
 
 extension CustomerState {
     /// Whose each of the customer's purchases is. A consumable gives no access, so it is left out.
-    package var standings: [PurchaseStanding] {
+    package var ownerships: [OwnershipResult] {
         purchases.filter { !$0.timeline.hasConsumables }.map { purchase in
-            PurchaseStanding(
+            OwnershipResult(
                 purchase: purchase.timeline.purchase,
                 kind: purchase.sharedBy == nil ? .theirs : .shared,
                 owner: purchase.sharedBy ?? CustomerKind(isAnonymous: isAnonymous))
@@ -37,13 +37,13 @@ extension CustomerState {
 
 extension DatabaseSession {
     /// The result of a claim whose verdict has been applied.
-    func standing(
+    func ownershipResult(
         of purchase: PurchaseID, after claim: OwnershipClaim, _ verdict: OwnershipClaim.Verdict,
         in app: AppID
-    ) throws -> PurchaseStanding {
+    ) throws -> OwnershipResult {
         let claimant = CustomerKind(isAnonymous: claim.isClaimantAnonymous)
         var owner = claim.owner.map { CustomerKind(isAnonymous: $0.isAnonymous) }
-        let kind: PurchaseStanding.Kind
+        let kind: OwnershipResult.Kind
         switch verdict {
         case .alreadyTheirs where claim.owner?.customer == claim.claimant: kind = .theirs
         case .alreadyTheirs, .share: kind = .shared
@@ -55,6 +55,6 @@ extension DatabaseSession {
             owner = owner ?? named.map { CustomerKind(isAnonymous: $0.isAnonymous) }
             kind = owner == nil ? .refused(why) : .another(why)
         }
-        return PurchaseStanding(purchase: purchase, kind: kind, owner: owner)
+        return OwnershipResult(purchase: purchase, kind: kind, owner: owner)
     }
 }

@@ -1,22 +1,22 @@
 import Ledger
 
 /// What became of a posting of purchases.
-package struct Posting: Hashable, Sendable {
+package struct PostingResult: Hashable, Sendable {
     /// The customer after the posting, in the environment of its documents. Nil if none of them was
     /// accepted: then nothing is recorded.
     package var state: CustomerState?
     /// In the order of the request.
     package var documents: [Outcome]
     /// Whose the posted purchases are, in the order of their ids.
-    package var standings: [PurchaseStanding]
+    package var ownerships: [OwnershipResult]
 
     /// The first purchase that the customer did not get, unless the app found it by itself.
     package func refusal(for intent: OwnershipClaim.Intent?) -> EngineFailure? {
         guard intent != .sync else { return nil }
-        for standing in standings {
-            switch standing.kind {
+        for ownershipResult in ownerships {
+            switch ownershipResult.kind {
             case .another(let why), .refused(let why):
-                return .belongsToAnotherCustomer(standing.purchase, why)
+                return .belongsToAnotherCustomer(ownershipResult.purchase, why)
             case .theirs, .linked, .moved, .shared: continue
             }
         }
