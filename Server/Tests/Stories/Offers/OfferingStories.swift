@@ -26,14 +26,19 @@ import Testing
     private static func verified(
         _ jws: String, for audience: String, in shop: Shop
     ) async throws -> JSON? {
-        let set = try await shop.server.get("/.well-known/jwks.json")["keys"]?.array ?? []
+        try verified(jws, for: audience, by: try await shop.engine.publishedKeys())
+    }
+
+    private static func verified(
+        _ jws: String, for audience: String, by keys: [PublishedKey]
+    ) throws -> JSON? {
         let text = try #require(CompactJWS(jws))
         let header = try JSON(parsing: try #require(text.header))
         guard header["alg"] == "ES256", header["typ"] == "perennial-offerings+jwt",
-            let key = set.first(where: { $0["kid"] == header["kid"] })
+            let key = keys.first(where: { $0.id == header["kid"]?.string })
         else { return nil }
-        let point = try ["x", "y"].flatMap {
-            try #require(Base64.url.decode(Array(try key.text($0).utf8)))
+        let point = try [key.x, key.y].flatMap {
+            try #require(Base64.url.decode(Array($0.utf8)))
         }
         let signature = try P256.Signing.ECDSASignature(
             rawRepresentation: try #require(text.signature))
@@ -99,23 +104,27 @@ import Testing
             let token = try await shop.server.get("/v1/customers/anna").text("token")
             #expect(try await Self.verified(token, for: "birds", in: shop) == nil)
 
-            let cats = try await Self.otherApp(beside: shop)
-            defer { cats.database.close() }
+            let both = try await Self.serverOfTwo(beside: shop)
+            defer { both.database.close() }
             let content = try await shop.server.get(path)
             let theirs = try #require(
-                try await cats.engine.sign(
+                try await both.engine.sign(
                     offerings: content.bytes, of: "cats", in: .production
                 ).jws)
-            #expect(try await Self.verified(theirs, for: "birds", in: shop) == nil)
+            let keys = try await both.engine.publishedKeys()
+            #expect(try Self.verified(real, for: "birds", by: keys) != nil)
+            #expect(try Self.verified(theirs, for: "cats", by: keys) != nil)
+            #expect(try Self.verified(theirs, for: "birds", by: keys) == nil)
         }
     }
 
-    /// Another app of the same server.
-    private static func otherApp(beside shop: Shop) async throws -> Assembly {
+    /// A server that has another app, too, and publishes the keys of both.
+    private static func serverOfTwo(beside shop: Shop) async throws -> Assembly {
         var cats = app
         cats.settings.id = "cats"
+        cats.settings.bundleID = "com.example.cats"
         return try await Assembly(
-            apps: [cats], databaseAddress: shop.address, simulatorRoot: shop.authority.rootDER,
+            apps: [app, cats], databaseAddress: shop.address, simulatorRoot: shop.authority.rootDER,
             now: { .machine }, asking: .disabled,
             logger: Logger(label: "cats") { _ in SwiftLogNoOpLogHandler() })
     }
