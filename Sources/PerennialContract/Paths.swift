@@ -10,6 +10,7 @@ public struct Paths: Sendable {
     public static let purchases = "/v1/purchases"
     public static let preview = "/v1/purchases/preview"
     public static let offerSignatures = "/v1/offers/signatures"
+    public static let offerings = "/v1/offerings"
     public static let publishedKeys = "/.well-known/jwks.json"
     public static let customers = "/v1/customers"
     public static let events = "/v1/events"

@@ -50,6 +50,10 @@ public struct ProblemCode: ContractWord {
     public static let currencyUnknown = Self(rawValue: "currency_unknown")
     public static let amountNotPositive = Self(rawValue: "amount_not_positive")
     public static let walletHasTooLittle = Self(rawValue: "wallet_has_too_little")
+    /// An app key was sent, and only the app's server may debit this currency.
+    public static let spendingNotAllowed = Self(rawValue: "spending_not_allowed")
+    /// The debit of an app needs the header `Idempotency-Key`.
+    public static let idempotencyKeyMissing = Self(rawValue: "idempotency_key_missing")
     public static let idempotencyKeyReused = Self(rawValue: "idempotency_key_reused")
 
     // Content
@@ -97,7 +101,8 @@ public struct ProblemCode: ContractWord {
         environmentUnknown, stateUnknown,
         forwardNotAccepted, forwardUnknown, routeUnknown,
         methodNotAllowed, requestNotUnderstood,
-        currencyUnknown, amountNotPositive, walletHasTooLittle, idempotencyKeyReused,
+        currencyUnknown, amountNotPositive, walletHasTooLittle, spendingNotAllowed,
+        idempotencyKeyMissing, idempotencyKeyReused,
         contentUnknown, contentNotOpen, contentLinkInvalid, sandboxNotAllowed,
         notificationNotTrusted, notificationForAnotherApp, notificationNotUnderstood,
         notificationIncomplete, purchaseNotTrusted, purchaseFromXcode, environmentsMixed,

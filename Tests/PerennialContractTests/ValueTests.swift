@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import PerennialContract
@@ -62,5 +63,21 @@ import Testing
     func `an id in a path can hold anything`(id: String, path: String) {
         #expect(Paths.customer(id) == path)
         #expect(Paths.aliases(of: id) == path + "/aliases")
+    }
+}
+
+/// Values that mean something to an app alone.
+@Suite struct MetadataValueTests {
+    @Test func `metadata is read as it was written, whatever it is`() throws {
+        let text = """
+            {"a":null,"b":true,"c":2,"d":0.5,"e":"x","f":[1,["y"]],"g":{"h":{}}}
+            """
+        let read = try JSONDecoder().decode([String: MetadataValue].self, from: Data(text.utf8))
+        #expect(read["a"]?.isNull == true && read["b"]?.flag == true && read["c"]?.integer == 2)
+        #expect(read["c"]?.number == 2 && read["d"]?.number == 0.5 && read["d"]?.integer == nil)
+        #expect(read["e"]?.text == "x" && read["f"]?.list?[1].list == [.text("y")])
+        #expect(read["g"]?.members == ["h": .members([:])] && read["b"]?.integer == nil)
+        let written = try ContractEncoder().encode(read)
+        #expect(String(decoding: written, as: UTF8.self) == text)
     }
 }

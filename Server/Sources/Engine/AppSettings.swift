@@ -45,6 +45,8 @@ package struct AppSettings: Hashable, Sendable {
     /// server. If nil, none are issued.
     package var tokens: TokenRules?
     package var offers: OfferCatalogue
+    /// Where products are offered in the app.
+    package var offerings = OfferingRules()
     /// What the App Store is told about purchases whose refund is requested.
     package var consumption: ConsumptionRules
     /// How many documents of one purchase devices may submit.

@@ -22,6 +22,7 @@ package struct Engine: Sendable {
     let forwarding: ForwardingSettings
     let forwardingStateCache = ForwardingStateCache()
     let mint = TokenMint()
+    let offeringSignatures = OfferingSignatures()
     let reminderRuleChecks = ReminderRuleChecks()
     let backfillBackoff = BackfillBackoff()
     let historyWalks = HistoryWalkStates()

@@ -20,7 +20,8 @@ extension PerennialServer {
         [
             notificationRoutes, purchaseRoutes, customerRoutes, ownershipRoutes, grantRoutes,
             historyRoutes,
-            offerRoutes, tokenRoutes, eventRoutes, forwardRoutes, walletRoutes, consumptionRoutes,
+            offerRoutes, offeringRoutes, tokenRoutes, eventRoutes, forwardRoutes, walletRoutes,
+            consumptionRoutes,
             contentRoutes, operatorRoutes, verifyReceiptRoutes,
         ].flatMap(\.self)
     }

@@ -227,6 +227,19 @@ import Testing
                     customerID: "a", productID: "p", kind: "k", offerID: "o",
                     appAccountToken: "t", transactionID: "1")
             ),
+            (
+                "Offerings",
+                Offerings(
+                    app: "a", bundleID: "b", environment: .sandbox, timeZone: "UTC",
+                    overlap: "stack", unconfirmedHoldHours: 24, offlineDays: 30)
+            ),
+            ("OfferedProduct", Offerings.Product(productID: "p")),
+            ("OfferedTerm", Offerings.Term(months: 1, days: 0, bonusDays: 0, chain: "c")),
+            ("Placement", Offerings.Placement(placementID: "p", products: [])),
+            (
+                "WalletPermission",
+                Offerings.Wallet(spend: "app", maxOffline: nil, allowsDebt: false)
+            ),
             ("OfferSignature", OfferSignature(keyID: "k", nonce: "n", at: now)),
             ("TokenKeySet", TokenKeySet(keys: [])),
             ("TokenKey", TokenKeySet.Key(id: "k", x: "x", y: "y")),

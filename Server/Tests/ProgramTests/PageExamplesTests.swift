@@ -204,7 +204,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
             history: ["season.spring, transaction", "Event: term ending of purchase"]),
         "tokens.md": Shown(explained: ["token: nothing, for 60 minutes"], history: []),
         "wallets.md": Shown(
-            explained: ["wallet seeds: 70", "→ 70  an oak, debit", "-30 seeds, from 100 to 70"],
+            explained: ["wallet seeds: 65", "→ 70  an oak, debit", "-30 seeds, from 100 to 70"],
             history: [
                 "30 of seeds spent: an oak", "Event: wallet debited, -30 seeds, from 100 to 70.",
             ]),

@@ -6,7 +6,7 @@ public struct Wallet: Hashable, Sendable, Codable {
 }
 
 /// The body of `POST /v1/customers/{id}/wallets/{currency}/debits`. Idempotent if the request has
-/// the header `Idempotency-Key`.
+/// the header `Idempotency-Key`, which the request of an app must have.
 public struct DebitRequest: Hashable, Sendable, Codable {
     /// More than 0.
     public var amount: Int64
@@ -62,7 +62,7 @@ public struct WalletMovement: Hashable, Sendable, Codable {
     /// Set for debits only, like ``reason`` and ``idempotencyKey``.
     public var debitID: String?
     public var reason: String?
-    /// The key that the app's server sent with the debit. Nil if it sent none.
+    /// The key that the app's server, or the app, sent with the debit. Nil if it sent none.
     public var idempotencyKey: String?
 
     public init(

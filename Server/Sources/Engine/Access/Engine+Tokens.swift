@@ -10,17 +10,24 @@ package struct TokenRules: Hashable, Sendable {
     package var life: Duration
     /// The `iss` of production tokens.
     package var issuer: String
+    /// How many days an app without a network may rely on a token.
+    package var offlineDays: Int
 
     package static let lifeDefault = Duration.seconds(3600)
     package static let lifeMax = Duration.hours(24)
     package static let issuerDefault = "perennial"
+    package static let offlineDaysDefault = 30
     /// Appended to the issuer and the app's name in sandbox tokens, so that a verifier that forgets
     /// to check the environment rejects them. No app's name contains a slash.
     package static let sandboxSuffix = "/sandbox"
 
-    package init(life: Duration = Self.lifeDefault, issuer: String = Self.issuerDefault) {
+    package init(
+        life: Duration = Self.lifeDefault, issuer: String = Self.issuerDefault,
+        offlineDays: Int = Self.offlineDaysDefault
+    ) {
         self.life = life
         self.issuer = issuer
+        self.offlineDays = offlineDays
     }
 }
 
@@ -165,7 +172,7 @@ extension Engine {
     }
 
     /// The current signing key. The first one is created here.
-    private func signingKey(of app: AppID) async throws(EngineFailure) -> TokenMint.SigningKey {
+    func signingKey(of app: AppID) async throws(EngineFailure) -> TokenMint.SigningKey {
         if let key = mint.key(of: app) { return key }
         var stored = try await read { tx in try tx.tokenKeys(of: app) }
         if !stored.contains(where: { $0.retiredAt == nil }) {
@@ -184,6 +191,17 @@ extension Engine {
         let key = try newest.signing()
         mint.remember(key, of: app)
         return key
+    }
+}
+
+extension TokenRules {
+    /// The claims that say who signed, and for which app and environment.
+    func audience(of app: AppID, in environment: Environment) -> [JSON.Member] {
+        let suffix = environment == .sandbox ? Self.sandboxSuffix : ""
+        return [
+            .init("iss", .string(issuer + suffix)),
+            .init("aud", .string(app.rawValue + suffix)),
+        ]
     }
 }
 
@@ -219,10 +237,7 @@ extension CustomerState {
                     "until": right.until.map { .integer($0.milliseconds / 1000) } ?? .null,
                 ])
         }
-        let suffix = environment == .sandbox ? TokenRules.sandboxSuffix : ""
-        return [
-            .init("iss", .string(rules.issuer + suffix)),
-            .init("aud", .string(app.id.rawValue + suffix)),
+        return rules.audience(of: app.id, in: environment) + [
             .init("sub", .string(id.rawValue)),
             .init("environment", .string(environment.rawValue)),
             .init("entitlements", .object(rights)),

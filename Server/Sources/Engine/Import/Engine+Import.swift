@@ -69,6 +69,7 @@ extension Engine {
             .belongsToAnotherCustomer:
             return .unusable("\(failure)")
         case .unknownApp, .notYetVerifiable, .unknownCurrency, .insufficientBalance,
+            .spendingNotAllowed, .idempotencyKeyMissing,
             .idempotencyKeyReused, .notForwarded, .busy, .storage, .unknownContent,
             .contentNotReadable,
             .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,

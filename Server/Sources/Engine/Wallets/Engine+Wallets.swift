@@ -3,7 +3,7 @@ import Storage
 
 package typealias StoredDebit = Storage.StoredDebit
 
-/// A request of an app's server to debit a wallet.
+/// A request to debit a wallet.
 package struct NewDebit: Hashable, Sendable {
     package var currency: CurrencyID
     package var amount: Int64
@@ -11,10 +11,16 @@ package struct NewDebit: Hashable, Sendable {
     /// The caller's idempotency key: a request with the same key is the same debit. If nil, every
     /// request is a new debit.
     package var key: String?
+    /// Who makes the request: the app's server, or the app itself.
+    package var spender: WalletRules.Spender
 
     package static let reasonBytesMax = 500
 
-    package init(currency: CurrencyID, amount: Int64, reason: String, key: String?) {
+    package init(
+        currency: CurrencyID, amount: Int64, reason: String, key: String?,
+        by spender: WalletRules.Spender = .server
+    ) {
+        self.spender = spender
         self.currency = currency
         self.amount = amount
         self.reason = reason
@@ -24,7 +30,8 @@ package struct NewDebit: Hashable, Sendable {
 
 extension Engine {
     /// Debits a customer's wallet if its balance is sufficient. Idempotent with a key: repeats
-    /// return the first result.
+    /// return the first result. An app may debit a currency only if the configuration allows it,
+    /// and only with a key.
     ///
     /// The balance is computed from what was bought and spent, within the transaction that records
     /// the debit: of two concurrent debits, one sees the other.
@@ -36,6 +43,7 @@ extension Engine {
         guard app.wallets.allCurrencies.contains(order.currency) else {
             throw .unknownCurrency(order.currency, known: app.wallets.allCurrencies.sorted())
         }
+        try order.requirePermission(of: app.wallets.currency(order.currency))
         let now = now()
         // The id is chosen before the transaction, which may run several times but is one debit.
         let name = order.debitID
@@ -147,9 +155,22 @@ extension NewDebit {
     /// The number of characters of a debit's id.
     private static let idCharacters = 32
 
-    /// The same id for the same key.
+    /// No key of a server contains a line end, because no header field does.
+    private static let keyPrefixOfApps = "app\n"
+
+    /// The same id for the same key. The keys of apps are apart from those of servers: everybody
+    /// can extract an app key, and could otherwise use up the key of a server's next debit.
     fileprivate var debitID: DebitID {
-        DebitID(rawValue: IdempotencyKey.digits(for: key, count: Self.idCharacters))
+        let whole = key.map { spender == .app ? Self.keyPrefixOfApps + $0 : $0 }
+        return DebitID(rawValue: IdempotencyKey.digits(for: whole, count: Self.idCharacters))
+    }
+
+    fileprivate func requirePermission(
+        of currency: WalletRules.Currency
+    ) throws(EngineFailure) {
+        guard spender == .app else { return }
+        guard currency.spender == .app else { throw .spendingNotAllowed(self.currency) }
+        guard key != nil else { throw .idempotencyKeyMissing }
     }
 }
 

@@ -20,6 +20,8 @@ struct ContractShape {
         case list(Form)
         case dictionary(Form)
         case object(any Decodable.Type)
+        /// Any JSON.
+        case anything
     }
 
     var members: [Member]
@@ -41,7 +43,7 @@ extension ContractShape.Form {
         switch self {
         case .object(let type): type
         case .list(let element), .dictionary(let element): element.object
-        case .text, .integer, .number, .flag, .time, .word: nil
+        case .text, .integer, .number, .flag, .time, .word, .anything: nil
         }
     }
 }
@@ -116,6 +118,7 @@ extension ContractProbe {
         case is Int64.Type: return try typed(.integer, Int64(0))
         case is Double.Type: return try typed(.number, 0.0)
         case is Timestamp.Type: return try typed(.time, Timestamp(milliseconds: 0))
+        case is MetadataValue.Type: return try typed(.anything, MetadataValue.null)
         case let word as any ContractWord.Type:
             return try typed(.word(word), word.init(rawValue: ""))
         case let collected as any Collected.Type:

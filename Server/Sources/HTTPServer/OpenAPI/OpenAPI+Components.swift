@@ -24,7 +24,7 @@ extension OpenAPI {
             case .list(let element), .dictionary(let element): try add(element, isSent: isSent)
             case .word(let type): add(Self.name(of: type), Self.schema(of: type))
             case .time: add("Timestamp", Self.time)
-            case .text, .integer, .number, .flag: break
+            case .text, .integer, .number, .flag, .anything: break
             }
         }
 
@@ -75,6 +75,7 @@ extension OpenAPI {
             case .time: reference("Timestamp", isNullable)
             case .word(let type): reference(name(of: type), isNullable)
             case .object(let type): reference(name(of: type), isNullable)
+            case .anything: .object([])
             }
         }
 
@@ -102,7 +103,8 @@ extension OpenAPI {
             "History.Line": "HistoryLine", "CustomerList.Found": "FoundCustomer",
             "OfferList.Offer": "CustomerOffer", "TokenKeySet.Key": "TokenKey",
             "WalletStatement.Line": "WalletItem", "WalletStatement.Line.Kind": "WalletItemKind",
-            "Forward.State": "ForwardState",
+            "Forward.State": "ForwardState", "Offerings.Product": "OfferedProduct",
+            "Offerings.Term": "OfferedTerm", "Offerings.Wallet": "WalletPermission",
         ]
     }
 }

@@ -73,6 +73,30 @@ extension OpenAPI {
             Null if the app wants none.
             """
         ],
+        "Offerings.products": [
+            "description": "Those that give something, sorted by id. Any other gives nothing."
+        ],
+        "Offerings.placements": [
+            "description": "In the order of the configuration. The first one is the default."
+        ],
+        "Offerings.wallets": ["description": "The permissions for each currency, by its name."],
+        "Offerings.overlap": ["examples": ["stack", "extend", "refuse"]],
+        "Offerings.jws": [
+            "description": """
+            A compact JWS (ES256) of the same content with iss, aud and iat, to be checked with \
+            the keys of /.well-known/jwks.json. Its typ is perennial-offerings+jwt. Null if the \
+            app wants no tokens.
+            """
+        ],
+        "OfferedProduct.term": ["description": "Null unless it is a term that does not renew."],
+        "OfferedProduct.family_shareable": [
+            "description": "Null if no .storekit file with the product is configured."
+        ],
+        "OfferedTerm.days": ["description": "In addition to the months, without bonus_days."],
+        "WalletPermission.spend": ["examples": ["server", "app"]],
+        "WalletPermission.max_offline": [
+            "description": "How much the app may spend before the server has confirmed it."
+        ],
         "Entitlement.until": [
             "description": """
             If active: when it ends unless something happens, or null for never. Otherwise: when \

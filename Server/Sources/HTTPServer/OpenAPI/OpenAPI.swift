@@ -128,10 +128,13 @@ struct OpenAPI {
             ]
         }
         let problem: OpenAPIValue = ["default": ["$ref": "#/components/responses/problem"]]
+        let unchanged: OpenAPIValue = [
+            "304": ["description": "The version in If-None-Match is the current one."]
+        ]
         switch operation.output {
         case .json(let type):
             return OpenAPIValue.object([.init("200", json(Components.reference(type)))])
-                .adding(problem)
+                .adding(operation.hasVersion ? unchanged : nil).adding(problem)
         case .status:
             let schema: OpenAPIValue = [
                 "type": "object", "required": ["status"],

@@ -63,6 +63,9 @@ struct OpenAPIOperation: Sendable {
     /// The names of the parameters in the path.
     var pathParameters: [String] { path.matches(of: /\{(\w+)\}/).map { String($0.1) } }
 
+    /// Whether the response has an `ETag`, and 304 says that it has not changed.
+    var hasVersion: Bool { parameters.contains { $0.name == OpenAPIParameter.ifNoneMatch.name } }
+
     /// The names of the parameters in the query.
     var queryParameters: [String] { parameters.filter { $0.place == .query }.map(\.name) }
 }
@@ -102,6 +105,10 @@ extension OpenAPIParameter {
     static let proof = OpenAPIParameter(
         name: "Perennial-Customer-Proof", place: .header,
         description: "If the app's configuration requires it. Separate two with a comma.")
+
+    static let ifNoneMatch = OpenAPIParameter(
+        name: "If-None-Match", place: .header,
+        description: "The ETag of an earlier response. If nothing changed, the response is 304.")
 
     static let idempotencyKey = OpenAPIParameter(
         name: "Idempotency-Key", place: .header,

@@ -74,6 +74,16 @@ extension ProblemCatalogue.Entry {
         .walletHasTooLittle, .conflict, "The wallet's balance is too low.",
         remedy: "Debit at most the balance, or sell more first.")
 
+    static let spendingNotAllowed = Self(
+        .spendingNotAllowed, .forbidden, "Apps may not spend this currency.",
+        remedy: "Debit it from your server with a secret key (sk_…), or set spend: app for it "
+            + "under wallets in perennial.yaml.")
+
+    static let idempotencyKeyMissing = Self(
+        .idempotencyKeyMissing, .badRequest, "The debit of an app has no Idempotency-Key.",
+        remedy: "Send the header Idempotency-Key with a new UUID for each debit, and the same one "
+            + "to repeat it.")
+
     static let idempotencyKeyReused = Self(
         .idempotencyKeyReused, .unprocessableContent,
         "The Idempotency-Key belongs to another request.",

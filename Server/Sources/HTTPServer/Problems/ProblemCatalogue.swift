@@ -52,6 +52,7 @@ enum ProblemCatalogue {
         .stateUnknown(known: []), .routeUnknown, .methodNotAllowed(.get, allowed: []),
         .requestNotUnderstood, .forwardUnknown, .forwardNotAccepted,
         .currencyUnknown(known: []), .amountNotPositive, .walletHasTooLittle,
+        .spendingNotAllowed, .idempotencyKeyMissing,
         .idempotencyKeyReused, .contentUnknown, .contentNotOpen, .contentLinkInvalid,
         .fileNotInSandbox, .notificationNotTrusted, .notificationForAnotherApp,
         .notificationNotUnderstood, .notificationIncomplete, .purchaseNotTrusted,

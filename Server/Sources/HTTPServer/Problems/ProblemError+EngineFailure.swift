@@ -56,6 +56,8 @@ extension ProblemError {
         case .offerForUnknownTransaction: .offerTransactionUnknown
         case .unknownCurrency(_, let known): .currencyUnknown(known: known)
         case .insufficientBalance: .walletHasTooLittle
+        case .spendingNotAllowed: .spendingNotAllowed
+        case .idempotencyKeyMissing: .idempotencyKeyMissing
         case .unknownContent(_, let isListed): isListed ? .contentWithoutFile : .contentUnknown
         case .contentNotReadable: .contentNotOpen
         case .unavailableInSandbox(.file): .fileNotInSandbox
@@ -86,6 +88,7 @@ extension ProblemError {
         case .invalidCustomerID(let id): "Found \(quoted(id))."
         case .unknownAlias(let id), .primaryID(let id): "Found \(quoted(id.rawValue))."
         case .unknownCurrency(let currency, _): "Found \(shortened(currency.rawValue))."
+        case .spendingNotAllowed(let currency): "The currency is \(currency)."
         case .unknownContent(let publication, _): "Found \(shortened(publication.rawValue))."
         case .insufficientBalance(let currency, let balance): "\(currency): \(balance)."
         case .contentNotReadable(let publication, let reason): "\(publication): \(reason)"
@@ -97,7 +100,8 @@ extension ProblemError {
             "\(failure)."
         case .limitExceeded, .tooManyIDs, .queryTooLong, .outdatedCursor, .unknownApp,
             .legacyDisabled, .identityNotProven(.missing), .identityNotProven(.ofOneOnly),
-            .mixedEnvironments, .offerKeyMissing, .idempotencyKeyReused, .notForwarded,
+            .mixedEnvironments, .offerKeyMissing, .idempotencyKeyReused, .idempotencyKeyMissing,
+            .notForwarded,
             .unknownCursor, .busy,
             .storage:
             nil

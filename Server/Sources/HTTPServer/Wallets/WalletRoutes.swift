@@ -20,19 +20,19 @@ extension PerennialServer {
                         .limit(usual: Self.statementItemsDefault, most: Self.statementItemsMax),
                         .after,
                     ], output: .json(WalletStatement.self)), wallet),
-            secret(
-                OpenAPIOperation(
-                    .post, "/v1/customers/{id}/wallets/{currency}/debits", "debit",
-                    "Debit a wallet",
-                    description: """
-                        Fails with wallet_has_too_little below zero, unless configured otherwise. \
-                        Idempotent with the header Idempotency-Key: a repeat gets the first \
-                        response again.
-                        """,
-                    parameters: [.environment, .idempotencyKey], input: DebitRequest.self,
-                    output: .json(PerennialContract.Debit.self)), debit),
+            keyed(Self.debitOperation, debit),
         ]
     }
+
+    private static let debitOperation = OpenAPIOperation(
+        .post, "/v1/customers/{id}/wallets/{currency}/debits", "debit", "Debit a wallet",
+        description: """
+            Fails with wallet_has_too_little below zero, unless configured otherwise. Idempotent \
+            with the header Idempotency-Key: a repeat gets the first response again. With an app \
+            key only if the configuration says `spend: app`, and then Idempotency-Key is required.
+            """,
+        parameters: [.proof, .environment, .idempotencyKey], input: DebitRequest.self,
+        output: .json(PerennialContract.Debit.self))
 
     /// The maximum number of lines on a page of a statement.
     static let statementItemsMax = 1_000
@@ -58,18 +58,31 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
+        try await requireProof(of: id, request.headers, holder)
         let environment = try Self.environment(in: request)
-        let asked = try await request.value(DebitRequest.self, max: BodyLimit.order)
+        let asked = try await Self.debitRequest(in: request, of: holder)
         guard (1...Ledger.Wallet.amountMax).contains(asked.amount) else {
             throw ProblemError(.amountNotPositive)
         }
         try ProblemError.requireLength(for: asked.reason, bytesMax: NewDebit.reasonBytesMax)
         let order = NewDebit(
             currency: try Self.currency(in: context), amount: asked.amount,
-            reason: asked.reason, key: try Self.idempotencyKey(in: request))
+            reason: asked.reason, key: try Self.idempotencyKey(in: request),
+            by: holder.kind == .secret ? .server : .app)
         let kept = try await engine.debit(
             order, of: id, app: holder.app, environment: environment)
         return try JSONResponse.ok(PerennialContract.Debit(kept))
+    }
+
+    /// A server's request is read strictly. An app may be newer than this server.
+    private static func debitRequest(
+        in request: Request, of holder: KeyHolder
+    ) async throws -> DebitRequest {
+        guard holder.kind == .secret else {
+            return try await request.lenientValue(DebitRequest.self, max: BodyLimit.order)
+        }
+        try request.requireQuery(among: debitOperation.queryParameters)
+        return try await request.value(DebitRequest.self, max: BodyLimit.order)
     }
 
     private static func currency(in context: ServerContext) throws -> CurrencyID {

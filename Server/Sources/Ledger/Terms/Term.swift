@@ -43,13 +43,18 @@ package struct TermRules: Hashable, Sendable {
     /// The rules of one product.
     package struct Product: Hashable, Sendable {
         package var length: Term.Length
+        /// How many days of the length are a bonus.
+        package var bonusDays: Int
         /// Terms of one chain follow each other; terms of different chains run side by side.
         package var chain: String
         /// How many days before the end of a term to emit a reminder.
         package var reminders: [Int]
 
-        package init(length: Term.Length, chain: String, reminders: [Int] = []) {
+        package init(
+            length: Term.Length, bonusDays: Int = 0, chain: String, reminders: [Int] = []
+        ) {
             self.length = length
+            self.bonusDays = bonusDays
             self.chain = chain
             self.reminders = reminders
         }

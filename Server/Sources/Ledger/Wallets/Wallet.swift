@@ -40,11 +40,28 @@ package struct WalletRules: Hashable, Sendable {
         package var refunds = Refunds.toZero
         /// Whether the balance may become negative by spending.
         package var allowsDebt = false
+        package var spender = Spender.server
+        /// How much an app may spend before this server has confirmed it. The app observes this
+        /// limit, the server does not check it. Nil: nothing.
+        package var offlineMax: Int64?
 
-        package init(refunds: Refunds = .toZero, allowsDebt: Bool = false) {
+        package init(
+            refunds: Refunds = .toZero, allowsDebt: Bool = false, spender: Spender = .server,
+            offlineMax: Int64? = nil
+        ) {
             self.refunds = refunds
             self.allowsDebt = allowsDebt
+            self.spender = spender
+            self.offlineMax = offlineMax
         }
+    }
+
+    /// Who may debit a wallet.
+    package enum Spender: String, Hashable, Sendable, CaseIterable {
+        /// The app's server only, with a secret key.
+        case server
+        /// Also the app itself, with an app key, for the customer that it speaks for.
+        case app
     }
 
     /// What a refund of the purchase deducts from the wallet.

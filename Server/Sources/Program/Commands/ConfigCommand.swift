@@ -7,7 +7,7 @@ import Ledger
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Preview a change of the configuration, and apply it.",
-        subcommands: [Diff.self, Apply.self])
+        subcommands: [Diff.self, Apply.self, Export.self])
 
     struct Diff: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

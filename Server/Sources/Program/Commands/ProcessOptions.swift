@@ -71,7 +71,14 @@ struct DatabaseOptions: ParsableArguments {
 extension Assembly {
     /// Returns the named app, or the only app if no name is given.
     func app(named name: String?) throws(StartFailure) -> AppID {
-        let known = apps.map(\.id.rawValue).sorted()
+        try apps.map(\.id).app(named: name)
+    }
+}
+
+extension [AppID] {
+    /// Returns the named app, or the only app if no name is given.
+    func app(named name: String?) throws(StartFailure) -> AppID {
+        let known = map(\.rawValue).sorted()
         guard let name = name ?? (known.count == 1 ? known.first : nil) else {
             throw StartFailure(
                 "There are several apps.",

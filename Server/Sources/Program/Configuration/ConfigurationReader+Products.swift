@@ -18,6 +18,8 @@ extension ConfigurationReader {
         var id: String
         var entitlements: [String] = []
         var term: Term.Length?
+        /// Of the term's days.
+        var bonusDays = 0
         /// Terms of one chain follow each other.
         var chain: String?
         /// Days before the end of a term. Nil: the app's default applies.
@@ -48,7 +50,8 @@ extension ConfigurationReader {
             guard let length = product.term else { continue }
             let chain = product.chain ?? product.entitlements.sorted().joined(separator: ", ")
             app.terms.products[id] = TermRules.Product(
-                length: length, chain: chain.isEmpty ? product.id : chain,
+                length: length, bonusDays: product.bonusDays,
+                chain: chain.isEmpty ? product.id : chain,
                 reminders: product.reminders ?? [])
         }
     }
@@ -86,6 +89,7 @@ extension ConfigurationReader {
                 "Use it with `term`, with at most \(Self.termDaysMax).")
         }
         product.term?.days += days
+        product.bonusDays = days
     }
 
     /// Parses a duration: `P1M`, `P1Y`, `P2W`, `P30D`, or several units together.
@@ -187,6 +191,7 @@ extension ConfigurationReader {
         }
         app.storeKit = shop
         app.settings.offers = OfferCatalogue(shop)
+        app.settings.offerings.familyShareable = shop.familyShareable
         warnAboutTerms(in: path, shop.products)
         let known = shop.products.map(\.id)
         for product in products where !known.contains(product.id) {

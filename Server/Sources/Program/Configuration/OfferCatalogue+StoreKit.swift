@@ -18,6 +18,13 @@ extension OfferCatalogue {
     }
 }
 
+extension StoreKitFile {
+    /// Whether each product can be shared with the family.
+    var familyShareable: [ProductID: Bool] {
+        Dictionary(products.map { (ProductID(rawValue: $0.id), $0.isFamilyShareable) }) { $1 }
+    }
+}
+
 extension OfferCatalogue.Code {
     fileprivate init?(_ offer: StoreKitOffer) {
         guard let id = offer.id else { return nil }

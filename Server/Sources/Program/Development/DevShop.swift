@@ -23,14 +23,15 @@ struct DevShop {
             let shop = Self.shop(try ExampleShop.file())
             let products = shop.products.filter { $0.type != .consumable }
                 .map { ProductID(rawValue: $0.id) }
-            return AppConfiguration(
-                settings: AppSettings(
-                    id: "birds", bundleID: ExampleShop.bundleID,
-                    appAppleID: ExampleShop.appAppleID, isSimulated: true,
-                    entitlements: Self.entitlements(of: products), terms: Self.terms,
-                    wallets: Self.wallets, content: Self.bulletins,
-                    offers: OfferCatalogue(shop), consumption: Self.consumption),
-                storeKit: shop, extraRoots: [])
+            var settings = AppSettings(
+                id: "birds", bundleID: ExampleShop.bundleID,
+                appAppleID: ExampleShop.appAppleID, isSimulated: true,
+                entitlements: Self.entitlements(of: products), terms: Self.terms,
+                wallets: Self.wallets, content: Self.bulletins,
+                offers: OfferCatalogue(shop), consumption: Self.consumption)
+            settings.offerings = OfferingRules(
+                placements: Self.placements, familyShareable: shop.familyShareable)
+            return AppConfiguration(settings: settings, storeKit: shop, extraRoots: [])
         }
     }
 
@@ -59,14 +60,23 @@ struct DevShop {
     /// day before its end.
     static let terms = TermRules(products: [
         "season.spring": .init(
-            length: Term.Length(months: 3, days: 1), chain: "season", reminders: [7, 1])
+            length: Term.Length(months: 3, days: 1), bonusDays: 1, chain: "season",
+            reminders: [7, 1])
     ])
 
     /// The use of purchases is reported to Apple for customers who consented.
     static let consumption = ConsumptionRules(
         policy: .withConsent, hasSample: true, preference: .decline)
 
-    static let wallets = WalletRules(credits: ["seeds.100": ["seeds": 100]])
+    static let wallets = WalletRules(
+        credits: ["seeds.100": ["seeds": 100]],
+        currencies: ["seeds": .init(spender: .app, offlineMax: 20)])
+
+    static let placements = [
+        Placement(
+            id: "paywall", products: ["pro.yearly", "pro.monthly"],
+            metadata: ["title": .text("See every bird"), "highlighted": .integer(1)])
+    ]
 
     /// A product gives the entitlement before its dot: `pro.monthly` gives `pro`. Consumables give
     /// none.

@@ -61,6 +61,21 @@ import Testing
                 ]
             ),
             (
+                "tokens: {offline_days: 30}", "tokens: {offline_days: 90}",
+                [
+                    "  - tokens by perennial, for 60 minutes",
+                    "  + tokens by perennial, for 60 minutes, offline for 90 days",
+                ]
+            ),
+            (
+                "placements: {a: {products: [x]}, b: {products: [y], metadata: {n: 1}}}",
+                "placements: {b: {products: [y], metadata: {n: \"1\"}}, a: {products: [x]}}",
+                [
+                    "  - placement 1, a: x", "  - placement 2, b: y, with {n: 1}",
+                    "  + placement 1, b: y, with {n: \"1\"}", "  + placement 2, a: x",
+                ]
+            ),
+            (
                 "content: {folder: old, \(items)}", "content: {folder: new, \(items)}",
                 ["  - content is in old", "  + content is in new"]
             ),

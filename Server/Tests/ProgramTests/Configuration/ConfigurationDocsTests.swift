@@ -16,6 +16,7 @@ import Testing
         ("settings.", "configuration.md", Settings.fileKeys),
         ("terms.", "terms.md", ConfigurationReader.termKeys.map(\.name)),
         ("wallets.….", "wallets.md", ConfigurationReader.walletKeys.map(\.name)),
+        ("placements.….", "offerings.md", ConfigurationReader.placementKeys.map(\.name)),
         ("content.", "content.md", ConfigurationReader.contentKeys.map(\.name)),
         ("content.items.….", "content.md", ConfigurationReader.itemKeys),
         ("forward.….", "forwarding.md", ConfigurationReader.forwardKeys),
@@ -47,6 +48,7 @@ import Testing
         Table(page: "terms.md", head: "key", paths: ["", "products.…."]),
         Table(page: "wallets.md", head: "key", paths: ["", "products.…."]),
         Table(page: "content.md", head: "key", paths: ["content."]),
+        Table(page: "offerings.md", head: "key of a placement", paths: ["placements.…."]),
         Table(page: "forwarding.md", head: "key", paths: ["", "forward.…."]),
     ]
 

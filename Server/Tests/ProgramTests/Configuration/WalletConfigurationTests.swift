@@ -26,6 +26,26 @@ import Testing
         #expect(rules.currency("coins") == .init(refunds: .toZero, allowsDebt: false))
     }
 
+    @Test func `a wallet says who may spend it, and how much without the server`() throws {
+        let products = "products: {p: {credits: {gems: 1, coins: 1}}}\n"
+        let rules = try #require(
+            try wallets(products + "wallets: {gems: {spend: app, max_offline: 50}}"))
+        #expect(rules.currency("gems") == .init(spender: .app, offlineMax: 50))
+        #expect(rules.currency("coins").spender == .server)
+    }
+
+    @Test(arguments: [
+        ("{spend: phone}", "Use one of server, app."),
+        ("{max_offline: 5}", "Add `spend: app`, or leave out max_offline."),
+        ("{spend: app, max_offline: 0}", "Use 1 to 1000000000."),
+        ("{spend: app, allows_debt: true}", "Apps could spend gems without any limit."),
+    ]) func `what an app may spend has sense and a limit`(rules: String, says: String) throws {
+        let text = "products: {p: {credits: {gems: 1}}}\nwallets: {gems: \(rules)}"
+        let failure = #expect(throws: ConfigurationFailure.self) { try wallets(text) }
+        let said = failure?.complaints.map(\.description) ?? []
+        #expect(said.contains { $0.contains(says) }, "\(said)")
+    }
+
     @Test(arguments: [
         ("products: {p: {credits: 100}}", "credits must be a mapping."),
         ("products: {p: {credits: {gems: 0}}}", "0 is not a valid credit."),

@@ -97,7 +97,7 @@ private struct RestoreStage: Sendable {
         return (original, signed)
     }
 
-    private func deviceSettings() async throws -> JSON {
+    private func deviceSettings() async throws -> [String: JSON] {
         switch row.path {
         case .anonymousToken, .anonymousTokenBeside:
             let made = try await support.post("/v1/customers/\(id("anna"))/account_token")

@@ -31,6 +31,7 @@ struct Wire: Sendable {
         var status: Int
         var body: [UInt8]
         var retryAfter: String?
+        var etag: String?
 
         var json: JSON {
             get throws { try JSON(parsing: body) }
@@ -55,7 +56,8 @@ struct Wire: Sendable {
         let bytes = try await response.body.collect(upTo: Self.answerBytesMax)
         return Answer(
             status: Int(response.status.code), body: Array(bytes.readableBytesView),
-            retryAfter: response.headers.first(name: "Retry-After"))
+            retryAfter: response.headers.first(name: "Retry-After"),
+            etag: response.headers.first(name: "ETag"))
     }
 
     /// The JSON of a successful answer; anything else is thrown with what was said.
