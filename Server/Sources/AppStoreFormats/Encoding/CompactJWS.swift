@@ -30,13 +30,15 @@ package struct CompactJWS: Hashable, Sendable {
     /// Signs claims as a compact JWS with ES256, with the key id in the header. Apple's tokens and
     /// customer tokens have this form.
     ///
+    /// - Parameter type: the header's `typ` (RFC 7515 §4.1.9).
     /// - Parameter sign: returns the signature of bytes: its two numbers, of 32 bytes each (RFC
     ///   7518 §3.4).
     /// - Throws: what `sign` throws.
     package static func text<Failure: Error>(
-        _ claims: JSON, by keyID: String, _ sign: ([UInt8]) throws(Failure) -> [UInt8]
+        _ claims: JSON, by keyID: String, type: String = "JWT",
+        _ sign: ([UInt8]) throws(Failure) -> [UInt8]
     ) throws(Failure) -> String {
-        let header: JSON = ["alg": "ES256", "kid": .string(keyID), "typ": "JWT"]
+        let header: JSON = ["alg": "ES256", "kid": .string(keyID), "typ": .string(type)]
         let dot = UInt8(ascii: ".")
         let signed = Base64.url.encode(header.bytes) + [dot] + Base64.url.encode(claims.bytes)
         let signature = try sign(signed)

@@ -111,6 +111,7 @@ extension ConfigurationReader {
     static let tokenKeys: [Key<TokenRules>] = [
         Key("minutes", \.life, in: tokenMinutesRange) { .seconds($0 * 60) },
         Key("issuer", \.issuer) { $0.nonEmptyText($1) },
+        Key("offline_days", \.offlineDays, in: 0...TokenRules.offlineDaysMax) { $0 },
     ]
 
     /// Parses `tokens: {minutes: 60, issuer: https://iap.example.com}`, or `tokens: false` for
@@ -181,6 +182,7 @@ extension AppSettings {
 
     var tokenLine: String {
         guard let tokens else { return "no tokens" }
-        return "tokens by \(tokens.issuer), for \(tokens.life.components.seconds / 60) minutes"
+        return "tokens by \(tokens.issuer), for \(tokens.life.components.seconds / 60) minutes, "
+            + "offline for \(tokens.offlineDays) days"
     }
 }
