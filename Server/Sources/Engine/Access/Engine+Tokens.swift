@@ -226,8 +226,11 @@ extension EntitlementStatus {
             .init("until", until.map { .integer($0.seconds) } ?? .null),
         ]
         if case .purchase(let purchase, _) = source {
+            let app = purchase.appTransaction
             members.append(
-                .init("original_transaction_id", .string(purchase.original.rawValue)))
+                .init(
+                    app == nil ? "original_transaction_id" : "app_transaction_id",
+                    .string((app ?? purchase.original).rawValue)))
         }
         return .object(members)
     }

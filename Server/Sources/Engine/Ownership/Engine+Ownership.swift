@@ -146,6 +146,14 @@ extension AppSettings {
     func verdict(on claim: OwnershipClaim, in environment: Environment) -> OwnershipClaim.Verdict {
         claim.verdict(under: restorePolicy(in: environment), sharing: shareRules(in: environment))
     }
+
+    /// The result of a claim. The app itself stays with whom it was first: no policy moves it.
+    func verdict(
+        on claim: OwnershipClaim, about purchase: PurchaseID
+    ) -> OwnershipClaim.Verdict {
+        guard purchase.appTransaction == nil else { return claim.verdict(under: .keep) }
+        return verdict(on: claim, in: purchase.environment)
+    }
 }
 
 extension DatabaseSession {
@@ -258,7 +266,7 @@ extension DatabaseSession {
         _ claim: OwnershipClaim, on purchase: PurchaseID, for id: CustomerID, in app: AppSettings,
         at now: Instant, _ purses: inout WalletProjectionCache
     ) throws -> OwnershipClaim.Refusal? {
-        switch app.verdict(on: claim, in: purchase.environment) {
+        switch app.verdict(on: claim, about: purchase) {
         case .alreadyTheirs: break
         case .link(let evidence):
             let owner = try customer(id, in: app.id, at: now).customer

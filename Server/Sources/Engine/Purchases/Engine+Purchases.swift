@@ -17,26 +17,30 @@ package struct PurchaseEvidence: Hashable, Sendable {
     package var transactionReceipt: String?
     /// The device that ``appReceipt`` must be issued for: a UUID, or the network address of a Mac.
     package var deviceGUID: String?
+    /// Compact JWS: the app transaction of the device's store account.
+    package var signedAppTransaction: String?
 
     /// The maximum number of documents in one request.
     package static let documentsMax = 200
 
     package init(
         signedTransactions: [String] = [], signedRenewalInfos: [String] = [],
-        appReceipt: String? = nil, transactionReceipt: String? = nil, deviceGUID: String? = nil
+        appReceipt: String? = nil, transactionReceipt: String? = nil, deviceGUID: String? = nil,
+        signedAppTransaction: String? = nil
     ) {
         self.signedTransactions = signedTransactions
         self.signedRenewalInfos = signedRenewalInfos
         self.appReceipt = appReceipt
         self.transactionReceipt = transactionReceipt
         self.deviceGUID = deviceGUID
+        self.signedAppTransaction = signedAppTransaction
     }
 
     var holdsReceipt: Bool { appReceipt != nil || transactionReceipt != nil }
 
     package var isEmpty: Bool {
         signedTransactions.isEmpty && signedRenewalInfos.isEmpty && appReceipt == nil
-            && transactionReceipt == nil
+            && transactionReceipt == nil && signedAppTransaction == nil
     }
 }
 
@@ -90,6 +94,12 @@ extension Engine {
             attestations.append(
                 try await verify(transactionReceipt: file, verifier, origin).complete)
         }
+        if let jws = evidence.signedAppTransaction {
+            let attestation = try await verify(appTransaction: Array(jws.utf8), verifier, origin)
+            // Without a number it still says what the environment is.
+            logShortcomings(attestation)
+            attestations.append(attestation)
+        }
         return attestations
     }
 
@@ -124,6 +134,14 @@ extension Engine {
         let outcome = await verifier.renewal(
             jws, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
         return VerifiedDocument(renewal: try trusted(outcome), jws, from: origin)
+    }
+
+    func verify(
+        appTransaction jws: [UInt8], _ verifier: Verifier, _ origin: VerifiedDocument.Origin
+    ) async throws(EngineFailure) -> VerifiedDocument {
+        let outcome = await verifier.appTransaction(
+            jws, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
+        return VerifiedDocument(appTransaction: try trusted(outcome), jws, from: origin)
     }
 
     private func record(
@@ -166,7 +184,11 @@ extension DatabaseSession {
         for (purchase, signedAt) in signed.sorted(by: { $0.key < $1.key }) {
             let timeline = try timeline(of: purchase, in: app.id) ?? Timeline(of: purchase, [])
             let claim = try claim(timeline, signedAt: signedAt, by: id, in: app, at: now)
-            if let why = try resolve(claim, on: purchase, for: id, in: app, at: now, &purses) {
+            // An app transaction is sent along with purchases, and claims none: if it belongs to
+            // another customer, it only gives nothing.
+            if let why = try resolve(claim, on: purchase, for: id, in: app, at: now, &purses),
+                purchase.appTransaction == nil
+            {
                 foreign = foreign ?? ForeignPurchase(purchase: purchase, why: why)
             }
         }
