@@ -164,8 +164,8 @@ extension OfferRequest {
 }
 
 extension DatabaseSession {
-    /// Whether a document about one of these purchases names a transaction or app transaction. A payment may be
-    /// reported under two transaction ids, of which its timeline keeps one.
+    /// Whether a document about one of these purchases names a transaction or an app transaction. A
+    /// payment may be reported under two transaction ids, of which its timeline keeps one.
     fileprivate func isTransaction(
         _ transaction: TransactionID, of purchases: [PurchaseID], in app: AppID
     ) throws -> Bool {

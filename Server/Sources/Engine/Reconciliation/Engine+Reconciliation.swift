@@ -73,7 +73,8 @@ extension Engine {
     /// ``ReconciliationSettings/clockAhead``.
     package var clockAhead: Duration? { reconciliation.clockAhead() }
 
-    /// Checks all purchases of a customer, due or not, except that of the app itself. Returns the outcome for each purchase.
+    /// Checks all purchases of a customer, due or not, except that of the app itself. Returns the
+    /// outcome for each purchase.
     package func reconcile(
         _ id: CustomerID, app appID: AppID, environment: Ledger.Environment
     ) async throws(EngineFailure) -> [(purchase: PurchaseID, outcome: CheckOutcome)] {

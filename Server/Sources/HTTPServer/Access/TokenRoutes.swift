@@ -11,8 +11,8 @@ extension PerennialServer {
                     .get, Paths.publishedKeys, "publishedKeys",
                     "The keys for verifying customers' tokens (RFC 7517)",
                     description: """
-                        Fetch them again if a token names another key. A program that trusts an old \
-                        key follows the chain to the new one.
+                        Fetch them again if a token names another key. A program that trusts an \
+                        old key follows the chain to the new one.
                         """,
                     output: .json(TokenKeySet.self)), publishedKeys)
         ]

@@ -49,7 +49,7 @@ import Testing
             let pro = answer["entitlements"]?["pro"]
             #expect(pro?["active"] == true && pro?["state"] == "owned")
             #expect(pro?["reason"]?.string?.contains("paid app was bought") == true)
-            #expect(pro?["product_id"]?.string == ExampleShop.bundleID)
+            #expect(pro?["product_id"]?.string == birds.settings.bundleID)
             #expect(answer["one_time"]?.array?.isEmpty == true)
             // It is a row of its own that a rebuild makes again.
             #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
