@@ -51,6 +51,8 @@ package struct AppSettings: Hashable, Sendable {
     package var consumption: ConsumptionRules
     /// How many documents of one purchase devices may submit.
     package var documentBudget: DocumentBudget
+    /// What customers have who bought the app itself. Nil if it was never sold.
+    package var paidApp: PaidAppRule?
 
     package init(
         id: AppID, bundleID: String, appAppleID: Int64? = nil, isSimulated: Bool = false,
@@ -63,7 +65,7 @@ package struct AppSettings: Hashable, Sendable {
         accountTokens: AccountTokens = .customers,
         proof: IdentityProof? = nil, tokens: TokenRules? = TokenRules(),
         offers: OfferCatalogue = .none, consumption: ConsumptionRules = ConsumptionRules(),
-        documentBudget: DocumentBudget = DocumentBudget()
+        documentBudget: DocumentBudget = DocumentBudget(), paidApp: PaidAppRule? = nil
     ) {
         self.id = id
         self.bundleID = bundleID
@@ -85,6 +87,7 @@ package struct AppSettings: Hashable, Sendable {
         self.offers = offers
         self.consumption = consumption
         self.documentBudget = documentBudget
+        self.paidApp = paidApp
     }
 
     package func restorePolicy(in environment: Environment) -> OwnershipClaim.RestorePolicy {

@@ -85,6 +85,14 @@ struct VerifiedDocument: Sendable {
         addFact { () throws(IntakeFailure) in try Self.fact(renewal) }
     }
 
+    init(appTransaction: Verified<AppTransactionPayload>, _ bytes: [UInt8], from origin: Origin) {
+        document = StoredDocument(bytes, kind: .appTransaction, appTransaction, origin)
+        facts = []
+        addFact { () throws(IntakeFailure) in
+            try Intake.fact(of: appTransaction.payload, signedAt: appTransaction.signedAt)
+        }
+    }
+
     private static func fact(
         _ transaction: Verified<TransactionPayload>
     ) throws(IntakeFailure) -> Fact {
@@ -158,7 +166,7 @@ extension StoredDocument {
 
     private static func digest(of bytes: [UInt8], _ kind: Kind) -> DocumentDigest? {
         switch kind {
-        case .notification, .transaction, .renewal: DocumentDigest(jws: bytes)
+        case .notification, .transaction, .renewal, .appTransaction: DocumentDigest(jws: bytes)
         case .appReceipt: DocumentDigest(appReceipt: bytes)
         case .transactionReceipt: DocumentDigest(transactionReceipt: bytes)
         case .notificationV1:

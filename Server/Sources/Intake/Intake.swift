@@ -74,6 +74,23 @@ package enum Intake {
 }
 
 extension Intake {
+    /// The purchase of the app itself that a signed app transaction attests.
+    ///
+    /// - Throws: ``IntakeFailure`` if a field is missing. Documents from before 2025 have no number
+    ///   of the account's copy.
+    package static func fact(
+        of app: AppTransactionPayload, signedAt: AppStoreDate
+    ) throws(IntakeFailure) -> Fact {
+        let id = try required(app.appTransactionId, "appTransactionId")
+        let copy = AppPurchase(
+            transaction: TransactionID(rawValue: id),
+            from: instant(try required(app.originalPurchaseDate, "originalPurchaseDate")),
+            version: app.originalApplicationVersion, isOnMac: app.originalPlatform == .macOS)
+        return Fact(
+            about: PurchaseID(ofApp: copy.transaction, in: try environment(app.receiptType)),
+            attestedAt: instant(signedAt), .appPurchase(copy))
+    }
+
     /// The purchase that this transaction's purchase has replaced. Returns nil if it names none, or
     /// one with the same number.
     package static func succession(

@@ -11,6 +11,7 @@ package struct Fact: Hashable, Sendable {
     package enum Statement: Hashable, Sendable {
         case payment(Payment)
         case renewal(Renewal)
+        case appPurchase(AppPurchase)
     }
 
     package init(

@@ -11,6 +11,11 @@ package struct Timeline: Hashable, Sendable {
     package private(set) var periods: [Period]
     package private(set) var renewal: Attested<Renewal>?
     package private(set) var renewalSources = Sources<Renewal>.signed
+    /// Boxed, because few timelines have one.
+    private var boxedAppPurchase: Box<Attested<AppPurchase>>?
+
+    /// Set if this is the purchase of the app itself, which has no periods.
+    package var appPurchase: Attested<AppPurchase>? { boxedAppPurchase?.value }
 
     /// A value, and when its signer wrote it.
     package struct Attested<Value: Hashable & Sendable>: Hashable, Sendable {
@@ -90,6 +95,13 @@ package struct Timeline: Hashable, Sendable {
         closePeriods()
     }
 
+    /// Restores the purchase of the app itself.
+    package init(stored purchase: PurchaseID, app: Attested<AppPurchase>) {
+        self.purchase = purchase
+        periods = []
+        boxedAppPurchase = Box(app)
+    }
+
     /// The parts to store; see ``init(stored:payments:renewal:)``.
     package var sourcedPayments: [Sourced<Payment>] { periods.map(\.sourced) }
     package var sourcedRenewal: Sourced<Renewal>? {
@@ -120,6 +132,9 @@ package struct Timeline: Hashable, Sendable {
             if let known = sourcedRenewal { told = known.adding(told) }
             self.renewal = told.value
             renewalSources = told.sources
+        case .appPurchase(let app):
+            let told = Attested(app, at: fact.attestedAt)
+            if appPurchase.map({ told.supersedes($0) }) ?? true { boxedAppPurchase = Box(told) }
         }
     }
 

@@ -4,6 +4,7 @@ import Crypto
 import Engine
 import Ledger
 import Logging
+import Storage
 import StorageSQLite
 import Synchronization
 import Testing
@@ -35,6 +36,13 @@ private final class TokenStage: Sendable {
         return engine
     }
 
+    func delete(key: String) async throws {
+        try await database.write { connection in
+            try connection.run("DELETE FROM token_keys WHERE key_id = $1", [.text(key)])
+            return
+        }
+    }
+
     func pass(_ duration: Duration) { moment.withLock { $0 = $0 + duration } }
 }
 
@@ -50,7 +58,7 @@ extension Engine {
     fileprivate func claims(of token: String) async throws -> JSON? {
         let jws = try #require(CompactJWS(token))
         let header = try JSON(parsing: try #require(jws.header))
-        for key in try await publishedKeys() where key.id == header["kid"]?.string {
+        for key in try await publishedKeySet().keys where key.id == header["kid"]?.string {
             let point = try [key.x, key.y].flatMap {
                 try #require(Base64.url.decode(Array($0.utf8)))
             }
@@ -63,6 +71,29 @@ extension Engine {
             return try JSON(parsing: try #require(jws.payload))
         }
         return nil
+    }
+}
+
+extension Engine {
+    fileprivate func keyID(ofToken id: CustomerID) async throws -> String {
+        let token = try #require(try await token(of: id))
+        let header = try JSON(parsing: try #require(CompactJWS(token)?.header))
+        return try #require(header["kid"]?.string)
+    }
+}
+
+extension PublishedKeySet {
+    /// Of each link: which key introduces which.
+    fileprivate func introductions() throws -> [[String]] {
+        try chain.map { link in
+            let jws = try #require(CompactJWS(link))
+            let header = try JSON(parsing: try #require(jws.header))
+            let claims = try JSON(parsing: try #require(jws.payload))
+            #expect(header["typ"] == "key-introduction+jwt" && claims["aud"] == "birds/keys")
+            return [
+                try #require(header["kid"]?.string), try #require(claims["key"]?["kid"]?.string),
+            ]
+        }
     }
 }
 
@@ -116,7 +147,45 @@ extension Engine {
         #expect(try await engine.token() != second)
     }
 
-    @Test func `a retired key is published until what it signed has expired`() async throws {
+    @Test func `a token counts offline for some days, and never ends before it expires`()
+        async throws
+    {
+        for (days, seconds) in [(30, 30 * 86_400), (1, 86_400), (0, 600)] as [(Int, Int64)] {
+            let stage = try TokenStage(
+                tokens: TokenRules(life: TokenStage.life, offlineDays: days))
+            let engine = try await stage.engine()
+            let token = try #require(try await engine.token())
+            let claims = try await engine.claims(of: token)
+            #expect(claims?["exp"] == 1_700_000_600)
+            #expect(claims?["offline_until"] == .integer(1_700_000_000 + seconds))
+        }
+    }
+
+    @Test func `the order of two tokens shows even if the clock stands still`() async throws {
+        let engine = try await TokenStage().engine()
+        var numbers: [Int64] = []
+        for _ in 0..<3 {
+            let token = try #require(try await engine.token())
+            #expect(try await engine.token() == token)
+            numbers.append(try #require(try await engine.claims(of: token)?["seq"]?.integer))
+            _ = try await engine.grant(
+                NewGrant(entitlement: "pro", reason: "x"), to: "anna", app: "birds",
+                environment: .production)
+            let other = try #require(try await engine.token())
+            numbers.append(try #require(try await engine.claims(of: other)?["seq"]?.integer))
+            for grant in try await engine.customer(
+                "anna", app: "birds", environment: .production
+            ).grants {
+                _ = try await engine.withdraw(grant.id, of: "anna", app: "birds")
+            }
+        }
+        #expect(numbers.first == 1_700_000_000_000)
+        #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }, "\(numbers)")
+    }
+
+    @Test func `a retired key is published until what it signed has ended offline`()
+        async throws
+    {
         let stage = try TokenStage()
         let engine = try await stage.engine()
         let old = try #require(try await engine.token())
@@ -125,19 +194,53 @@ extension Engine {
         let header = try JSON(parsing: try #require(CompactJWS(new)?.header))
         #expect(header["kid"]?.string == fresh)
         #expect(try await engine.claims(of: old) != nil)
-        #expect(try await engine.publishedKeys().count == 2)
-        stage.pass(TokenRules.lifeMax)
-        #expect(try await engine.publishedKeys().count == 2)
+        #expect(try await engine.publishedKeySet().keys.count == 2)
+        stage.pass(.days(TokenRules.offlineDaysMax))
+        #expect(try await engine.publishedKeySet().keys.count == 2)
         stage.pass(.hours(1))
-        #expect(try await engine.publishedKeys().map(\.id) == [fresh])
+        #expect(try await engine.publishedKeySet().keys.map(\.id) == [fresh])
+        #expect(try await engine.publishedKeySet().chain.count == 1)
         #expect(try await engine.claims(of: old) == nil)
+    }
+
+    @Test func `a prepared key is published, and signs after the next rotation`() async throws {
+        let stage = try TokenStage()
+        let engine = try await stage.engine()
+        let before = try await engine.token()
+        let next = try await engine.prepareTokenKey(of: "birds")
+        #expect(try await engine.prepareTokenKey(of: "birds") == next)
+        let published = try await engine.publishedKeySet()
+        #expect(published.keys.count == 2 && published.keys.last?.id == next)
+        #expect(published.chain.count == 1)
+        #expect(try await engine.token() == before)
+        // A server that has just started does not sign with it either.
+        #expect(try await stage.engine().keyID(ofToken: "ben") == published.keys[0].id)
+        #expect(try await engine.rotateTokenKey(of: "birds") == next)
+        #expect(try await engine.keyID(ofToken: "anna") == next)
+        #expect(try await engine.publishedKeySet() == published)
+    }
+
+    @Test func `each key introduces the next, and neighbours of a deleted key each other`()
+        async throws
+    {
+        let stage = try TokenStage()
+        let engine = try await stage.engine()
+        var ids = [try await engine.keyID(ofToken: "anna")]
+        for _ in 0..<3 { ids.append(try await engine.rotateTokenKey(of: "birds")) }
+        #expect(
+            try await engine.publishedKeySet().introductions()
+                == [ids[0...1], ids[1...2], ids[2...3]].map(Array.init))
+        try await stage.delete(key: ids[1])
+        #expect(
+            try await engine.publishedKeySet().introductions()
+                == [[ids[0], ids[2]], [ids[2], ids[3]]])
     }
 
     @Test func `two servers sign with one key, which is made once`() async throws {
         let stage = try TokenStage()
         let engines = [try await stage.engine(), try await stage.engine()]
         for engine in engines { _ = try await engine.token() }
-        #expect(try await engines[0].publishedKeys().count == 1)
+        #expect(try await engines[0].publishedKeySet().keys.count == 1)
         let token = try #require(try await engines[1].token())
         #expect(try await engines[0].claims(of: token) != nil)
     }
@@ -145,6 +248,6 @@ extension Engine {
     @Test func `an app that wants no tokens has none, and no key`() async throws {
         let engine = try await TokenStage(tokens: nil).engine()
         #expect(try await engine.token() == nil)
-        #expect(try await engine.publishedKeys().isEmpty)
+        #expect(try await engine.publishedKeySet().keys.isEmpty)
     }
 }

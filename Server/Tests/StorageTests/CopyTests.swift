@@ -98,7 +98,8 @@ private struct Way: CustomTestStringConvertible, Sendable {
         let bytes = [UInt8](repeating: 5, count: 32)
         try tx.addKey(hash: bytes, app: app, kind: .app, name: "", at: now)
         try tx.addSecret(bytes, "links", of: app, at: now)
-        try tx.rotate(to: StoredTokenKey(id: "k", app: app, privateKey: bytes, createdAt: now))
+        try tx.rotate(
+            to: StoredTokenKey(id: "k", app: app, privateKey: bytes, createdAt: now), at: now)
         try tx.save(
             ImportPosition(bytesRead: 7), of: ImportKey(app: app, kind: "x", file: bytes), at: now)
         try tx.appStorePaused(app, in: .sandbox, until: now)

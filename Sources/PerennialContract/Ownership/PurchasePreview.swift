@@ -15,13 +15,17 @@ public struct PreviewRequest: Hashable, Sendable, Codable {
     /// The device's `identifierForVendor`, or a Mac's network address. If set, the receipt must
     /// have been issued for that device.
     public var deviceGUID: String?
+    /// The signed app transaction from StoreKit 2 (`AppTransaction.shared`, its
+    /// `jwsRepresentation`).
+    public var signedAppTransaction: String?
     /// The product that the customer is about to buy.
     public var productID: String?
 
     public init(
         customerID: String, intent: PurchaseIntent? = nil, signedTransactions: [String]? = nil,
         signedRenewalInfos: [String]? = nil, appReceipt: String? = nil,
-        transactionReceipt: String? = nil, deviceGUID: String? = nil, productID: String? = nil
+        transactionReceipt: String? = nil, deviceGUID: String? = nil, productID: String? = nil,
+        signedAppTransaction: String? = nil
     ) {
         self.customerID = customerID
         self.intent = intent
@@ -31,6 +35,7 @@ public struct PreviewRequest: Hashable, Sendable, Codable {
         self.transactionReceipt = transactionReceipt
         self.deviceGUID = deviceGUID
         self.productID = productID
+        self.signedAppTransaction = signedAppTransaction
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {
@@ -41,6 +46,7 @@ public struct PreviewRequest: Hashable, Sendable, Codable {
         case appReceipt = "app_receipt"
         case transactionReceipt = "transaction_receipt"
         case deviceGUID = "device_guid"
+        case signedAppTransaction = "signed_app_transaction"
         case productID = "product_id"
     }
 }

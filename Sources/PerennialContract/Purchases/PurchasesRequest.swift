@@ -14,11 +14,15 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
     /// The device's `identifierForVendor`, or a Mac's network address. If set, the receipt must
     /// have been issued for that device.
     public var deviceGUID: String?
+    /// The signed app transaction from StoreKit 2 (`AppTransaction.shared`, its
+    /// `jwsRepresentation`). It may be posted alone, before the first purchase.
+    public var signedAppTransaction: String?
 
     public init(
         customerID: String, intent: PurchaseIntent? = nil, signedTransactions: [String]? = nil,
         signedRenewalInfos: [String]? = nil, appReceipt: String? = nil,
-        transactionReceipt: String? = nil, deviceGUID: String? = nil
+        transactionReceipt: String? = nil, deviceGUID: String? = nil,
+        signedAppTransaction: String? = nil
     ) {
         self.customerID = customerID
         self.intent = intent
@@ -27,6 +31,7 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
         self.appReceipt = appReceipt
         self.transactionReceipt = transactionReceipt
         self.deviceGUID = deviceGUID
+        self.signedAppTransaction = signedAppTransaction
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {
@@ -37,6 +42,7 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
         case appReceipt = "app_receipt"
         case transactionReceipt = "transaction_receipt"
         case deviceGUID = "device_guid"
+        case signedAppTransaction = "signed_app_transaction"
     }
 }
 

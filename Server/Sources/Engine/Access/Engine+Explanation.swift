@@ -193,10 +193,16 @@ private enum Explanation {
         let evidence = link.map { "linked by \($0.evidence.rawValue) on \($0.since.minute)" }
         lines.append("  " + (evidence ?? "no link; found by its account token"))
         lines += state.timeline.periods.map(line)
+        if let app = state.timeline.appPurchase { lines.append(line(of: app.value)) }
         if let renewal = state.timeline.renewal { lines.append(line(of: renewal)) }
         lines.append("  documents:")
         lines += facts.map(line)
         return lines
+    }
+
+    private static func line(of app: AppPurchase) -> String {
+        "  the app itself, got on \(app.from.minute) at version \(app.version ?? "unknown")"
+            + (app.isOnMac ? " for a Mac" : "")
     }
 
     private static func line(of period: Timeline.Period) -> String {
@@ -244,6 +250,7 @@ private enum Explanation {
             switch source.fact.statement {
             case .payment(let payment): "transaction \(payment.transaction)"
             case .renewal: "renewal"
+            case .appPurchase(let app): "app transaction \(app.transaction)"
             }
         let document = DocumentID(bytes: source.document).rawValue.prefix(12)
         return "    \(document)  \(source.origin), received "

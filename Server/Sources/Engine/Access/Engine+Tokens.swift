@@ -10,13 +10,15 @@ package struct TokenRules: Hashable, Sendable {
     package var life: Duration
     /// The `iss` of production tokens.
     package var issuer: String
-    /// How many days an app without a network may rely on a token.
+    /// The days from `iat` to `offline_until`: how long a device without a network may go by the
+    /// token.
     package var offlineDays: Int
 
     package static let lifeDefault = Duration.seconds(3600)
     package static let lifeMax = Duration.hours(24)
     package static let issuerDefault = "perennial"
     package static let offlineDaysDefault = 30
+    package static let offlineDaysMax = 365
     /// Appended to the issuer and the app's name in sandbox tokens, so that a verifier that forgets
     /// to check the environment rejects them. No app's name contains a slash.
     package static let sandboxSuffix = "/sandbox"
@@ -29,14 +31,11 @@ package struct TokenRules: Hashable, Sendable {
         self.issuer = issuer
         self.offlineDays = offlineDays
     }
-}
 
-/// A public key for verifying tokens.
-package struct PublishedKey: Hashable, Sendable {
-    package var id: String
-    /// The coordinates of the point: base64url of 32 bytes each.
-    package var x: String
-    package var y: String
+    /// The end of a token for devices without a network. Never before `exp`.
+    func offlineEnd(from issued: Instant) -> Instant {
+        issued + max(life, .days(offlineDays))
+    }
 }
 
 /// Signs tokens and caches them: a signature costs more than the rest of a response.
@@ -51,19 +50,36 @@ final class TokenMint: Sendable {
         var key: P256.Signing.PrivateKey
     }
 
-    private struct Remembered {
+    fileprivate struct Remembered {
         var key: SigningKey
         var until: ContinuousClock.Instant
     }
 
-    private struct Minted {
-        var token: String
-        var issuedAt: Instant
+    /// Whom a token is about.
+    struct Holder: Hashable, Sendable {
+        var app: AppID
+        var environment: Environment
+        var customer: CustomerID
     }
 
-    private struct Memory {
+    /// The last token of a holder. It has no text while it is being signed.
+    fileprivate struct Minted {
+        var keyID: String
+        var content: [UInt8]
+        var issuedAt: Instant
+        var sequence: Int64
+        var token: String?
+    }
+
+    fileprivate struct Link: Hashable {
+        var introducer: String
+        var introduced: String
+    }
+
+    fileprivate struct Memory {
         var keys: [AppID: Remembered] = [:]
-        var tokens: [[UInt8]: Minted] = [:]
+        var tokens: [Holder: Minted] = [:]
+        var links: [Link: String] = [:]
     }
 
     private let memory = Mutex(Memory())
@@ -85,38 +101,83 @@ final class TokenMint: Sendable {
         _ = memory.withLock { $0.keys.removeValue(forKey: app) }
     }
 
-    /// A token with these claims. It is signed again after half its life.
+    /// A token with these claims. Only the holder's last token is used again, for half its life:
+    /// an earlier one with the same claims would be out of order.
     func token(
-        _ claims: [JSON.Member], by key: SigningKey, at now: Instant, life: Duration
+        _ claims: [JSON.Member], of holder: Holder, by key: SigningKey, at now: Instant,
+        rules: TokenRules
     ) throws -> String {
-        let name = Array(key.id.utf8) + JSON.object(claims).bytes
-        let found = memory.withLock { memory in memory.tokens[name] }
-        if let found, found.issuedAt <= now, now < found.issuedAt + life / 2 { return found.token }
-        let token = try Self.sign(claims, by: key, at: now, life: life)
+        let content = JSON.object(claims).bytes
+        let (last, sequence) = memory.withLock { memory -> (String?, Int64) in
+            let last = memory.tokens[holder]
+            if let last, last.keyID == key.id, last.content == content, last.issuedAt <= now,
+                now < last.issuedAt + rules.life / 2, let token = last.token
+            {
+                return (token, last.sequence)
+            }
+            return (nil, memory.nextSequence(of: holder, key.id, content, at: now))
+        }
+        if let last { return last }
+        let times: [JSON.Member] = [
+            .init("iat", .integer(now.seconds)),
+            .init("exp", .integer((now + rules.life).seconds)),
+            .init("offline_until", .integer(rules.offlineEnd(from: now).seconds)),
+            .init("seq", .integer(sequence)),
+        ]
+        let token = try key.sign(.object(times + claims))
         memory.withLock { memory in
-            if memory.tokens.count >= Self.tokensMax { memory.tokens.removeAll() }
-            memory.tokens[name] = Minted(token: token, issuedAt: now)
+            guard memory.tokens[holder]?.sequence == sequence else { return }
+            memory.tokens[holder]?.token = token
         }
         return token
     }
 
-    private static func sign(
-        _ claims: [JSON.Member], by key: SigningKey, at now: Instant, life: Duration
-    ) throws -> String {
-        let issued = now.milliseconds / 1000
-        let expiry = (now + life).milliseconds / 1000
-        let payload = JSON.object(
-            [.init("iat", .integer(issued)), .init("exp", .integer(expiry))] + claims)
-        return try CompactJWS.text(payload, by: key.id) { bytes in
-            [UInt8](try key.key.signature(for: bytes).rawRepresentation)
+    /// The text by which one key introduces another. Each pair is signed once.
+    func link(
+        from introducer: String, to introduced: String, sign: () throws -> String
+    ) rethrows -> String {
+        let link = Link(introducer: introducer, introduced: introduced)
+        if let known = memory.withLock({ $0.links[link] }) { return known }
+        let text = try sign()
+        return memory.withLock { memory in
+            if memory.links.count >= Self.tokensMax { memory.links.removeAll() }
+            let known = memory.links[link] ?? text
+            memory.links[link] = known
+            return known
         }
     }
 }
 
-extension Engine {
-    /// A retired key stays published until everything it signed has expired, plus a margin.
-    private static let publishedAfterRetiring = TokenRules.lifeMax + .hours(1)
+extension TokenMint.Memory {
+    /// The `seq` of a new token: the moment in milliseconds, or one more than that of the holder's
+    /// last token. A token that describes an earlier moment than the last one gets a lower number.
+    fileprivate mutating func nextSequence(
+        of holder: TokenMint.Holder, _ keyID: String, _ content: [UInt8], at now: Instant
+    ) -> Int64 {
+        let last = tokens[holder]
+        if let last, now < last.issuedAt { return now.milliseconds }
+        let sequence = max(now.milliseconds, (last?.sequence ?? 0) + 1)
+        if tokens.count >= TokenMint.tokensMax { tokens.removeAll() }
+        tokens[holder] = TokenMint.Minted(
+            keyID: keyID, content: content, issuedAt: now, sequence: sequence)
+        return sequence
+    }
+}
 
+extension TokenMint.SigningKey {
+    /// - Parameter type: the `typ` of the header (RFC 8725 §3.11).
+    func sign(_ claims: JSON, type: String = "JWT") throws -> String {
+        try CompactJWS.text(claims, by: id, type: type) { bytes in
+            [UInt8](try key.signature(for: bytes).rawRepresentation)
+        }
+    }
+}
+
+extension Instant {
+    fileprivate var seconds: Int64 { milliseconds / 1000 }
+}
+
+extension Engine {
     /// The customer's entitlements, signed, so that others can check them without calling us.
     /// Returns nil if the app issues no tokens.
     package func token(for state: CustomerState, app appID: AppID) async throws(EngineFailure)
@@ -132,65 +193,11 @@ extension Engine {
     ) throws(EngineFailure) -> String? {
         guard let rules = app.tokens else { return nil }
         do {
+            let holder = TokenMint.Holder(
+                app: app.id, environment: state.environment, customer: state.id)
             return try mint.token(
-                state.claims(of: app, rules), by: key, at: state.asOf, life: rules.life)
+                state.claims(of: app, rules), of: holder, by: key, at: state.asOf, rules: rules)
         } catch { throw .storage("Signing a token failed: \(error)") }
-    }
-
-    /// The public keys of all tokens that are valid now.
-    package func publishedKeys() async throws(EngineFailure) -> [PublishedKey] {
-        let now = now()
-        var published: [PublishedKey] = []
-        for app in apps.keys.sorted() where apps[app]?.tokens != nil {
-            _ = try await signingKey(of: app)
-            for stored in try await read({ tx in try tx.tokenKeys(of: app) }) {
-                if let retired = stored.retiredAt, now >= retired + Self.publishedAfterRetiring {
-                    continue
-                }
-                let point = [UInt8](try stored.signing().key.publicKey.rawRepresentation)
-                published.append(
-                    PublishedKey(
-                        id: stored.id, x: Self.base64URL(point.prefix(32)),
-                        y: Self.base64URL(point.suffix(32))))
-            }
-        }
-        return published
-    }
-
-    private static func base64URL(_ bytes: ArraySlice<UInt8>) -> String {
-        String(decoding: Base64.url.encode(bytes), as: UTF8.self)
-    }
-
-    /// Creates a new key, which signs from now on; other servers may use the old one for another
-    /// minute. Returns its id.
-    package func rotateTokenKey(of appID: AppID) async throws(EngineFailure) -> String {
-        _ = try app(appID)
-        let fresh = StoredTokenKey.fresh(of: appID, at: now())
-        try await transaction { tx in try tx.rotate(to: fresh) }
-        mint.forgetKey(of: appID)
-        return fresh.id
-    }
-
-    /// The current signing key. The first one is created here.
-    func signingKey(of app: AppID) async throws(EngineFailure) -> TokenMint.SigningKey {
-        if let key = mint.key(of: app) { return key }
-        var stored = try await read { tx in try tx.tokenKeys(of: app) }
-        if !stored.contains(where: { $0.retiredAt == nil }) {
-            let fresh = StoredTokenKey.fresh(of: app, at: now())
-            stored = try await transaction { tx in
-                let present = try tx.tokenKeys(of: app)
-                // Another server may have created one meanwhile.
-                guard !present.contains(where: { $0.retiredAt == nil }) else { return present }
-                try tx.rotate(to: fresh)
-                return [fresh]
-            }
-        }
-        guard let newest = stored.last(where: { $0.retiredAt == nil }) else {
-            throw .storage("No key for signing tokens exists.")
-        }
-        let key = try newest.signing()
-        mint.remember(key, of: app)
-        return key
     }
 }
 
@@ -205,42 +212,34 @@ extension TokenRules {
     }
 }
 
-extension StoredTokenKey {
-    /// The number of characters of an id.
-    private static let idCharacters = 16
-
-    fileprivate static func fresh(of app: AppID, at now: Instant) -> StoredTokenKey {
-        let key = P256.Signing.PrivateKey()
-        let digest = SHA256.hash(data: key.publicKey.rawRepresentation)
-        let id = Hexadecimal.text(Array(digest)).prefix(idCharacters)
-        return StoredTokenKey(
-            id: String(id), app: app, privateKey: [UInt8](key.rawRepresentation), createdAt: now)
-    }
-
-    fileprivate func signing() throws(EngineFailure) -> TokenMint.SigningKey {
-        do {
-            return TokenMint.SigningKey(
-                id: id, key: try P256.Signing.PrivateKey(rawRepresentation: privateKey))
-        } catch { throw .storage("The token key \(id) is damaged. Rotate it.") }
-    }
-}
-
 extension CustomerState {
     /// Only open entitlements. Verifiers must check `until` too: it may be earlier than `exp`.
     fileprivate func claims(of app: AppSettings, _ rules: TokenRules) -> [JSON.Member] {
         let open = entitlements.filter(\.value.isOpen).sorted { $0.key < $1.key }
         let rights = open.map { entitlement, right in
-            JSON.Member(
-                entitlement.rawValue,
-                [
-                    "state": .string(right.state.rawValue),
-                    "until": right.until.map { .integer($0.milliseconds / 1000) } ?? .null,
-                ])
+            JSON.Member(entitlement.rawValue, right.claim)
         }
         return rules.audience(of: app.id, in: environment) + [
             .init("sub", .string(id.rawValue)),
             .init("environment", .string(environment.rawValue)),
             .init("entitlements", .object(rights)),
         ]
+    }
+}
+
+extension EntitlementStatus {
+    fileprivate var claim: JSON {
+        var members: [JSON.Member] = [
+            .init("state", .string(state.rawValue)),
+            .init("until", until.map { .integer($0.seconds) } ?? .null),
+        ]
+        if case .purchase(let purchase, _) = source {
+            let app = purchase.appTransaction
+            members.append(
+                .init(
+                    app == nil ? "original_transaction_id" : "app_transaction_id",
+                    .string((app ?? purchase.original).rawValue)))
+        }
+        return .object(members)
     }
 }

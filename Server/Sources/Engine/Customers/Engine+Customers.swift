@@ -284,8 +284,11 @@ extension AppSettings {
     ) -> [EntitlementID: EntitlementStatus] {
         var rights: [EntitlementID: EntitlementStatus] = [:]
         for (entitlement, products) in entitlements {
+            let app = timelines.compactMap {
+                paidApp?.access(to: entitlement, through: $0, of: ProductID(rawValue: bundleID))
+            }
             let access = Entitlement.access(
-                through: products, of: timelines, terms, at: now, rules: rules)
+                through: products, of: timelines, terms, besides: app, at: now, rules: rules)
             let granted = grants.filter { $0.entitlement == entitlement }
             rights[entitlement] = EntitlementStatus.strongest(access, granted, at: now)
         }

@@ -274,6 +274,9 @@ extension Fact.Statement {
                 words += "; revoked on \(revocation.at.minute)"
             }
             return words + "."
+        case .appPurchase(let app):
+            return "The app itself, app transaction \(app.transaction), "
+                + "got on \(app.from.minute) at version \(app.version ?? "unknown")."
         case .renewal(let renewal):
             if let ending = renewal.ending { return "Not renewed: \(ending.rawValue)." }
             if renewal.isRetrying { return "The renewal could not be collected." }

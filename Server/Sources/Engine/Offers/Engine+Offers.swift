@@ -164,13 +164,15 @@ extension OfferRequest {
 }
 
 extension DatabaseSession {
-    /// Whether a document about one of these purchases names a transaction. A payment may be
-    /// reported under two transaction ids, of which its timeline keeps one.
+    /// Whether a document about one of these purchases names a transaction or an app transaction. A
+    /// payment may be reported under two transaction ids, of which its timeline keeps one.
     fileprivate func isTransaction(
         _ transaction: TransactionID, of purchases: [PurchaseID], in app: AppID
     ) throws -> Bool {
         for purchase in purchases {
-            if purchase.original == transaction { return true }
+            if purchase.original == transaction || purchase.appTransaction == transaction {
+                return true
+            }
             for fact in try facts(about: purchase, in: app).map(\.fact) {
                 if case .payment(let payment) = fact.statement, payment.transaction == transaction {
                     return true

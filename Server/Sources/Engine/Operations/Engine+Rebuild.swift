@@ -204,6 +204,7 @@ extension Engine {
             return VerifiedDocument(notification: try trusted(outcome), bytes, from: origin)
         case .transaction: return try await verify(transaction: bytes, verifier, origin)
         case .renewal: return try await verify(renewal: bytes, verifier, origin)
+        case .appTransaction: return try await verify(appTransaction: bytes, verifier, origin)
         case .graceResponse: return try await verify(graceAnswer: bytes, verifier, origin)
         case .appReceipt: return try await verify(appReceipt: bytes, verifier, origin)
         case .transactionReceipt:

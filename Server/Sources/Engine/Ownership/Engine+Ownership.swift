@@ -147,6 +147,14 @@ extension AppSettings {
     func verdict(on claim: OwnershipClaim, in environment: Environment) -> OwnershipClaim.Verdict {
         claim.verdict(under: restorePolicy(in: environment), sharing: shareRules(in: environment))
     }
+
+    /// The result of a claim. The app itself stays with whom it was first: no policy moves it.
+    func verdict(
+        on claim: OwnershipClaim, about purchase: PurchaseID
+    ) -> OwnershipClaim.Verdict {
+        guard purchase.appTransaction == nil else { return claim.verdict(under: .keep) }
+        return verdict(on: claim, in: purchase.environment)
+    }
 }
 
 extension DatabaseSession {
@@ -280,7 +288,7 @@ extension DatabaseSession {
         _ claim: OwnershipClaim, on purchase: PurchaseID, for id: CustomerID, in app: AppSettings,
         at now: Instant, _ purses: inout WalletProjectionCache
     ) throws -> OwnershipResult {
-        let verdict = app.verdict(on: claim, in: purchase.environment)
+        let verdict = app.verdict(on: claim, about: purchase)
         switch verdict {
         case .alreadyTheirs, .refuse: break
         case .link(let evidence):

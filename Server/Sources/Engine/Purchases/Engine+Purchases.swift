@@ -17,24 +17,28 @@ package struct PurchaseEvidence: Hashable, Sendable {
     package var transactionReceipt: String?
     /// The device that ``appReceipt`` must be issued for: a UUID, or the network address of a Mac.
     package var deviceGUID: String?
+    /// Compact JWS: the app transaction of the device's store account.
+    package var signedAppTransaction: String?
 
     /// The maximum number of documents in one request.
     package static let documentsMax = 200
 
     package init(
         signedTransactions: [String] = [], signedRenewalInfos: [String] = [],
-        appReceipt: String? = nil, transactionReceipt: String? = nil, deviceGUID: String? = nil
+        appReceipt: String? = nil, transactionReceipt: String? = nil, deviceGUID: String? = nil,
+        signedAppTransaction: String? = nil
     ) {
         self.signedTransactions = signedTransactions
         self.signedRenewalInfos = signedRenewalInfos
         self.appReceipt = appReceipt
         self.transactionReceipt = transactionReceipt
         self.deviceGUID = deviceGUID
+        self.signedAppTransaction = signedAppTransaction
     }
 
     package var isEmpty: Bool {
         signedTransactions.isEmpty && signedRenewalInfos.isEmpty && appReceipt == nil
-            && transactionReceipt == nil
+            && transactionReceipt == nil && signedAppTransaction == nil
     }
 }
 
@@ -139,6 +143,12 @@ extension Engine {
             try origin.app.requireLegacy()
             let file = try Self.file(evidence.transactionReceipt, of: place)
             return try await verify(transactionReceipt: file, verifier, origin).complete
+        case .signedAppTransaction:
+            let jws = Array((evidence.signedAppTransaction ?? "").utf8)
+            let document = try await verify(appTransaction: jws, verifier, origin)
+            // Without a number it still says what the environment is.
+            logShortcomings(document)
+            return document
         }
     }
 
@@ -175,6 +185,14 @@ extension Engine {
         let outcome = await verifier.renewal(
             jws, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
         return VerifiedDocument(renewal: try trusted(outcome), jws, from: origin)
+    }
+
+    func verify(
+        appTransaction jws: [UInt8], _ verifier: Verifier, _ origin: VerifiedDocument.Origin
+    ) async throws(EngineFailure) -> VerifiedDocument {
+        let outcome = await verifier.appTransaction(
+            jws, for: origin.app.identity, at: AppStoreDate(origin.receivedAt))
+        return VerifiedDocument(appTransaction: try trusted(outcome), jws, from: origin)
     }
 }
 
@@ -257,6 +275,8 @@ extension PurchaseEvidence {
             + (appReceipt == nil ? [] : [DocumentPlace(member: .appReceipt, index: 0)])
             + (transactionReceipt == nil
                 ? [] : [DocumentPlace(member: .transactionReceipt, index: 0)])
+            + (signedAppTransaction == nil
+                ? [] : [DocumentPlace(member: .signedAppTransaction, index: 0)])
     }
 
     func requireWithinLimit() throws(EngineFailure) {

@@ -13,10 +13,12 @@ package struct PostingResult: Hashable, Sendable {
     /// The first purchase that the customer did not get, unless the app found it by itself.
     package func refusal(for intent: OwnershipClaim.Intent?) -> EngineFailure? {
         guard intent != .sync else { return nil }
-        for ownershipResult in ownerships {
-            switch ownershipResult.kind {
+        // An app transaction is sent along with purchases, and claims none: if it belongs to another
+        // customer, it only gives nothing.
+        for ownership in ownerships where ownership.purchase.appTransaction == nil {
+            switch ownership.kind {
             case .another(let why), .refused(let why):
-                return .belongsToAnotherCustomer(ownershipResult.purchase, why)
+                return .belongsToAnotherCustomer(ownership.purchase, why)
             case .theirs, .linked, .moved, .shared: continue
             }
         }
@@ -56,6 +58,7 @@ package struct DocumentPlace: Hashable, Sendable {
         case signedRenewalInfos = "signed_renewal_infos"
         case appReceipt = "app_receipt"
         case transactionReceipt = "transaction_receipt"
+        case signedAppTransaction = "signed_app_transaction"
     }
 }
 

@@ -80,7 +80,8 @@ extension DatabaseSession {
         let facts = attestations.flatMap(\.facts)
         let payments = Set(attestations.filter(\.isPayment).flatMap { $0.facts.map(\.purchase) })
         let signed = attestations.signingTimes
-        return try signed.keys.sorted().compactMap { purchase in
+        let purchases = signed.keys.filter { $0.appTransaction == nil }
+        return try purchases.sorted().compactMap { purchase in
             let known = try timeline(of: purchase, in: app.id)
             guard known != nil || payments.contains(purchase) else {
                 if intent != nil { return nil }

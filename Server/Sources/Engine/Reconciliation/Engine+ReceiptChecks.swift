@@ -84,7 +84,7 @@ extension StoredDocument {
                 ?? notification?.latestExpiredReceipt
         case .receiptResponse:
             return (try? JSON(parsing: bytes))?["latest_receipt"]?.string
-        case .notification, .transaction, .renewal, .graceResponse: return nil
+        case .notification, .transaction, .renewal, .appTransaction, .graceResponse: return nil
         }
     }
 }

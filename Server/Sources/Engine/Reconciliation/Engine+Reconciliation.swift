@@ -73,13 +73,15 @@ extension Engine {
     /// ``ReconciliationSettings/clockAhead``.
     package var clockAhead: Duration? { reconciliation.clockAhead() }
 
-    /// Checks all purchases of a customer, due or not. Returns the outcome for each purchase.
+    /// Checks all purchases of a customer, due or not, except that of the app itself. Returns the
+    /// outcome for each purchase.
     package func reconcile(
         _ id: CustomerID, app appID: AppID, environment: Ledger.Environment
     ) async throws(EngineFailure) -> [(purchase: PurchaseID, outcome: CheckOutcome)] {
         let state = try await customer(id, app: appID, environment: environment)
         var outcomes: [(purchase: PurchaseID, outcome: CheckOutcome)] = []
-        for purchase in state.purchases.map(\.timeline.purchase) {
+        for purchase in state.purchases.map(\.timeline.purchase)
+        where purchase.appTransaction == nil {
             outcomes.append((purchase, try await refresh(purchase, app: appID)))
         }
         return outcomes

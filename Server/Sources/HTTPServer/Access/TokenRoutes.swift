@@ -10,7 +10,10 @@ extension PerennialServer {
                 OpenAPIOperation(
                     .get, Paths.publishedKeys, "publishedKeys",
                     "The keys for verifying customers' tokens (RFC 7517)",
-                    description: "Fetch them again if a token names another key.",
+                    description: """
+                        Fetch them again if a token names another key. A program that trusts an \
+                        old key follows the chain to the new one.
+                        """,
                     output: .json(TokenKeySet.self)), publishedKeys)
         ]
     }
@@ -33,8 +36,10 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext
     ) async throws -> Response {
         do {
-            let keys = try await engine.publishedKeys()
-            return try JSONResponse.ok(TokenKeySet(keys: keys.map { TokenKeySet.Key($0) }))
+            let published = try await engine.publishedKeySet()
+            return try JSONResponse.ok(
+                TokenKeySet(
+                    keys: published.keys.map { TokenKeySet.Key($0) }, chain: published.chain))
         } catch let failure as EngineFailure { throw ProblemError(failure, subject: .customer) }
     }
 }

@@ -46,9 +46,9 @@ extension Customer {
 }
 
 extension PurchaseVerdict {
-    init(_ ownershipResult: OwnershipResult) {
+    init(_ ownership: OwnershipResult) {
         let (verdict, why): (Word, OwnershipClaim.Refusal?) =
-            switch ownershipResult.kind {
+            switch ownership.kind {
             case .theirs: (.theirs, nil)
             case .linked: (.linked, nil)
             case .moved: (.moved, nil)
@@ -57,9 +57,9 @@ extension PurchaseVerdict {
             case .refused(let why): (.refused, why)
             }
         self.init(
-            purchaseID: ownershipResult.purchase.description,
-            originalTransactionID: ownershipResult.purchase.original.rawValue, verdict: verdict,
-            why: why?.rawValue, owner: ownershipResult.owner.map { OwnerKind($0) })
+            purchaseID: ownership.purchase.description,
+            originalTransactionID: ownership.purchase.original.rawValue, verdict: verdict,
+            why: why?.rawValue, owner: ownership.owner.map { OwnerKind($0) })
     }
 }
 

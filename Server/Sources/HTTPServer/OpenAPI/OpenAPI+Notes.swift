@@ -50,6 +50,9 @@ extension OpenAPI {
             receipt must be for that device.
             """
         ],
+        "PurchasesRequest.signed_app_transaction": [
+            "description": "StoreKit 2's jwsRepresentation of AppTransaction.shared."
+        ],
         "AliasRequest.customer_id": ["description": "The other id."],
         "DebitRequest.amount": ["minimum": 1],
         "DebitRequest.reason": ["description": "Shown on the statement."],

@@ -30,7 +30,8 @@ extension ProblemCatalogue.Entry {
 extension ProblemCatalogue.Entry {
     static let purchasesMissing = Self(
         .purchasesMissing, .badRequest, "The request contains no purchase.",
-        remedy: "Send at least one of signed_transactions, or an app_receipt.")
+        remedy: "Send at least one of signed_transactions, an app_receipt, or a "
+            + "signed_app_transaction.")
 
     static let previewEmpty = purchasesMissing.variant(
         "The request contains no purchase and names no product.",

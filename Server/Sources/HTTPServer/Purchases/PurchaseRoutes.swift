@@ -167,6 +167,7 @@ protocol PostedPurchases {
     var appReceipt: String? { get }
     var transactionReceipt: String? { get }
     var deviceGUID: String? { get }
+    var signedAppTransaction: String? { get }
 }
 
 extension PurchasesRequest: PostedPurchases {}
@@ -177,7 +178,8 @@ extension PurchaseEvidence {
         self.init(
             signedTransactions: posted.signedTransactions ?? [],
             signedRenewalInfos: posted.signedRenewalInfos ?? [], appReceipt: posted.appReceipt,
-            transactionReceipt: posted.transactionReceipt, deviceGUID: posted.deviceGUID)
+            transactionReceipt: posted.transactionReceipt, deviceGUID: posted.deviceGUID,
+            signedAppTransaction: posted.signedAppTransaction)
     }
 }
 

@@ -5,12 +5,14 @@ package enum Entitlement {
     ///
     /// Open beats shut. Among open ones the one that stays open longest wins; among shut ones, the
     /// one that was shut last.
+    ///
+    /// - Parameter others: what gives the entitlement besides its products.
     package static func access(
         through products: Set<ProductID>, of timelines: [Timeline],
-        _ terms: [Term] = [], at now: Instant, rules: AccessRules
+        _ terms: [Term] = [], besides others: [Access] = [], at now: Instant, rules: AccessRules
     ) -> Access? {
         let all =
-            timelines.compactMap { $0.access(through: products, at: now, rules: rules) }
+            timelines.compactMap { $0.access(through: products, at: now, rules: rules) } + others
             + [terms.access(through: products, at: now)].compactMap(\.self)
         return all.max { $1.outranks($0) }
     }

@@ -4,6 +4,8 @@ package enum Reason: Hashable, Sendable {
     case trial(until: Instant, Bool?)
     case offer(Offer.Kind, until: Instant, Bool?)
     case owned(since: Instant)
+    /// The app itself was bought, at that version.
+    case ownedApp(since: Instant, version: AppVersion)
     case grace(until: Instant)
     case unconfirmed(since: Instant, until: Instant)
     case upgradedToUnknown(until: Instant)
@@ -30,6 +32,8 @@ package enum Reason: Hashable, Sendable {
         case .offer(let kind, let until, let renews):
             "On \(Self.offer(kind)) until \(until.minute)\(Self.then(renews))."
         case .owned(let since): "Bought on \(since.minute), to keep."
+        case .ownedApp(let since, let version):
+            "The paid app was bought on \(since.minute), at version \(version)."
         case .grace(let until):
             "The App Store could not collect the renewal and grants a grace period until "
                 + "\(until.minute)."

@@ -173,8 +173,8 @@ extension Change.ExpirationReason {
         switch reason {
         case .ended(_, let ending): self.init(ending)
         case .neverConfirmed: self = .neverConfirmed
-        case .paid, .trial, .offer, .owned, .grace, .unconfirmed, .upgradedToUnknown, .retrying,
-            .refunded, .sharingEnded, .changed, .termEnded, .granted, .grantEnded:
+        case .paid, .trial, .offer, .owned, .ownedApp, .grace, .unconfirmed, .upgradedToUnknown,
+            .retrying, .refunded, .sharingEnded, .changed, .termEnded, .granted, .grantEnded:
             return nil
         }
     }

@@ -99,8 +99,8 @@ extension Access {
     fileprivate var isUncertain: Bool {
         switch reason {
         case .unconfirmed, .upgradedToUnknown, .neverConfirmed: true
-        case .paid, .trial, .offer, .owned, .grace, .retrying, .ended, .refunded, .sharingEnded,
-            .changed, .termEnded, .granted, .grantEnded:
+        case .paid, .trial, .offer, .owned, .ownedApp, .grace, .retrying, .ended, .refunded,
+            .sharingEnded, .changed, .termEnded, .granted, .grantEnded:
             false
         }
     }

@@ -88,9 +88,13 @@ extension Timeline {
     /// The longest time between two checks while the App Store tries to collect.
     private static let collectingPauseMax = Duration.days(3)
     private static let hour = Duration.hours(1)
+    /// The end of the year 9999.
+    private static let never = Instant(milliseconds: 253_402_300_799_999)
 
     /// The next moment to check with the App Store. In the past if the check is overdue.
     package func nextCheck(_ history: CheckHistory, rules: CheckRules = CheckRules()) -> Instant {
+        // The App Store reports nothing new about the purchase of the app itself.
+        guard appPurchase == nil else { return Self.never }
         let wanted: Instant
         if let asked = history.askedAt {
             let sweep = nextSweep(after: asked, rules)

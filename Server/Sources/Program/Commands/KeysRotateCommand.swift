@@ -1,11 +1,15 @@
 import ArgumentParser
 import Engine
 
-/// Creates a new key for signing customers' tokens.
+/// Makes a new key sign customers' tokens, or publishes the next key.
 struct KeysRotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Sign customers' tokens with a new key. The old one stays published for a day.")
+        abstract: "Sign customers' tokens with a new key, or publish the next one.",
+        discussion: "A key that was prepared is the new one. The old one stays published.")
+
+    @Flag(help: "Publish the next key, without signing with it before the next rotation.")
+    var prepare = false
 
     @Option(help: "The app the key is for, if there are several.") var app: String?
     @OptionGroup var options: DatabaseOptions
@@ -15,7 +19,11 @@ struct KeysRotateCommand: AsyncParsableCommand {
             let assembly = try await options.assembly(for: .modifying)
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
-            print(try await assembly.engine.rotateTokenKey(of: app))
+            let engine = assembly.engine
+            print(
+                prepare
+                    ? try await engine.prepareTokenKey(of: app)
+                    : try await engine.rotateTokenKey(of: app))
         }
     }
 }

@@ -18,6 +18,8 @@ extension ConfigurationReader {
             .compared { $0.productLines },
         Key("placements") { $2.settings.offerings.placements = $0.placements($1) }
             .compared { $0.placementLines },
+        Key("paid_app") { $0.read(paidApp: $1, into: &$2.settings) }
+            .compared { $0.paidAppLines },
         Key("terms", \.settings, termKeys).compared { $0.termLines },
         Key("wallets") { $0.read(wallets: $1, into: &$2.settings.wallets) }
             .compared { $0.walletLines },

@@ -108,11 +108,10 @@ extension ConfigurationReader {
     }
 
     static let tokenMinutesRange = 1...Int(TokenRules.lifeMax.components.seconds / 60)
-    private static let offlineDaysRange = 1...366
     static let tokenKeys: [Key<TokenRules>] = [
         Key("minutes", \.life, in: tokenMinutesRange) { .seconds($0 * 60) },
         Key("issuer", \.issuer) { $0.nonEmptyText($1) },
-        Key("offline_days", \.offlineDays, in: offlineDaysRange) { $0 },
+        Key("offline_days", \.offlineDays, in: 0...TokenRules.offlineDaysMax) { $0 },
     ]
 
     /// Parses `tokens: {minutes: 60, issuer: https://iap.example.com}`, or `tokens: false` for
@@ -183,10 +182,7 @@ extension AppSettings {
 
     var tokenLine: String {
         guard let tokens else { return "no tokens" }
-        let offline =
-            tokens.offlineDays == TokenRules.offlineDaysDefault
-            ? "" : ", offline for \(tokens.offlineDays) days"
-        return "tokens by \(tokens.issuer), for \(tokens.life.components.seconds / 60) minutes"
-            + offline
+        return "tokens by \(tokens.issuer), for \(tokens.life.components.seconds / 60) minutes, "
+            + "offline for \(tokens.offlineDays) days"
     }
 }

@@ -10,15 +10,19 @@ package struct StoredTokenKey: Hashable, Sendable {
     package var createdAt: Instant
     /// The time when another key took over; nil for the key that signs now.
     package var retiredAt: Instant?
+    /// Whether the key is published, and does not sign before the next rotation.
+    package var isPrepared: Bool
 
     package init(
-        id: String, app: AppID, privateKey: [UInt8], createdAt: Instant, retiredAt: Instant? = nil
+        id: String, app: AppID, privateKey: [UInt8], createdAt: Instant, retiredAt: Instant? = nil,
+        isPrepared: Bool = false
     ) {
         self.id = id
         self.app = app
         self.privateKey = privateKey
         self.createdAt = createdAt
         self.retiredAt = retiredAt
+        self.isPrepared = isPrepared
     }
 }
 
@@ -26,30 +30,43 @@ extension DatabaseSession {
     /// All keys of an app, oldest first.
     package func tokenKeys(of app: AppID) throws(StorageFailure) -> [StoredTokenKey] {
         let rows = try connection.rows(
-            "SELECT key_id, private_key, created_at_ms, retired_at_ms FROM token_keys "
-                + "WHERE app = $1", [.text(app.rawValue)])
+            "SELECT key_id, private_key, created_at_ms, retired_at_ms, is_prepared "
+                + "FROM token_keys WHERE app = $1", [.text(app.rawValue)])
         var keys: [StoredTokenKey] = []
         for row in rows {
             keys.append(
                 StoredTokenKey(
                     id: try row.text(0), app: app, privateKey: try row.bytes(1),
                     createdAt: Instant(milliseconds: try row.integer(2)),
-                    retiredAt: try row.optionalInteger(3).map(Instant.init(milliseconds:))))
+                    retiredAt: try row.optionalInteger(3).map(Instant.init(milliseconds:)),
+                    isPrepared: try row.integer(4) == 1))
         }
         return keys.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// Makes a key the signing key, and retires the present one. Not idempotent.
-    package func rotate(to key: StoredTokenKey) throws(StorageFailure) {
+    /// Makes a key the signing key, whether it is prepared or new, and retires the present one. Not
+    /// idempotent.
+    package func rotate(to key: StoredTokenKey, at now: Instant) throws(StorageFailure) {
         try connection.run(
-            "UPDATE token_keys SET retired_at_ms = $1 WHERE app = $2 AND retired_at_ms IS NULL",
-            [.integer(key.createdAt.milliseconds), .text(key.app.rawValue)])
+            "UPDATE token_keys SET retired_at_ms = $1 "
+                + "WHERE app = $2 AND retired_at_ms IS NULL AND is_prepared = 0",
+            [.integer(now.milliseconds), .text(key.app.rawValue)])
+        if key.isPrepared {
+            try connection.run(
+                "UPDATE token_keys SET is_prepared = 0 WHERE app = $1 AND key_id = $2",
+                [.text(key.app.rawValue), .text(key.id)])
+        } else {
+            try insert(key)
+        }
+    }
+
+    package func insert(_ key: StoredTokenKey) throws(StorageFailure) {
         try connection.run(
-            "INSERT INTO token_keys (app, key_id, private_key, created_at_ms) "
-                + "VALUES ($1, $2, $3, $4)",
+            "INSERT INTO token_keys (app, key_id, private_key, created_at_ms, is_prepared) "
+                + "VALUES ($1, $2, $3, $4, $5)",
             [
                 .text(key.app.rawValue), .text(key.id), .bytes(key.privateKey),
-                .integer(key.createdAt.milliseconds),
+                .integer(key.createdAt.milliseconds), .integer(key.isPrepared ? 1 : 0),
             ])
     }
 }

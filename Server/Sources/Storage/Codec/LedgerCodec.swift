@@ -9,6 +9,8 @@ private let legacyLayout: Int64 = 3
 /// The legacy layout plus, at the end, the time when a renewal was received whose document contains
 /// no date.
 private let undatedLayout: Int64 = 4
+/// The purchase of the app itself, and nothing else.
+private let appLayout: Int64 = 5
 
 extension ByteWriter {
     fileprivate mutating func write(_ instant: Instant) { write(instant.milliseconds) }
@@ -69,7 +71,22 @@ extension ByteWriter {
     }
 }
 
+extension ByteWriter {
+    fileprivate mutating func write(_ app: AppPurchase) {
+        write(app.transaction.rawValue)
+        write(app.from)
+        write(app.version) { $0.write($1) }
+        write(app.isOnMac)
+    }
+}
+
 extension ByteReader {
+    fileprivate mutating func appPurchase() throws(StorageFailure) -> AppPurchase {
+        AppPurchase(
+            transaction: TransactionID(rawValue: try text()), from: try instant(),
+            version: try optionalText(), isOnMac: try flag())
+    }
+
     fileprivate mutating func instant() throws(StorageFailure) -> Instant {
         Instant(milliseconds: try number())
     }
@@ -145,7 +162,7 @@ extension ByteReader {
     /// Reads the layout and checks that it is supported.
     fileprivate mutating func storedLayout() throws(StorageFailure) -> Int64 {
         let found = try number()
-        guard (layout...undatedLayout).contains(found) else {
+        guard (layout...appLayout).contains(found) else {
             throw StorageFailure("a stored value has unknown layout \(found): run a rebuild")
         }
         return found
@@ -158,14 +175,19 @@ extension Fact {
         var writer = ByteWriter()
         let receivedAt = undatedReceivedAt
         let older = receivedAt == nil ? legacyLayout : undatedLayout
-        writer.write(grade == .legacy ? older : layout)
+        let signedOrLegacy = grade == .legacy ? older : layout
         switch statement {
         case .payment(let payment):
+            writer.write(signedOrLegacy)
             writer.write(true)
             writer.write(payment)
         case .renewal(let renewal):
+            writer.write(signedOrLegacy)
             writer.write(false)
             writer.write(renewal)
+        case .appPurchase(let app):
+            writer.write(appLayout)
+            writer.write(app)
         }
         if let receivedAt { writer.write(receivedAt) }
         return writer.bytes
@@ -181,6 +203,11 @@ extension Fact {
     ) throws(StorageFailure) {
         var reader = ByteReader(bytes)
         let found = try reader.storedLayout()
+        guard found != appLayout else {
+            self.init(
+                about: purchase, attestedAt: attestedAt, .appPurchase(try reader.appPurchase()))
+            return
+        }
         let statement: Statement
         if try reader.flag() {
             statement = .payment(try reader.payment())
@@ -197,11 +224,11 @@ extension Fact {
 
 extension Fact.Statement {
     /// The subject of the statement within its purchase: a transaction id, or an empty string for
-    /// the renewal.
+    /// the renewal and for the app itself.
     var subject: String {
         switch self {
         case .payment(let payment): payment.transaction.rawValue
-        case .renewal: ""
+        case .renewal, .appPurchase: ""
         }
     }
 }
@@ -209,6 +236,12 @@ extension Fact.Statement {
 extension Timeline {
     var stored: [UInt8] {
         var writer = ByteWriter()
+        if let appPurchase {
+            writer.write(appLayout)
+            writer.write(appPurchase.value)
+            writer.write(appPurchase.at)
+            return writer.bytes
+        }
         let hasLegacy = hasLegacy
         let receivedAt = sourcedRenewal?.receivedAt
         let older = receivedAt == nil ? legacyLayout : undatedLayout
@@ -235,6 +268,12 @@ extension Timeline {
     init(stored bytes: [UInt8], of purchase: PurchaseID) throws(StorageFailure) {
         var reader = ByteReader(bytes)
         let found = try reader.storedLayout()
+        guard found != appLayout else {
+            self.init(
+                stored: purchase,
+                app: Attested(try reader.appPurchase(), at: try reader.instant()))
+            return
+        }
         let hasLegacy = found != layout
         var payments: [Sourced<Payment>] = []
         let count = try reader.count()

@@ -22,6 +22,8 @@ package struct StoredDocument: Hashable, Sendable {
         case notification
         case transaction
         case renewal
+        /// The signed app transaction of a device.
+        case appTransaction = "app_transaction"
         case appReceipt = "app_receipt"
         case transactionReceipt = "transaction_receipt"
         /// A version 1 notification, without the shared secret that it contained.

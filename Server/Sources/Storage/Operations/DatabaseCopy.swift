@@ -76,7 +76,7 @@ struct CopiedTable: Hashable, Sendable {
             ]),
         CopiedTable(
             name: "token_keys", key: ["app", "key_id"],
-            others: ["private_key", "created_at_ms", "retired_at_ms"]),
+            others: ["private_key", "created_at_ms", "retired_at_ms", "is_prepared"]),
         CopiedTable(
             name: "consumption_questions", key: ["app", "environment", "purchase", "document"],
             others: [

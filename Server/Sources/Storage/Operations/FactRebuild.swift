@@ -202,7 +202,7 @@ extension DatabaseSession {
 extension Timeline {
     /// The time when the latest of its facts was attested.
     fileprivate var attestedAt: Instant {
-        (periods.map(\.attestedAt) + [renewal?.at].compactMap { $0 }).max()
+        (periods.map(\.attestedAt) + [renewal?.at, appPurchase?.at].compactMap { $0 }).max()
             ?? Instant(milliseconds: 0)
     }
 }

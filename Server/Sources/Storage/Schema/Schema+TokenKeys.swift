@@ -15,4 +15,10 @@ extension Schema {
             """
         ]
     }
+
+    /// Marks the key that is published before it signs. A server of an earlier version that is
+    /// still running signs with it at once, which is harmless.
+    static func preparedKeyColumns(_ type: Dialect) -> [String] {
+        ["ALTER TABLE token_keys ADD COLUMN is_prepared \(type.integer) NOT NULL DEFAULT 0"]
+    }
 }

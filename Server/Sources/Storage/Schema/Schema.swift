@@ -63,6 +63,7 @@ package enum Schema {
             .init("removed ids", removedIDTables(dialect)),
             .init("pending events", pendingTables(dialect)),
             .init("account tokens", accountTokenColumns(dialect)),
+            .init("prepared token keys", preparedKeyColumns(dialect)),
         ]
     }
 

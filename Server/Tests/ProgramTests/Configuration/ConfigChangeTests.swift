@@ -56,8 +56,8 @@ import Testing
             (
                 "tokens: {minutes: 60}", "tokens: {minutes: 5}",
                 [
-                    "  - tokens by perennial, for 60 minutes",
-                    "  + tokens by perennial, for 5 minutes",
+                    "  - tokens by perennial, for 60 minutes, offline for 30 days",
+                    "  + tokens by perennial, for 5 minutes, offline for 30 days",
                 ]
             ),
             (

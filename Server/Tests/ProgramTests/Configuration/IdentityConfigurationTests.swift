@@ -103,9 +103,18 @@ import Testing
         #expect(try #require(try settings("tokens: false")).tokens == nil)
     }
 
+    @Test func `a token counts offline for thirty days, or for as long as is said`() throws {
+        #expect(TokenRules().offlineDays == 30)
+        for days in [0, 7, 365] {
+            let rules = try settings("tokens: {offline_days: \(days)}")?.tokens
+            #expect(rules == TokenRules(offlineDays: days))
+        }
+    }
+
     @Test(arguments: [
         ("tokens: {minutes: 0}", "Use a number from 1 to 1440."),
         ("tokens: {minute: 1}", "Did you mean minutes?"),
+        ("tokens: {offline_days: 366}", "Use a number from 0 to 365."),
         ("restore: move", "Use one of keep, transfer, transfer_if_inactive, share."),
         ("restore: {prodution: keep}", "Did you mean production?"),
         ("restore: {share: {most: 0}}", "Use a number from 1 to 1000."),

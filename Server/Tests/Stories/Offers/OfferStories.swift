@@ -333,4 +333,37 @@ import Testing
             #expect(try answer.json["code"] == "offers_key_missing")
         }
     }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `with an app key an introductory signature may name the posted app transaction`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: try Self.app()) { shop in
+            try await shop.addDevice("anna")
+            let document = try await shop.simulator.get("/_sim/devices/anna-1/app-transaction")
+                .text("signed_app_transaction")
+            let id = try #require(try Self.payload(.string(document))["appTransactionId"])
+            let order: JSON = [
+                "customer_id": "anna", "product_id": "pro.monthly", "kind": "introductory",
+                "transaction_id": id,
+            ]
+            let early = try await shop.server.send(
+                "POST", "/v1/offers/signatures", body: order.bytes)
+            #expect(early.status != 200)
+            try await shop.server.post(
+                "/v1/purchases",
+                ["customer_id": "anna", "signed_app_transaction": .string(document)])
+            let signed = try await shop.server.post("/v1/offers/signatures", order)
+            #expect(signed["allows_introductory"] == true)
+            #expect(try Self.payload(signed["compact_jws"])["transactionId"] == id)
+            let bens = try await shop.server.send(
+                "POST", "/v1/offers/signatures",
+                body: JSON.object(
+                    (order.members ?? []).map {
+                        $0.key == "customer_id" ? .init("customer_id", "ben") : $0
+                    }
+                ).bytes)
+            #expect(bens.status != 200)
+        }
+    }
 }

@@ -1,0 +1,68 @@
+/// A version of an app: numbers with dots between them, such as `3.0` or `417`. Missing numbers at
+/// the end count as zero.
+package struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
+    private static let partsMax = 8
+    private let parts: [UInt64]
+    package let description: String
+
+    /// Returns nil if the text is anything but such numbers.
+    package init?(_ text: String) {
+        var parts: [UInt64] = []
+        for part in text.split(separator: ".", omittingEmptySubsequences: false) {
+            guard part.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt64(part),
+                parts.count < Self.partsMax
+            else { return nil }
+            parts.append(number)
+        }
+        while parts.last == 0 { parts.removeLast() }
+        self.parts = parts
+        description = text
+    }
+
+    package static func < (one: Self, other: Self) -> Bool {
+        one.parts.lexicographicallyPrecedes(other.parts)
+    }
+
+    package static func == (one: Self, other: Self) -> Bool { one.parts == other.parts }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(parts) }
+}
+
+/// What customers have who got the app when it still had to be paid for.
+package struct PaidAppRule: Hashable, Sendable {
+    /// The first version that was not sold.
+    package var before: AppVersion
+    /// The first version that was not sold on Macs, where the App Store reports another number. Nil
+    /// if it is ``before``.
+    package var beforeOnMac: AppVersion?
+    package var entitlements: Set<EntitlementID>
+    /// Whether the rule counts in the sandbox, where every account got the app at version 1.0.
+    package var countsInSandbox: Bool
+
+    package init(
+        before: AppVersion, beforeOnMac: AppVersion? = nil, entitlements: Set<EntitlementID>,
+        countsInSandbox: Bool = false
+    ) {
+        self.before = before
+        self.beforeOnMac = beforeOnMac
+        self.entitlements = entitlements
+        self.countsInSandbox = countsInSandbox
+    }
+
+    /// What an entitlement has from a copy of the app that was bought. Returns nil if the rule does
+    /// not give the entitlement, or if the copy is not known to be that old.
+    ///
+    /// - Parameter app: the name under which the app counts as a product.
+    package func access(
+        to entitlement: EntitlementID, through timeline: Timeline, of app: ProductID
+    ) -> Access? {
+        guard entitlements.contains(entitlement), let copy = timeline.appPurchase?.value,
+            timeline.purchase.environment == .production || countsInSandbox,
+            let text = copy.version, let version = AppVersion(text),
+            version < (copy.isOnMac ? beforeOnMac ?? before : before)
+        else { return nil }
+        return Access(
+            purchase: timeline.purchase, product: app, state: .owned, until: nil,
+            reason: .ownedApp(since: copy.from, version: version), willRenew: false)
+    }
+}

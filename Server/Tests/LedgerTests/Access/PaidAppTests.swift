@@ -1,0 +1,91 @@
+import Ledger
+import Testing
+
+@Suite struct PaidAppTests {
+    private static let since = Instant(milliseconds: 1_500_000_000_000)
+    private static let signedAt = Instant(milliseconds: 1_700_000_000_000)
+
+    private static func fact(
+        _ version: String?, in environment: Environment = .production, isOnMac: Bool = false,
+        at moment: Instant = signedAt
+    ) -> Fact {
+        let copy = AppPurchase(
+            transaction: "704", from: since, version: version, isOnMac: isOnMac)
+        return Fact(
+            about: PurchaseID(ofApp: "704", in: environment), attestedAt: moment,
+            .appPurchase(copy))
+    }
+
+    private static func timeline(_ facts: Fact...) -> Timeline {
+        Timeline(of: facts[0].purchase, facts)
+    }
+
+    @Test(arguments: [
+        ("2.9", "3.0", true), ("3.0", "3", false), ("3", "3.0", false), ("10.0", "9.5", false),
+        ("1.9", "1.10", true), ("1.10", "1.9", false), ("417", "1000", true),
+        ("3.0.0.1", "3.0", false), ("02.5", "3", true), ("202611250001", "202611250002", true),
+    ])
+    func `versions are compared number by number`(one: String, other: String, isBefore: Bool)
+        throws
+    {
+        let (one, other) = (try #require(AppVersion(one)), try #require(AppVersion(other)))
+        #expect((one < other) == isBefore)
+    }
+
+    @Test(arguments: ["", "3.", ".3", "1.0b2", "v2", "-1", "1,0", "1 0", "99999999999999999999"])
+    func `what is no row of numbers is no version, and opens nothing`(text: String) throws {
+        #expect(AppVersion(text) == nil)
+        let rule = PaidAppRule(before: try #require(AppVersion("9")), entitlements: ["pro"])
+        let timeline = Self.timeline(Self.fact(text))
+        #expect(rule.access(to: "pro", through: timeline, of: "birds") == nil)
+    }
+
+    @Test func `who got the app before it was free owns what it gives`() throws {
+        let rule = PaidAppRule(
+            before: try #require(AppVersion("3.0")), beforeOnMac: AppVersion("2.0"),
+            entitlements: ["pro"])
+        func gives(_ fact: Fact, _ entitlement: EntitlementID = "pro") -> Bool {
+            let timeline = Self.timeline(fact)
+            return rule.access(to: entitlement, through: timeline, of: "birds")?.isOpen == true
+        }
+        #expect(gives(Self.fact("2.9")))
+        #expect(!gives(Self.fact("3.0")) && !gives(Self.fact(nil)))
+        #expect(!gives(Self.fact("2.9"), "plus"))
+        #expect(gives(Self.fact("1.9", isOnMac: true)))
+        #expect(!gives(Self.fact("2.9", isOnMac: true)))
+        let access = rule.access(
+            to: "pro", through: Self.timeline(Self.fact("2.9")), of: "birds")
+        #expect(access?.state == .owned && access?.until == nil && access?.product == "birds")
+        #expect(
+            access?.reason.sentence
+                == "The paid app was bought on 2017-07-14 02:40 UTC, at version 2.9.")
+    }
+
+    @Test func `in the sandbox, where all versions are one, the rule counts only if told to`()
+        throws
+    {
+        var rule = PaidAppRule(before: try #require(AppVersion("3.0")), entitlements: ["pro"])
+        let timeline = Self.timeline(Self.fact("1.0", in: .sandbox))
+        #expect(rule.access(to: "pro", through: timeline, of: "birds") == nil)
+        rule.countsInSandbox = true
+        #expect(rule.access(to: "pro", through: timeline, of: "birds") != nil)
+    }
+
+    @Test func `of several documents the newest counts, in whichever order they came`() {
+        let facts = [
+            Self.fact("2.9"), Self.fact("2.8", at: Self.signedAt + .seconds(1)),
+            Self.fact("2.7", at: Self.signedAt + .seconds(1)),
+        ]
+        for order in [facts, facts.reversed()] {
+            let timeline = Timeline(of: facts[0].purchase, order)
+            #expect(timeline.appPurchase?.value.version == "2.8")
+            #expect(timeline.access(at: Self.signedAt + .days(1)) == nil)
+        }
+    }
+
+    @Test func `the App Store is never asked about the app itself`() {
+        let timeline = Self.timeline(Self.fact("2.9"))
+        let due = timeline.nextCheck(CheckHistory(knownAt: Self.signedAt))
+        #expect(due > Self.signedAt + .days(365_000))
+    }
+}
