@@ -17,12 +17,15 @@ public struct Customer: Hashable, Sendable, Codable {
     /// A signed (ES256) token with the customer's entitlements, for checks without the server. Nil
     /// if the app has no tokens configured.
     public var token: String?
+    /// The server's time when it answered. Nil in responses of earlier versions.
+    public var serverTime: Timestamp?
 
     public init(
         customerID: String, aliases: [String] = [], environment: StoreEnvironment, asOf: Timestamp,
         entitlements: [String: Entitlement] = [:], subscriptions: [Subscription] = [],
         nonRenewing: [NonRenewing] = [], oneTime: [OneTimePurchase] = [],
-        wallets: [String: Wallet] = [:], token: String? = nil
+        wallets: [String: Wallet] = [:], token: String? = nil,
+        serverTime: Timestamp? = nil
     ) {
         self.customerID = customerID
         self.aliases = aliases
@@ -34,6 +37,7 @@ public struct Customer: Hashable, Sendable, Codable {
         self.oneTime = oneTime
         self.wallets = wallets
         self.token = token
+        self.serverTime = serverTime
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {
@@ -47,5 +51,6 @@ public struct Customer: Hashable, Sendable, Codable {
         case oneTime = "one_time"
         case wallets
         case token
+        case serverTime = "server_time"
     }
 }

@@ -11,6 +11,7 @@ public struct Paths: Sendable {
     public static let preview = "/v1/purchases/preview"
     public static let offerSignatures = "/v1/offers/signatures"
     public static let publishedKeys = "/.well-known/jwks.json"
+    public static let ping = "/v1/ping"
     public static let customers = "/v1/customers"
     public static let events = "/v1/events"
     public static let forwards = "/v1/forwards"
@@ -31,6 +32,8 @@ public struct Paths: Sendable {
     public static func transfers(of id: String) -> String { "\(customer(id))/transfers" }
 
     public static func grants(of id: String) -> String { "\(customer(id))/grants" }
+
+    public static func explanation(of id: String) -> String { "\(customer(id))/explain" }
 
     public static func history(of id: String) -> String { "\(customer(id))/history" }
 

@@ -14,10 +14,12 @@ public struct Problem: Error, Hashable, Sendable, Codable {
     public var remedy: String
     /// Identifies this request in the server's logs.
     public var requestID: String?
+    /// The server's time when it answered. Nil in responses of earlier versions.
+    public var serverTime: Timestamp?
 
     public init(
         code: ProblemCode, status: Int, title: String, detail: String? = nil, remedy: String,
-        requestID: String? = nil
+        requestID: String? = nil, serverTime: Timestamp? = nil
     ) {
         type = "urn:perennial:problem:\(code.rawValue)"
         self.title = title
@@ -26,6 +28,7 @@ public struct Problem: Error, Hashable, Sendable, Codable {
         self.code = code
         self.remedy = remedy
         self.requestID = requestID
+        self.serverTime = serverTime
     }
 
     /// The media type of problems in HTTP responses.
@@ -39,6 +42,7 @@ public struct Problem: Error, Hashable, Sendable, Codable {
         case code
         case remedy
         case requestID = "request_id"
+        case serverTime = "server_time"
     }
 
     // Written by hand since RFC 9457 knows no null: what is not there is left out.
@@ -51,5 +55,6 @@ public struct Problem: Error, Hashable, Sendable, Codable {
         try members.encode(code, forKey: .code)
         try members.encode(remedy, forKey: .remedy)
         if let requestID { try members.encode(requestID, forKey: .requestID) }
+        if let serverTime { try members.encode(serverTime, forKey: .serverTime) }
     }
 }

@@ -206,6 +206,17 @@ import Testing
                 "Customer",
                 Customer(customerID: "a", environment: .sandbox, asOf: now)
             ),
+            (
+                "Explanation",
+                Explanation(
+                    customerID: "a", environment: .sandbox, lines: [], serverTime: now)
+            ),
+            (
+                "Ping",
+                Ping(
+                    keyKind: "app", app: "a", bundleID: "b", simulated: true, environments: [],
+                    unknownProductIDs: nil, serverVersion: "1", serverTime: now)
+            ),
             ("OfferList", OfferList(items: [])),
             (
                 "CustomerOffer",
@@ -314,7 +325,7 @@ import Testing
                 "Problem",
                 Problem(
                     code: .keyMissing, status: 401, title: "t", detail: "d", remedy: "r",
-                    requestID: "i")
+                    requestID: "i", serverTime: now)
             ),
         ]
         return try values.map { name, value in

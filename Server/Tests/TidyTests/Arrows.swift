@@ -43,7 +43,7 @@ enum Arrows {
         "Dashboard": foundation.union(["PerennialContract"]),
         // NIOHTTP1 tells the version of HTTP and what the parser refuses; the framework does not.
         "HTTPServer": foundation.union(web).union(locks).union([
-            "NIOHTTP1", "Engine", "Ledger", "PerennialContract", "Dashboard",
+            "NIOHTTP1", "ServiceLifecycle", "Engine", "Ledger", "PerennialContract", "Dashboard",
         ]),
         "Simulator": foundation.union(web).union(certificates).union(locks).union([
             "AppStoreFormats", "_CryptoExtras",

@@ -76,6 +76,10 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
         public var owner: String
         /// Set only for secret keys, and only if another customer owns the purchase.
         public var ownerID: String?
+        /// A mask of the other customer's mail address, such as `a…@e…`, to be shown to the person at
+        /// the device. Nil if none of that customer's ids is a mail address, or if nobody else owns
+        /// the purchase.
+        public var ownerHint: String?
         /// What posting would do. One of `nothing`, `link`, `move`, `share`, `refuse`.
         public var outcome: String
         /// Why posting would be refused.
@@ -83,7 +87,8 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
 
         public init(
             purchaseID: String, originalTransactionID: String, productID: String?, active: Bool,
-            owner: String, ownerID: String?, outcome: String, why: String?
+            owner: String, ownerID: String?, ownerHint: String? = nil, outcome: String,
+            why: String?
         ) {
             self.purchaseID = purchaseID
             self.originalTransactionID = originalTransactionID
@@ -91,6 +96,7 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
             self.active = active
             self.owner = owner
             self.ownerID = ownerID
+            self.ownerHint = ownerHint
             self.outcome = outcome
             self.why = why
         }
@@ -102,6 +108,7 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
             case active
             case owner
             case ownerID = "owner_id"
+            case ownerHint = "owner_hint"
             case outcome
             case why
         }

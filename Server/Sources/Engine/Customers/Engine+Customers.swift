@@ -57,6 +57,9 @@ extension Engine {
     /// Makes another id an alias of the customer. If both ids are customers, they are merged.
     /// Idempotent.
     ///
+    /// An app's request cannot merge two persons, unless it proves both, or the app's settings
+    /// allow it: a merge cannot be undone.
+    ///
     /// - Parameter proofs: the identity proofs of an app's request, which needs one of each
     ///   customer that requires one; nil for a server's request.
     package func alias(
@@ -73,6 +76,11 @@ extension Engine {
                 let failure = try tx.defect(in: proofs, ofBoth: [id, other], in: app, at: now)
             {
                 return .failure(failure)
+            }
+            if proofs != nil, !app.appMayJoinPeople,
+                try tx.areTwoPeople(id, other, in: appID)
+            {
+                return .failure(.aliasJoinsTwoPeople(other))
             }
             try tx.merge(other, with: id, in: appID, at: now)
             return .success(try tx.state(of: id, in: app, environment: environment, at: now))
@@ -204,6 +212,17 @@ extension DatabaseSession {
     ) throws -> [Grant] {
         guard let known, known.hasGrants else { return [] }
         return try grants(of: known.customer, in: app, environment: environment)
+    }
+
+    /// Whether two ids are those of two customers, each of whom the app knows by an id that is not
+    /// anonymous. An id that is not known yet is nobody's.
+    fileprivate func areTwoPeople(
+        _ one: CustomerID, _ other: CustomerID, in app: AppID
+    ) throws -> Bool {
+        guard let first = try customer(known: one, in: app),
+            let second = try customer(known: other, in: app), first.customer != second.customer
+        else { return false }
+        return [first, second].allSatisfy { !$0.ids.allSatisfy(\.isAnonymous) }
     }
 
     fileprivate func merge(

@@ -18,6 +18,8 @@ package struct Preview: Hashable, Sendable {
         /// nobody.
         package var owner: CustomerID?
         package var belongsToClaimant: Bool
+        /// A mask of the owner's mail address, if one of the owner's ids is one.
+        package var ownerHint: String?
         package var verdict: OwnershipClaim.Verdict
     }
 
@@ -91,8 +93,15 @@ extension DatabaseSession {
                 purchase: purchase, product: access?.product ?? timeline.periods.last?.product,
                 isInUse: access?.isOpen ?? claim.isInUse, owner: owner,
                 belongsToClaimant: owner != nil && owner == claim.claimant,
+                ownerHint: try owner.flatMap { try mailMask(of: $0, in: app.id) },
                 verdict: app.verdict(on: claim, in: purchase.environment))
         }
+    }
+
+    /// A mask of the first id of a customer that is a mail address.
+    private func mailMask(of owner: CustomerID, in app: AppID) throws -> String? {
+        let ids = try customer(known: owner, in: app)?.ids ?? [owner]
+        return ids.lazy.compactMap(\.mailMask).first
     }
 
     fileprivate func obstacle(

@@ -17,9 +17,14 @@ extension PerennialServer {
 
     /// Responds with a customer's current state and their token.
     func respond(_ state: CustomerState, to holder: KeyHolder) async throws -> Response {
+        try JSONResponse.ok(try await answer(about: state, to: holder))
+    }
+
+    /// A customer's current state, with their token.
+    func answer(about state: CustomerState, to holder: KeyHolder) async throws -> Customer {
         var customer = Customer(state, showsAnonymous: holder.kind == .secret)
         customer.token = try await engine.token(for: state, app: holder.app)
-        return try JSONResponse.ok(customer)
+        return customer
     }
 
     /// Publishes the keys for verifying tokens (RFC 7517). Clients fetch them again if a token

@@ -30,7 +30,7 @@ extension Customer {
             wallets: Dictionary(
                 uniqueKeysWithValues: state.balances.map { currency, balance in
                     (currency.rawValue, Wallet(balance: balance))
-                }))
+                }), serverTime: Timestamp(state.asOf))
     }
 }
 

@@ -18,6 +18,11 @@ extension OfferCatalogue {
     }
 }
 
+extension StoreKitFile {
+    /// Everything that the file sells.
+    var productIDs: Set<ProductID> { Set(products.map { ProductID(rawValue: $0.id) }) }
+}
+
 extension OfferCatalogue.Code {
     fileprivate init?(_ offer: StoreKitOffer) {
         guard let id = offer.id else { return nil }
