@@ -7,7 +7,8 @@ import Testing
 @Suite struct ChangeSignalTests {
     private func entry(about id: CustomerID, in app: AppID = "birds") -> EventEntry {
         EventEntry(
-            app: app, customer: id, purchase: nil, change: Change(.aliasAdded, at: Instant(milliseconds: 0)),
+            app: app, customer: id, purchase: nil,
+            change: Change(.aliasAdded, at: Instant(milliseconds: 0)),
             knownAt: Instant(milliseconds: 0), cause: .request, other: "Other")
     }
 
