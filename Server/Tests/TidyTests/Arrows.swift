@@ -42,6 +42,7 @@ enum Arrows {
         ]),
         "Dashboard": foundation.union(["PerennialContract"]),
         // NIOHTTP1 tells the version of HTTP and what the parser refuses; the framework does not.
+        // ServiceLifecycle says that the server stops, so that requests that wait end.
         "HTTPServer": foundation.union(web).union(locks).union([
             "NIOHTTP1", "ServiceLifecycle", "Engine", "Ledger", "PerennialContract", "Dashboard",
         ]),

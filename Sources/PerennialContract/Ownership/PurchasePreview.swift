@@ -76,8 +76,8 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
         public var owner: String
         /// Set only for secret keys, and only if another customer owns the purchase.
         public var ownerID: String?
-        /// A mask of the other customer's mail address, such as `a…@e…`, to be shown to the person at
-        /// the device. Nil if none of that customer's ids is a mail address, or if nobody else owns
+        /// A mask of the other customer's mail address, such as `a…@e…`, for the person at the
+        /// device. Nil if none of that customer's ids is a mail address, or if nobody else owns
         /// the purchase.
         public var ownerHint: String?
         /// What posting would do. One of `nothing`, `link`, `move`, `share`, `refuse`.

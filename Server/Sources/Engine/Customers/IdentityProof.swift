@@ -179,8 +179,8 @@ extension Engine {
     /// Whether requests from an app must prove which customer they speak for.
     package func requiresProof(_ app: AppID) -> Bool { apps[app]?.proof != nil }
 
-    /// Whether an id is anonymous, and all other ids of its customer are, too. Whoever knows such an
-    /// id speaks for its customer.
+    /// Whether an id is anonymous, and all other ids of its customer are, too. Whoever knows such
+    /// an id speaks for its customer.
     package func isOnlyAnonymous(
         _ id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> Bool {

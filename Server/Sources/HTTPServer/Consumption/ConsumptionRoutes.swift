@@ -47,8 +47,8 @@ extension PerennialServer {
         }
     }
 
-    /// Records the consent that a customer gives or withdraws in the app. How purchases were used is
-    /// for the server to say, because Apple decides about refunds by it.
+    /// Records the consent that a customer gives or withdraws in the app. How purchases were used
+    /// is for the server to say, because Apple decides about refunds by it.
     private func consent(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {

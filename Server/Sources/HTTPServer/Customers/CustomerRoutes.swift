@@ -48,7 +48,7 @@ extension PerennialServer {
         let wait = try Self.wait(in: request)
         let state = try await engine.customer(
             id, app: holder.app, environment: environment)
-        let customer = try await answer(about: state, to: holder)
+        let customer = try await customer(in: state, for: holder)
         let tag = try CustomerTag(customer)
         let named = request.headers[.ifNoneMatch]
         guard tag.isNamed(in: named) else { return try tag.response(customer) }

@@ -72,7 +72,7 @@ extension PerennialServer {
                 for await _ in stream {
                     let now = try await engine.currentState(
                         of: state.id, app: holder.app, environment: state.environment)
-                    let answer = try await answer(about: now, to: holder)
+                    let answer = try await customer(in: now, for: holder)
                     guard try isKnown(answer) else { return answer }
                 }
                 return nil

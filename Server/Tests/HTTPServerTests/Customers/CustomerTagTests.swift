@@ -58,7 +58,7 @@ import Testing
                 "anna", app: "birds", environment: .production)
             let other = PerennialServer(engine: server.otherEngine, logger: .init(label: "test"))
             let holder = try #require(try await server.engine.keyHolder(TestServer.key))
-            let answer = try await other.answer(about: state, to: holder)
+            let answer = try await other.customer(in: state, for: holder)
             #expect(try CustomerTag(answer).text == one)
         }
     }
