@@ -43,7 +43,8 @@ import Testing
     }
 
     @Test func `an app may join people where the configuration says so`() async throws {
-        try await TestServer.run({ $0.joinsPeople = true }) { server in
+        let change: TestServer.Change = { $0.joinsPeople = true }
+        try await TestServer.run(change) { server in
             try await meet(["anna", "ben"], on: server)
             #expect(try await join("ben", to: "anna", on: server).status == 200)
         }

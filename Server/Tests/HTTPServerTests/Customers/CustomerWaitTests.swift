@@ -65,7 +65,8 @@ import Testing
 
     @Test func `an end that only time brings is answered, too`() async throws {
         let clock = Mutex(TestServer.now)
-        try await TestServer.run(clock: { clock.withLock { $0 } }) { server in
+        let now: @Sendable () -> Instant = { clock.withLock { $0 } }
+        try await TestServer.run(clock: now) { server in
             clock.withLock { $0 = TestServer.now }
             _ = try await server.engine.grant(
                 NewGrant(entitlement: "pro", until: TestServer.now + .hours(1), reason: "sorry"),

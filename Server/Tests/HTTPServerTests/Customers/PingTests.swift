@@ -23,7 +23,8 @@ import Testing
     }
 
     @Test func `products that the StoreKit file does not have are named`() async throws {
-        try await TestServer.run({ $0.soldProducts = ["pro.monthly", "unmentioned"] }) { server in
+        let change: TestServer.Change = { $0.soldProducts = ["pro.monthly", "unmentioned"] }
+        try await TestServer.run(change) { server in
             let answer = try await server.send(.get, Paths.ping)
             #expect(try answer.decoded(Ping.self).unknownProductIDs == ["gems.100", "p"])
         }
