@@ -26,10 +26,21 @@ import Testing
                     .get, Paths.customer("anna") + "?wait=\(wait)",
                     headers: [.ifNoneMatch: tag])
             }
-            while server.engine.awaitedIDCount == 0 { await Task.yield() }
+            try await until { server.engine.awaitedIDCount > 0 }
             try await change()
             let answer = try await group.next()
             return try #require(answer ?? nil)
+        }
+    }
+
+    private struct TooLate: Error {}
+
+    /// Returns when something is so, which must be soon.
+    private func until(_ isSo: () -> Bool) async throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while !isSo() {
+            guard ContinuousClock.now < end else { throw TooLate() }
+            await Task.yield()
         }
     }
 
@@ -126,11 +137,11 @@ import Testing
                 try connection.sendAll(
                     RequestText.get(
                         "/v1/customers/anna?wait=60", RequestText.key + "if-none-match: *\r\n"))
-                while server.engine.awaitedIDCount == 0 { await Task.yield() }
+                try await until { server.engine.awaitedIDCount > 0 }
             }
             try await ask(try server.connect())
             let began = ContinuousClock.now
-            while server.engine.awaitedIDCount > 0 { await Task.yield() }
+            try await until { server.engine.awaitedIDCount == 0 }
             let connection = try server.connect()
             try await ask(connection)
             await server.shutDown()
