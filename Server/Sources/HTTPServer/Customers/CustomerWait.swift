@@ -49,7 +49,7 @@ extension PerennialServer {
     }
 
     /// Waits until the answer about a customer is another one, and returns it. Returns nil if it
-    /// does not change in time, if the client disconnects, or if the server is about to stop.
+    /// does not change in time, if the connection is closed, or if the server is about to stop.
     ///
     /// - Parameter state: the customer as last read.
     /// - Parameter isKnown: whether the client has an answer already.
