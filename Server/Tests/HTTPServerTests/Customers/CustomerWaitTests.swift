@@ -136,14 +136,12 @@ import Testing
             let connection = try server.connect()
             let request = RequestText.get(
                 "/v1/customers/anna?wait=60", RequestText.key + "if-none-match: *\r\n")
-            async let answers = connection.answers(to: request, count: 1)
+            try connection.sendAll(request)
             try await until { server.engine.awaitedIDCount > 0 }
             let began = ContinuousClock.now
             await server.shutDown()
-            #expect(try await answers.first?.status == 304)
-            try await connection.awaitEnd()
+            try await until { server.engine.awaitedIDCount == 0 }
             #expect(ContinuousClock.now - began < .seconds(30))
-            #expect(server.engine.awaitedIDCount == 0)
         }
     }
 }
