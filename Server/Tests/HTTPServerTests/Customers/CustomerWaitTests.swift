@@ -142,6 +142,7 @@ import Testing
             await server.shutDown()
             try await until { server.engine.awaitedIDCount == 0 }
             #expect(ContinuousClock.now - began < .seconds(30))
+            withExtendedLifetime(connection) {}
         }
     }
 }
