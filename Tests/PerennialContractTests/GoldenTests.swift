@@ -38,14 +38,16 @@ import Testing
                 productID: "archive", purchasedAt: Timestamp(milliseconds: 1_795_694_400_000),
                 revokedAt: nil)
         ],
-        wallets: ["gems": Wallet(balance: 40)])
+        wallets: ["gems": Wallet(balance: 40)],
+        serverTime: Timestamp(milliseconds: 1_795_694_400_000))
 
     static let nobody = Customer(
         customerID: "nobody", environment: .sandbox, asOf: Timestamp(milliseconds: 0))
 
     static let problem = Problem(
         code: .keyMissing, status: 401, title: "The request has no key.",
-        remedy: "Send the header Authorization: Bearer KEY.", requestID: "r-1")
+        remedy: "Send the header Authorization: Bearer KEY.", requestID: "r-1",
+        serverTime: Timestamp(milliseconds: 1_795_694_400_000))
 
     static let purchases = PurchasesRequest(
         customerID: "anna", signedTransactions: ["a.b.c"], signedRenewalInfos: ["d.e.f"])
