@@ -99,7 +99,10 @@ let package = Package(
             ]),
         library(
             "HTTPServer",
-            ["Engine", "Ledger", contract, hummingbird, logging, nioCore, nioHTTP1]),
+            [
+                "Engine", "Ledger", contract, hummingbird, logging, nioCore, nioHTTP1,
+                serviceLifecycle,
+            ]),
         library("Simulator", ["AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird]),
         library(
             "Convergence",

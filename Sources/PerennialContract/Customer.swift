@@ -26,13 +26,16 @@ public struct Customer: Hashable, Sendable, Codable {
     /// A signed (ES256) token with the customer's entitlements, for checks without the server. Nil
     /// if the app has no tokens configured.
     public var token: String?
+    /// The server's time when it answered. Nil in responses of earlier versions.
+    public var serverTime: Timestamp?
 
     public init(
         customerID: String, aliases: [String] = [], environment: StoreEnvironment, asOf: Timestamp,
         entitlements: [String: Entitlement] = [:], subscriptions: [Subscription] = [],
         nonRenewing: [NonRenewing] = [], oneTime: [OneTimePurchase] = [],
         wallets: [String: Wallet] = [:], purchases: [PurchaseVerdict] = [],
-        outcomes: [DocumentOutcome]? = nil, accountToken: String? = nil, token: String? = nil
+        outcomes: [DocumentOutcome]? = nil, accountToken: String? = nil, token: String? = nil,
+        serverTime: Timestamp? = nil
     ) {
         self.customerID = customerID
         self.aliases = aliases
@@ -47,6 +50,7 @@ public struct Customer: Hashable, Sendable, Codable {
         self.outcomes = outcomes
         self.accountToken = accountToken
         self.token = token
+        self.serverTime = serverTime
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {
@@ -63,5 +67,6 @@ public struct Customer: Hashable, Sendable, Codable {
         case outcomes
         case accountToken = "account_token"
         case token
+        case serverTime = "server_time"
     }
 }

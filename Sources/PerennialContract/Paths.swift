@@ -12,6 +12,7 @@ public struct Paths: Sendable {
     public static let offerSignatures = "/v1/offers/signatures"
     public static let offerings = "/v1/offerings"
     public static let publishedKeys = "/.well-known/jwks.json"
+    public static let ping = "/v1/ping"
     public static let customers = "/v1/customers"
     public static let events = "/v1/events"
     public static let forwards = "/v1/forwards"
@@ -32,6 +33,8 @@ public struct Paths: Sendable {
     public static func transfers(of id: String) -> String { "\(customer(id))/transfers" }
 
     public static func grants(of id: String) -> String { "\(customer(id))/grants" }
+
+    public static func explanation(of id: String) -> String { "\(customer(id))/explain" }
 
     public static func history(of id: String) -> String { "\(customer(id))/history" }
 

@@ -19,10 +19,12 @@ public struct Problem: Error, Hashable, Sendable, Codable {
     /// The customer after a posting of which some purchase stays with somebody else. What the
     /// documents attest is recorded all the same.
     public var customer: Customer?
+    /// The server's time when it answered. Nil in responses of earlier versions.
+    public var serverTime: Timestamp?
 
     public init(
         code: ProblemCode, status: Int, title: String, detail: String? = nil, remedy: String,
-        requestID: String? = nil
+        requestID: String? = nil, serverTime: Timestamp? = nil
     ) {
         type = "urn:perennial:problem:\(code.rawValue)"
         self.title = title
@@ -31,6 +33,7 @@ public struct Problem: Error, Hashable, Sendable, Codable {
         self.code = code
         self.remedy = remedy
         self.requestID = requestID
+        self.serverTime = serverTime
     }
 
     /// The media type of problems in HTTP responses.
@@ -46,6 +49,7 @@ public struct Problem: Error, Hashable, Sendable, Codable {
         case requestID = "request_id"
         case outcomes
         case customer
+        case serverTime = "server_time"
     }
 
     // Written by hand since RFC 9457 knows no null: what is not there is left out.
@@ -60,5 +64,6 @@ public struct Problem: Error, Hashable, Sendable, Codable {
         if let requestID { try members.encode(requestID, forKey: .requestID) }
         if let outcomes { try members.encode(outcomes, forKey: .outcomes) }
         if let customer { try members.encode(customer, forKey: .customer) }
+        if let serverTime { try members.encode(serverTime, forKey: .serverTime) }
     }
 }

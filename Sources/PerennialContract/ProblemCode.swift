@@ -70,6 +70,7 @@ public struct ProblemCode: ContractWord {
     public static let customerProofNotValid = Self(rawValue: "customer_proof_not_valid")
     public static let aliasUnknown = Self(rawValue: "alias_unknown")
     public static let aliasIsFirst = Self(rawValue: "alias_is_first")
+    public static let aliasJoinsTwoPeople = Self(rawValue: "alias_joins_two_people")
     public static let purchaseUnknown = Self(rawValue: "purchase_unknown")
     public static let transferUnknown = Self(rawValue: "transfer_unknown")
     public static let transferSuperseded = Self(rawValue: "transfer_superseded")
@@ -110,7 +111,7 @@ public struct ProblemCode: ContractWord {
         purchaseIncomplete, legacyOff, purchasesMissing, renewalWithoutTransaction,
         purchaseBelongsToAnotherCustomer, documentBudgetSpent,
         customerIDMeaningless, customerProofMissing, customerProofNotValid, aliasUnknown,
-        aliasIsFirst, purchaseUnknown,
+        aliasIsFirst, aliasJoinsTwoPeople, purchaseUnknown,
         transferUnknown, transferSuperseded, entitlementUnknown, grantUnknown, grantWithoutTime,
         offersKeyMissing, offerUnknown, offerNotForCustomer,
         trustUndecided, serverBusy, storageUnavailable, appNotConfigured,

@@ -53,14 +53,16 @@ import Testing
             DocumentOutcome(
                 member: "signed_transactions", index: 1, outcome: .refused,
                 code: .purchaseNotTrusted),
-        ], accountToken: "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f")
+        ], accountToken: "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f",
+        serverTime: Timestamp(milliseconds: 1_795_694_400_000))
 
     static let nobody = Customer(
         customerID: "nobody", environment: .sandbox, asOf: Timestamp(milliseconds: 0))
 
     static let problem = Problem(
         code: .keyMissing, status: 401, title: "The request has no key.",
-        remedy: "Send the header Authorization: Bearer KEY.", requestID: "r-1")
+        remedy: "Send the header Authorization: Bearer KEY.", requestID: "r-1",
+        serverTime: Timestamp(milliseconds: 1_795_694_400_000))
 
     static let purchases = PurchasesRequest(
         customerID: "anna", intent: .sync, signedTransactions: ["a.b.c"],

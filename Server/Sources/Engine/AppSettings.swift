@@ -47,6 +47,10 @@ package struct AppSettings: Hashable, Sendable {
     package var offers: OfferCatalogue
     /// Where products are offered in the app.
     package var offerings = OfferingRules()
+    /// The products of the app's `.storekit` file. Nil if none is configured.
+    package var soldProducts: Set<ProductID>?
+    /// Whether a request with an app key may make one customer of two persons without proofs.
+    package var joinsPeople = false
     /// What the App Store is told about purchases whose refund is requested.
     package var consumption: ConsumptionRules
     /// How many documents of one purchase devices may submit.
@@ -64,7 +68,8 @@ package struct AppSettings: Hashable, Sendable {
         sharing: [Environment: OwnershipClaim.ShareRules] = [:],
         accountTokens: AccountTokens = .customers,
         proof: IdentityProof? = nil, tokens: TokenRules? = TokenRules(),
-        offers: OfferCatalogue = .none, consumption: ConsumptionRules = ConsumptionRules(),
+        offers: OfferCatalogue = .none, soldProducts: Set<ProductID>? = nil,
+        consumption: ConsumptionRules = ConsumptionRules(),
         documentBudget: DocumentBudget = DocumentBudget(), paidApp: PaidAppRule? = nil
     ) {
         self.id = id
@@ -85,6 +90,7 @@ package struct AppSettings: Hashable, Sendable {
         self.proof = proof
         self.tokens = tokens
         self.offers = offers
+        self.soldProducts = soldProducts
         self.consumption = consumption
         self.documentBudget = documentBudget
         self.paidApp = paidApp
@@ -102,6 +108,10 @@ package struct AppSettings: Hashable, Sendable {
     func requireLegacy() throws(EngineFailure) {
         guard acceptsLegacy else { throw .legacyDisabled(id) }
     }
+
+    /// Whether a request with an app key may make one customer of two persons. Where proofs are
+    /// required, the app's own backend has vouched for both.
+    var appMayJoinPeople: Bool { joinsPeople || proof != nil }
 
     /// Whether the configuration says what a product gives.
     func mentions(_ product: ProductID) -> Bool {

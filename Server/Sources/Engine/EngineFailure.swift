@@ -43,6 +43,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case unknownAlias(CustomerID)
     /// The id is the customer's primary id: the others were added to it.
     case primaryID(CustomerID)
+    /// Both ids are persons, and an app may not make one customer of them.
+    case aliasJoinsTwoPeople(CustomerID)
     /// No key for signing offers is configured.
     case offerKeyMissing
     /// The offer id is nil for an introductory offer.
@@ -139,6 +141,8 @@ extension EngineFailure: CustomStringConvertible {
             "the transaction \(transaction.debugDescription) is not known to be this customer's"
         case .unknownAlias(let alias):
             "\(alias.rawValue.debugDescription) is not an alias of this customer"
+        case .aliasJoinsTwoPeople(let id):
+            "\(id.rawValue.debugDescription) is another person"
         case .primaryID(let id):
             "\(id.rawValue.debugDescription) is the customer's primary id"
         case .identityNotProven(let lack):

@@ -14,10 +14,14 @@ package struct PerennialServer: Sendable {
     /// The maximum size of all header fields of one request together, in bytes.
     package static let headerBytesMax = 32_768
 
+    /// The version of this server and its HTTP interface.
+    package static let version = "1"
+
     let engine: Engine
     let keys: KeyCache
     let counts = RequestCounts()
     let bodies: BodyBudget
+    let waits: CustomerWait
     let logger: Logger
     let startedAt = ContinuousClock.now
     let logLinesDropped: @Sendable () -> Int
@@ -29,10 +33,12 @@ package struct PerennialServer: Sendable {
     /// - Parameter logLinesDropped: returns how many lines the log has dropped since the start.
     /// - Parameter refreshClock: updates the engine's clock, if it follows another clock.
     /// - Parameter refusedKeys: keys that are rejected even if the database has them.
+    /// - Parameter waitsMax: the maximum number of requests that wait for a change.
     package init(
         engine: Engine, logger: Logger, bodyLimits: BodyBudgetLimits = BodyBudgetLimits(),
         logLinesDropped: @escaping @Sendable () -> Int = { 0 },
-        refreshClock: (@Sendable () async -> Void)? = nil, refusedKeys: Set<String> = []
+        refreshClock: (@Sendable () async -> Void)? = nil, refusedKeys: Set<String> = [],
+        waitsMax: Int = CustomerWait.waitsMax
     ) {
         keys = KeyCache(refused: refusedKeys)
         self.engine = engine
@@ -40,10 +46,12 @@ package struct PerennialServer: Sendable {
         self.logLinesDropped = logLinesDropped
         self.refreshClock = refreshClock
         bodies = BodyBudget(bodyLimits)
+        waits = CustomerWait(waitsMax: waitsMax)
     }
 
     var requestMiddleware: RequestMiddleware {
-        RequestMiddleware(counts: counts, bodies: bodies, logger: logger)
+        RequestMiddleware(
+            counts: counts, bodies: bodies, logger: logger, now: { [engine] in engine.serverTime })
     }
 
     /// The routes, with the middleware around each request: request id, problems, metrics, one log

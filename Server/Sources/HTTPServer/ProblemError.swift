@@ -40,20 +40,25 @@ struct ProblemError: Error {
         }
     }
 
-    func response(to context: ServerContext, isIndented: Bool) -> Response {
+    func response(
+        to context: ServerContext, at now: Timestamp, isIndented: Bool
+    ) -> Response {
         log(requestID: context.requestID, to: context.logger)
         var response = Response(status: .init(code: problem.status), headers: headers)
         response.headers[.contentType] = Problem.mediaType
         response.body = ResponseBody(
             byteBuffer: body(
-                requestID: context.requestID, context.logger, isIndented: isIndented))
+                requestID: context.requestID, at: now, context.logger, isIndented: isIndented))
         return response
     }
 
     /// Returns the problem as JSON.
-    func body(requestID: String, _ logger: Logger, isIndented: Bool = false) -> ByteBuffer {
+    func body(
+        requestID: String, at now: Timestamp, _ logger: Logger, isIndented: Bool = false
+    ) -> ByteBuffer {
         var problem = problem
         problem.requestID = requestID
+        problem.serverTime = now
         do { return try JSONResponse.json(problem, isIndented: isIndented) } catch {
             // Cannot happen with strings and one number. The status alone says enough.
             logger.error(

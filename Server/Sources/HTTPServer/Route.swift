@@ -19,7 +19,7 @@ extension PerennialServer {
     var routes: [Route] {
         [
             notificationRoutes, purchaseRoutes, customerRoutes, ownershipRoutes, grantRoutes,
-            historyRoutes,
+            historyRoutes, explanationRoutes, pingRoutes,
             offerRoutes, offeringRoutes, tokenRoutes, eventRoutes, forwardRoutes, walletRoutes,
             consumptionRoutes,
             contentRoutes, operatorRoutes, verifyReceiptRoutes,
@@ -70,6 +70,23 @@ extension PerennialServer {
         }
         route.operation.access = .secretKey
         return route
+    }
+
+    /// A route for servers, with a secret key, and for an app's own customer, with an app key and a
+    /// proof of identity: see ``requireProvenIdentity(of:_:_:)``.
+    func proven(_ operation: OpenAPIOperation, _ answer: @escaping Route.KeyedHandler) -> Route {
+        var operation = operation
+        operation.parameters.append(.proof)
+        let query = operation.queryParameters
+        return keyed(operation) { request, context, holder in
+            switch holder.kind {
+            case .secret: try request.requireQuery(among: query)
+            case .app:
+                let id = try Self.customerID(in: context)
+                try await requireProvenIdentity(of: id, request.headers, holder)
+            }
+            return try await answer(request, context, holder)
+        }
     }
 
     func holder(of request: Request) async throws -> KeyHolder {

@@ -13,6 +13,7 @@ package struct Database: Sendable {
         var rules = rules
         // What is cached about one database must not be used for another.
         rules.formerIDs = FormerIDs()
+        rules.signals = ChangeSignals()
         self.driver = database
         self.rules = rules
         commits = GroupCommit(database, rules)
@@ -36,6 +37,9 @@ package struct Database: Sendable {
     /// Yields after commits that may have left events without numbers; one element can stand for
     /// many commits.
     package var unnumbered: AsyncStream<Void> { commits.unnumbered }
+
+    /// Wakes those who wait for a change of a customer.
+    package var signals: ChangeSignals { rules.signals }
 
     /// Runs a closure that only reads, on one consistent snapshot.
     package func read<Value: Sendable>(
@@ -76,6 +80,7 @@ package struct DatabaseRules: Sendable {
     package var erasedHash: @Sendable (CustomerID) -> [UInt8]
     package var erasureKeying: ErasureKeying
     var formerIDs = FormerIDs()
+    var signals = ChangeSignals()
 
     /// - Parameter erasedHash: the default produces bytes that match no stored erasure. Use it only
     ///   for a database that never looks up erased customers.

@@ -229,6 +229,7 @@ final class GroupCommit: Sendable {
             let outcomes = try await database.write(body)
             state.withLock { $0.unavailability = nil }
             if database.dialect == .postgres { unnumberedSignal.yield() }
+            rules.signals.signal()
             return outcomes
         } catch {
             health.recordFailure(error)

@@ -215,6 +215,17 @@ import Testing
                 DocumentOutcome(member: "signed_transactions", index: 0, outcome: .kept)
             ),
             ("AccountToken", AccountToken(accountToken: nil)),
+            (
+                "Explanation",
+                Explanation(
+                    customerID: "a", environment: .sandbox, lines: [], serverTime: now)
+            ),
+            (
+                "Ping",
+                Ping(
+                    keyKind: "app", app: "a", bundleID: "b", simulated: true, environments: [],
+                    unknownProductIDs: nil, serverVersion: "1", serverTime: now)
+            ),
             ("OfferList", OfferList(items: [])),
             (
                 "CustomerOffer",
@@ -336,7 +347,7 @@ import Testing
                 "Problem",
                 Problem(
                     code: .keyMissing, status: 401, title: "t", detail: "d", remedy: "r",
-                    requestID: "i")
+                    requestID: "i", serverTime: now)
             ),
         ]
         return try values.map { name, value in

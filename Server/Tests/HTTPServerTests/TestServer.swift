@@ -1,7 +1,6 @@
 import AppStoreTrust
 import Engine
 import Foundation
-import HTTPServer
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -14,6 +13,8 @@ import StoragePostgres
 import StorageSQLite
 import Testing
 
+@testable import HTTPServer
+
 /// A server with one app and one key, at a moment that does not move. Every claim is made twice:
 /// over SQLite, and over PostgreSQL.
 struct TestServer {
@@ -23,21 +24,33 @@ struct TestServer {
 
     let client: any TestClientProtocol
     let engine: Engine
+    let database: any DatabaseDriver
+    let app: AppSettings
 
-    static func run(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
-        try await run(over: try SQLiteDriver.inMemory(), body)
+    typealias Change = @Sendable (inout AppSettings) -> Void
+
+    /// - Parameter change: what is configured otherwise.
+    /// - Parameter waitsMax: how many requests may wait for a change.
+    /// - Parameter clock: the server's clock.
+    static func run(
+        _ change: @escaping Change = { _ in }, waitsMax: Int = CustomerWait.waitsMax,
+        clock: @escaping @Sendable () -> Instant = { now },
+        _ body: @escaping @Sendable (TestServer) async throws -> Void
+    ) async throws {
+        try await run(over: try SQLiteDriver.inMemory(), change, waitsMax, clock, body)
         let url = try await PostgresCluster.shared.preparedDatabase()
         let database = try PostgresDriver(url: url)
-        try await run(over: database, body)
+        try await run(over: database, change, waitsMax, clock, body)
         database.close()
         try await PostgresCluster.shared.drop(url)
     }
 
     private static func run(
-        over database: any DatabaseDriver,
+        over database: any DatabaseDriver, _ change: Change, _ waitsMax: Int,
+        _ clock: @escaping @Sendable () -> Instant,
         _ body: @escaping @Sendable (TestServer) async throws -> Void
     ) async throws {
-        let birds = AppSettings(
+        var birds = AppSettings(
             id: "birds", bundleID: "com.example.birds", entitlements: ["pro": ["pro.monthly"]],
             wallets: WalletRules(credits: ["gems.100": ["gems": 100]]),
             content: ContentSettings(
@@ -49,19 +62,37 @@ struct TestServer {
                 ],
                 place: .elsewhere(
                     url: "https://files.example.com/issues", secret: Array("secret".utf8))))
-        var logger = Logger(label: "test")
-        logger.logLevel = .critical
-        let engine = Engine(
-            database: database, apps: [birds],
-            verifiers: ["birds": Verifier(roots: .apple)], now: { now }, logger: logger)
+        change(&birds)
+        let engine = engine(of: birds, over: database, clock)
+        let settings = birds
         try await engine.prepare()
         try await engine.addKey(key: key, app: "birds", kind: .app, name: "test")
         try await engine.addKey(key: secret, app: "birds", kind: .secret, name: "test")
-        let server = PerennialServer(engine: engine, logger: logger)
+        let server = PerennialServer(engine: engine, logger: logger, waitsMax: waitsMax)
         try await server.application(host: "127.0.0.1", port: 0).test(.router) { client in
-            try await body(TestServer(client: client, engine: engine))
+            let server = TestServer(
+                client: client, engine: engine, database: database, app: settings)
+            try await body(server)
         }
     }
+
+    private static var logger: Logger {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        return logger
+    }
+
+    private static func engine(
+        of app: AppSettings, over database: any DatabaseDriver,
+        _ clock: @escaping @Sendable () -> Instant
+    ) -> Engine {
+        Engine(
+            database: database, apps: [app], verifiers: [app.id: Verifier(roots: .apple)],
+            now: clock, logger: logger)
+    }
+
+    /// Another server's engine on the same database.
+    var otherEngine: Engine { Self.engine(of: app, over: database) { Self.now } }
 
     func send(
         _ method: HTTPRequest.Method, _ path: String, key: String? = Self.key, body: String? = nil,

@@ -42,8 +42,9 @@ enum Arrows {
         ]),
         "Dashboard": foundation.union(["PerennialContract"]),
         // NIOHTTP1 tells the version of HTTP and what the parser refuses; the framework does not.
+        // ServiceLifecycle says that the server stops, so that requests that wait end.
         "HTTPServer": foundation.union(web).union(locks).union([
-            "NIOHTTP1", "Engine", "Ledger", "PerennialContract", "Dashboard",
+            "NIOHTTP1", "ServiceLifecycle", "Engine", "Ledger", "PerennialContract", "Dashboard",
         ]),
         "Simulator": foundation.union(web).union(certificates).union(locks).union([
             "AppStoreFormats", "_CryptoExtras",

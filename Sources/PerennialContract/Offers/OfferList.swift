@@ -2,8 +2,13 @@
 /// far as the server knows. The App Store decides.
 public struct OfferList: Hashable, Sendable, Codable {
     public var items: [Offer]
+    /// The storefront of the request, in three letters (ISO 3166-1). Nil if it named none.
+    public var storefront: String?
 
-    public init(items: [Offer]) { self.items = items }
+    public init(items: [Offer], storefront: String? = nil) {
+        self.items = items
+        self.storefront = storefront
+    }
 
     /// One offer, and whether the customer is eligible for it.
     public struct Offer: Hashable, Sendable, Codable {
@@ -17,10 +22,13 @@ public struct OfferList: Hashable, Sendable, Codable {
         public var why: String
         /// One sentence, for a person.
         public var reason: String
+        /// Whether this is only a guess, because the App Store decides by what it alone knows, as
+        /// for win-back offers and codes. Nil in responses of earlier versions.
+        public var appleDecides: Bool?
 
         public init(
             productID: String, kind: String, offerID: String?, eligible: Bool, why: String,
-            reason: String
+            reason: String, appleDecides: Bool? = nil
         ) {
             self.productID = productID
             self.kind = kind
@@ -28,6 +36,7 @@ public struct OfferList: Hashable, Sendable, Codable {
             self.eligible = eligible
             self.why = why
             self.reason = reason
+            self.appleDecides = appleDecides
         }
 
         enum CodingKeys: String, CodingKey, CaseIterable {
@@ -37,6 +46,7 @@ public struct OfferList: Hashable, Sendable, Codable {
             case eligible
             case why
             case reason
+            case appleDecides = "apple_decides"
         }
     }
 }

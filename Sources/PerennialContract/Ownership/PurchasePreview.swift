@@ -88,6 +88,10 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
         public var ownerKind: OwnerKind?
         /// Set only for secret keys, and only if another customer owns the purchase.
         public var ownerID: String?
+        /// A mask of the other customer's mail address, such as `a…@e…`, for the person at the
+        /// device. Nil if none of that customer's ids is a mail address, or if nobody else owns
+        /// the purchase.
+        public var ownerHint: String?
         /// What posting would do. One of `nothing`, `link`, `move`, `share`, `refuse`.
         public var outcome: String
         /// Why posting would be refused.
@@ -95,7 +99,8 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
 
         public init(
             purchaseID: String, originalTransactionID: String, productID: String?, active: Bool,
-            owner: String, ownerKind: OwnerKind? = nil, ownerID: String?, outcome: String,
+            owner: String, ownerKind: OwnerKind? = nil, ownerID: String?,
+            ownerHint: String? = nil, outcome: String,
             why: String?
         ) {
             self.purchaseID = purchaseID
@@ -105,6 +110,7 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
             self.owner = owner
             self.ownerKind = ownerKind
             self.ownerID = ownerID
+            self.ownerHint = ownerHint
             self.outcome = outcome
             self.why = why
         }
@@ -117,6 +123,7 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
             case owner
             case ownerKind = "owner_kind"
             case ownerID = "owner_id"
+            case ownerHint = "owner_hint"
             case outcome
             case why
         }

@@ -4,15 +4,20 @@ import Storage
 extension Engine {
     /// Explains what a customer may use, why, and which documents that is based on: text for a
     /// person, a few lines per purchase.
+    ///
+    /// - Parameter isForApp: whether it is for the customer's own app. Then it names no other
+    ///   customer, no anonymous id, and no decision of support, whose reasons are for support.
     package func explain(
-        _ id: CustomerID, app appID: AppID, environment: Environment
+        _ id: CustomerID, app appID: AppID, environment: Environment, isForApp: Bool = false
     ) async throws(EngineFailure) -> String {
         let (app, _) = try app(appID)
         try id.requireValid()
         let now = now()
         return try await readingLog(of: appID) { tx in
             let state = try tx.state(of: id, in: app, environment: environment, at: now)
-            var lines = Explanation.head(of: state, app: app)
+            var shown = state
+            if isForApp { shown.aliases = state.aliasesForApps }
+            var lines = Explanation.head(of: shown, app: app)
             let payments = state.purchases.flatMap { $0.timeline.periods.map(\.payment) }
             let customer = try tx.customer(known: id, in: appID)?.customer
             for currency in state.balances.keys.sorted() {
@@ -35,13 +40,15 @@ extension Engine {
                 let facts = try tx.facts(about: purchase.timeline.purchase, in: appID)
                 lines += [""] + Explanation.lines(of: purchase, link: link, facts: facts)
             }
-            lines += Explanation.decisionLines(
-                byHand: try tx.history(of: state, in: app).filter {
-                    [.transfer, .share, .block, .grant, .consumption].contains($0.kind)
-                })
+            if !isForApp {
+                lines += Explanation.decisionLines(
+                    byHand: try tx.history(of: state, in: app).filter {
+                        [.transfer, .share, .block, .grant, .consumption].contains($0.kind)
+                    })
+            }
             let events = try tx.lastEvents(
                 concerning: state, in: appID, limit: Explanation.eventsMax)
-            lines += Explanation.lines(of: events)
+            lines += Explanation.lines(of: events, isForApp: isForApp)
             return lines.joined(separator: "\n")
         }
     }
@@ -64,12 +71,12 @@ private enum Explanation {
             }
     }
 
-    static func lines(of events: [LoggedEvent]) -> [String] {
+    static func lines(of events: [LoggedEvent], isForApp: Bool) -> [String] {
         guard !events.isEmpty else { return [] }
-        return ["", "Last events"] + events.map(line)
+        return ["", "Last events"] + events.map { line(of: $0, isForApp: isForApp) }
     }
 
-    private static func line(of event: LoggedEvent) -> String {
+    private static func line(of event: LoggedEvent, isForApp: Bool) -> String {
         let change = event.entry.change
         var line = "  \(event.sequence)  \(change.at.minute)  \(change.kind.rawValue)"
         if let purchase = event.entry.purchase { line += "  \(purchase.original)" }
@@ -81,7 +88,7 @@ private enum Explanation {
         if let ending = change.ending { line += "  \(ending.text)" }
         if let wallet = change.wallet { line += "  \(wallet.text)" }
         if let why = change.expirationReason { line += "  (\(why.rawValue))" }
-        if let other = event.entry.other { line += "  \(other)" }
+        if let other = event.entry.other, !isForApp { line += "  \(other)" }
         if case .document(let id) = event.entry.cause {
             line += "  by \(DocumentID(bytes: id).rawValue.prefix(12))"
         }

@@ -30,6 +30,12 @@ package struct CustomerState: Hashable, Sendable {
     package var balances: [CurrencyID: Int64]
     /// The clock by which the days of terms are counted.
     package var clock = WallClock.utc
+
+    /// The aliases that an app may see: not the anonymous ids, nor those that the server made. Such
+    /// an id is enough to act as its customer, and may be another device's.
+    package var aliasesForApps: [CustomerID] {
+        aliases.filter { !($0.isAnonymous || accountTokens.contains($0)) }
+    }
 }
 
 /// One purchase of a customer, and the access it gives.
@@ -75,6 +81,9 @@ extension Engine {
     /// Makes another id an alias of the customer. If both ids are customers, they are merged.
     /// Idempotent.
     ///
+    /// An app's request cannot merge two persons, unless it proves both, or the app's settings
+    /// allow it: a merge cannot be undone.
+    ///
     /// - Parameter proofs: the identity proofs of an app's request, which needs one of each
     ///   customer that requires one; nil for a server's request.
     package func alias(
@@ -91,6 +100,11 @@ extension Engine {
                 let failure = try tx.defect(in: proofs, ofBoth: [id, other], in: app, at: now)
             {
                 return .failure(failure)
+            }
+            if proofs != nil, !app.appMayJoinPeople,
+                try tx.areTwoPeople(id, other, in: appID)
+            {
+                return .failure(.aliasJoinsTwoPeople(other))
             }
             try tx.merge(other, with: id, in: appID, at: now)
             try tx.moveSharedPurchases(of: id, in: app, at: now)
@@ -239,6 +253,17 @@ extension DatabaseSession {
     ) throws -> [Grant] {
         guard let known, known.hasGrants else { return [] }
         return try grants(of: known.customer, in: app, environment: environment)
+    }
+
+    /// Whether two ids are those of two customers, each of whom the app knows by an id that is not
+    /// anonymous. An id that is not known yet is nobody's.
+    fileprivate func areTwoPeople(
+        _ one: CustomerID, _ other: CustomerID, in app: AppID
+    ) throws -> Bool {
+        guard let first = try customer(known: one, in: app),
+            let second = try customer(known: other, in: app), first.customer != second.customer
+        else { return false }
+        return [first, second].allSatisfy { !$0.isAnonymous }
     }
 
     fileprivate func merge(

@@ -166,6 +166,15 @@ extension Engine {
     /// Whether requests from an app must prove which customer they speak for.
     package func requiresProof(_ app: AppID) -> Bool { apps[app]?.proof != nil }
 
+    /// Whether an id is anonymous, and all other ids of its customer are, too. Whoever knows such
+    /// an id speaks for its customer.
+    package func isOnlyAnonymous(
+        _ id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> Bool {
+        guard id.isAnonymous else { return false }
+        return try await read { tx in try tx.provers(of: id, in: appID).isEmpty }
+    }
+
     /// Accepts an app's request if it proves that it speaks for a customer, or if the app requires
     /// no proof. Throws `identityNotProven` otherwise. Whoever knows an anonymous id speaks for it,
     /// until it is merged with an id that needs a proof: then a proof of that id is needed.

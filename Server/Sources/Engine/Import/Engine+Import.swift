@@ -77,7 +77,7 @@ extension Engine {
             .unknownOffer,
             .offerNotEligible, .offerForUnknownTransaction, .unknownCursor,
             .outdatedCursor, .queryTooLong, .documentBudgetExhausted, .unknownAlias,
-            .primaryID, .unavailableInSandbox:
+            .primaryID, .aliasJoinsTwoPeople, .unavailableInSandbox:
             throw failure
         }
     }

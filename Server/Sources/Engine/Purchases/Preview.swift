@@ -19,6 +19,8 @@ package struct Preview: Hashable, Sendable {
         package var owner: CustomerID?
         package var belongsToClaimant: Bool
         package var ownerKind: CustomerKind?
+        /// A mask of the owner's mail address, if one of the owner's ids is one.
+        package var ownerHint: String?
         package var verdict: OwnershipClaim.Verdict
     }
 
@@ -97,12 +99,19 @@ extension DatabaseSession {
                 isInUse: access?.isOpen ?? claim.isInUse, owner: owner,
                 belongsToClaimant: owner != nil && owner == claim.claimant,
                 ownerKind: try owner.map { try customerKind(of: $0, in: app.id) },
+                ownerHint: try owner.flatMap { try mailMask(of: $0, in: app.id) },
                 verdict: app.verdict(on: claim, in: purchase.environment))
         }
     }
 
     private func customerKind(of owner: CustomerID, in app: AppID) throws -> CustomerKind {
         CustomerKind(isAnonymous: try isAnonymous(owner, in: app))
+    }
+
+    /// A mask of the first id of a customer that is a mail address.
+    private func mailMask(of owner: CustomerID, in app: AppID) throws -> String? {
+        let ids = try customer(known: owner, in: app)?.ids ?? [owner]
+        return ids.lazy.compactMap(\.mailMask).first
     }
 
     fileprivate func obstacle(

@@ -46,11 +46,12 @@ extension PerennialServer {
         let refused = ProblemError.notParsed(error)
         let requestID = RequestMiddleware.requestID(asked: nil)
         refused.log(requestID: requestID, to: logger)
-        let body = refused.body(requestID: requestID, logger)
+        let body = refused.body(
+            requestID: requestID, at: Timestamp(engine.serverTime), logger)
         var fields = refused.headers
         fields[.contentType] = Problem.mediaType
         fields[.contentLength] = String(body.readableBytes)
-        RequestMiddleware.addCommonHeaders(&fields, requestID: requestID)
+        requestMiddleware.addCommonHeaders(&fields, requestID: requestID)
         let status = HTTPResponse.Status(code: refused.problem.status)
         requestMiddleware.finish(nil, route: nil, status, requestID: requestID, began: began)
         let head = HTTPResponseHead(

@@ -11,11 +11,14 @@ extension PerennialServer {
                     .get, "/v1/customers/{id}/consumption", "consumption",
                     "Consent, Apple's requests, and the responses", parameters: [.environment],
                     output: .json(ConsumptionOverview.self)), consumption),
-            secret(
+            proven(
                 OpenAPIOperation(
                     .put, "/v1/customers/{id}/consumption", "putConsumption",
                     "Report a customer's consent, and how purchases were used",
-                    description: "Idempotent. Waiting requests of Apple are processed again.",
+                    description: """
+                        Idempotent. Waiting requests of Apple are processed again. An app key \
+                        needs a proof of identity, and can report `consented` only.
+                        """,
                     parameters: [.environment], input: ConsumptionRequest.self,
                     output: .json(ConsumptionOverview.self)), updateConsumption),
         ]
@@ -33,13 +36,38 @@ extension PerennialServer {
     @Sendable func updateConsumption(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
     ) async throws -> Response {
-        try await respond(request, context) { id, environment in
+        guard holder.kind == .secret else { return try await consent(request, context, holder) }
+        return try await respond(request, context) { id, environment in
             let asked = try await request.value(ConsumptionRequest.self, max: BodyLimit.consumption)
             let report = ConsumptionReport(
                 isConsentGiven: asked.consented, hadSample: asked.sampleContentProvided,
                 uses: try (asked.purchases ?? []).map(Self.purchaseUse))
             return ConsumptionOverview(
                 try await engine.record(report, of: id, app: holder.app, environment: environment))
+        }
+    }
+
+    /// Records the consent that a customer gives or withdraws in the app. How purchases were used
+    /// is for the server to say, because Apple decides about refunds by it.
+    private func consent(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        try await respond(request, context) { id, environment in
+            let asked = try await request.lenientValue(
+                ConsumptionRequest.self, max: BodyLimit.consumption)
+            guard asked.sampleContentProvided == nil, asked.purchases?.isEmpty ?? true else {
+                throw ProblemError(.reportNotFromServer)
+            }
+            let known = try await engine.consumption(
+                of: id, app: holder.app, environment: environment)
+            let report = ConsumptionReport(
+                isConsentGiven: asked.consented, hadSample: known.consent?.hadSample)
+            var state = try await engine.record(
+                report, of: id, app: holder.app, environment: environment)
+            // What the server reported, and what Apple asked and was told, is for servers.
+            (state.uses, state.inquiries) = ([], [])
+            state.consent?.hadSample = nil
+            return ConsumptionOverview(state)
         }
     }
 

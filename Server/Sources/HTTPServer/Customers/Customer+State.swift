@@ -7,15 +7,11 @@ private typealias Wallet = PerennialContract.Wallet
 extension Customer {
     /// Converts the engine's customer state to the contract's form.
     ///
-    /// - Parameter showsAllIDs: whether the aliases include anonymous ids, and those that the server
-    ///   made. Such an id is enough to act as its customer, so apps do not get to see those of other
-    ///   devices.
+    /// - Parameter showsAllIDs: whether the aliases include those that apps do not get to see.
     init(_ state: CustomerState, showsAllIDs: Bool = true) {
         self.init(
             customerID: state.id.rawValue,
-            aliases: state.aliases.filter { id in
-                showsAllIDs || !(id.isAnonymous || state.accountTokens.contains(id))
-            }.map(\.rawValue),
+            aliases: (showsAllIDs ? state.aliases : state.aliasesForApps).map(\.rawValue),
             environment: StoreEnvironment(state.environment), asOf: Timestamp(state.asOf),
             entitlements: Dictionary(
                 uniqueKeysWithValues: state.entitlements.map { entitlement, right in
@@ -34,7 +30,7 @@ extension Customer {
                 uniqueKeysWithValues: state.balances.map { currency, balance in
                     (currency.rawValue, Wallet(balance: balance))
                 }), purchases: state.ownerships.map { PurchaseVerdict($0) },
-            accountToken: state.accountToken?.rawValue)
+            accountToken: state.accountToken?.rawValue, serverTime: Timestamp(state.asOf))
     }
 
     /// Adds whose the posted purchases are. They say more than what the customer has after the

@@ -12,8 +12,10 @@ extension PerennialServer {
                     "What a customer has access to now, and why",
                     description: """
                         An unknown id gives a customer without purchases, not a 404; nothing is \
-                        written.
-                        """, parameters: [.proof, .environment], output: .json(Customer.self)),
+                        written. With If-None-Match, the response is 304 if the answer is still \
+                        the one with that ETag.
+                        """, parameters: [.proof, .environment, .ifNoneMatch, .wait],
+                    output: .cacheable(Customer.self)),
                 customer),
             secret(
                 OpenAPIOperation(
@@ -27,12 +29,12 @@ extension PerennialServer {
                                 of a transaction, or the order id in the customer's mail.
                                 """)
                     ], output: .json(CustomerList.self)), customers),
-            secret(
+            proven(
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}", "erase", "Erase a customer",
                     description: """
                         Erases ids, links, grants, and debits. The purchases then belong to \
-                        nobody. Idempotent.
+                        nobody. Idempotent. An app key needs a proof of identity.
                         """, output: .json(Erasure.self)), erase),
         ]
     }
@@ -43,9 +45,22 @@ extension PerennialServer {
         let id = try Self.customerID(in: context)
         try await requireProof(of: id, request.headers, holder)
         let environment = try Self.environment(in: request)
+        let wait = try Self.wait(in: request)
         let state = try await engine.customer(
             id, app: holder.app, environment: environment)
-        return try await respond(state, to: holder)
+        let customer = try await customer(in: state, for: holder)
+        let tag = try CustomerTag(customer)
+        let named = request.headers[.ifNoneMatch]
+        guard tag.isNamed(in: named) else { return try tag.response(customer) }
+        if let wait {
+            let changed = try await waits.reserve {
+                try await changedAnswer(about: state, within: wait, for: holder, context) {
+                    try CustomerTag($0).isNamed(in: named)
+                }
+            }
+            if let changed { return try CustomerTag(changed).response(changed) }
+        }
+        return Response(status: .notModified, headers: [.eTag: tag.text])
     }
 
     @Sendable func customers(

@@ -17,7 +17,8 @@ extension PerennialServer {
                     .get, "/v1/customers/{id}/offers", "offers",
                     "Which offers the customer is eligible for, and why",
                     description: "As far as the server knows; the App Store decides.",
-                    parameters: [.environment, .proof], output: .json(OfferList.self)), offers),
+                    parameters: [.environment, .proof, .storefront], output: .json(OfferList.self)),
+                offers),
             keyed(
                 OpenAPIOperation(
                     .post, Paths.offerSignatures, "signOffer", "Sign an offer for StoreKit",
@@ -36,10 +37,23 @@ extension PerennialServer {
         let id = try Self.customerID(in: context)
         try await requireProof(of: id, request.headers, holder)
         let environment = try Self.environment(in: request)
+        let storefront = try Self.storefront(in: request)
         let answers = try await engine.offers(
             for: id, app: holder.app, environment: environment)
-        return try JSONResponse.ok(OfferList(items: answers.map { OfferList.Offer($0) }))
+        return try JSONResponse.ok(
+            OfferList(items: answers.map { OfferList.Offer($0) }, storefront: storefront))
     }
+
+    /// Parses `storefront`: a country in three letters, as StoreKit names it.
+    private static func storefront(in request: Request) throws -> String? {
+        guard let text = request.uri.queryParameters["storefront"] else { return nil }
+        guard text.utf8.count == storefrontLetters,
+            text.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) })
+        else { throw ProblemError(.storefrontUnknown) }
+        return String(text)
+    }
+
+    private static let storefrontLetters = 3
 
     @Sendable func signOffer(
         _ request: Request, _ context: ServerContext, _ holder: KeyHolder
@@ -89,7 +103,17 @@ extension OfferList.Offer {
         self.init(
             productID: answer.product.rawValue, kind: answer.kind.word,
             offerID: answer.id, eligible: answer.why.isEligible, why: answer.why.rawValue,
-            reason: answer.why.sentence)
+            reason: answer.why.sentence, appleDecides: answer.kind.isDecidedByAppStore)
+    }
+}
+
+extension Ledger.Offer.Kind {
+    /// Whether the App Store has criteria for it that no server knows.
+    fileprivate var isDecidedByAppStore: Bool {
+        switch self {
+        case .winBack, .code, .retention, .unknown: true
+        case .introductory, .promotional: false
+        }
     }
 }
 

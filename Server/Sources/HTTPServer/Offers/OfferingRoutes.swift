@@ -15,7 +15,7 @@ extension PerennialServer {
                         Placements, terms, wallets, and the rules that an app needs offline. \
                         Signed by the key of the app's tokens.
                         """,
-                    parameters: [.environment, .ifNoneMatch], output: .json(Offerings.self)),
+                    parameters: [.environment, .ifNoneMatch], output: .cacheable(Offerings.self)),
                 offerings)
         ]
     }

@@ -70,6 +70,17 @@ extension OpenAPI {
             "description":
                 "By name. One never had is absent; one that ended is present, and not active."
         ],
+        "Explanation.lines": [
+            "description": "For a person. The form is not fixed."
+        ],
+        "Ping.key_kind": ["enum": ["app", "secret"]],
+        "Ping.unknown_product_ids": [
+            "description": "Null if no .storekit file is configured."
+        ],
+        "CustomerOffer.apple_decides": [
+            "description": "Whether the App Store decides by what it alone knows."
+        ],
+        "Shown.owner_hint": ["description": "A masked mail address of the other customer."],
         "Customer.token": [
             "description": """
             A JWT (ES256) of what is open, to be checked with the keys of /.well-known/jwks.json. \

@@ -20,8 +20,10 @@ struct OpenAPI {
             if let input = operation.input { try components.add(input, isSent: true) }
         }
         for operation in operations {
-            if case .json(let output) = operation.output {
+            switch operation.output {
+            case .json(let output), .cacheable(let output):
                 try components.add(output, isSent: false)
+            case .status, .object, .receiptStatus, .text, .file: break
             }
         }
         // A problem leaves out what it has not, as RFC 9457 says. Its parts are answers.
@@ -46,7 +48,7 @@ struct OpenAPI {
 
     private static let info: OpenAPIValue = [
         "title": "Perennial",
-        "version": "1",
+        "version": .text(PerennialServer.version),
         "summary": "What may this customer use right now, and why?",
         "description": """
         Times are RFC 3339 UTC with milliseconds; ids are strings. All errors are problems (RFC \
@@ -128,13 +130,15 @@ struct OpenAPI {
             ]
         }
         let problem: OpenAPIValue = ["default": ["$ref": "#/components/responses/problem"]]
-        let unchanged: OpenAPIValue = [
-            "304": ["description": "The version in If-None-Match is the current one."]
-        ]
         switch operation.output {
         case .json(let type):
             return OpenAPIValue.object([.init("200", json(Components.reference(type)))])
-                .adding(operation.hasVersion ? unchanged : nil).adding(problem)
+                .adding(problem)
+        case .cacheable(let type):
+            return OpenAPIValue.object([
+                .init("200", json(Components.reference(type))),
+                .init("304", ["description": "The answer is the one that the client has."]),
+            ]).adding(problem)
         case .status:
             let schema: OpenAPIValue = [
                 "type": "object", "required": ["status"],

@@ -35,6 +35,8 @@ struct OpenAPIOperation: Sendable {
 
     enum Output: Sendable {
         case json(any (Decodable & Sendable).Type)
+        /// A JSON object with an ETag, or 304.
+        case cacheable(any (Decodable & Sendable).Type)
         /// `{"status": "…"}`
         case status
         /// A JSON object without a contract type.
@@ -62,9 +64,6 @@ struct OpenAPIOperation: Sendable {
 
     /// The names of the parameters in the path.
     var pathParameters: [String] { path.matches(of: /\{(\w+)\}/).map { String($0.1) } }
-
-    /// Whether the response has an `ETag`, and 304 says that it has not changed.
-    var hasVersion: Bool { parameters.contains { $0.name == OpenAPIParameter.ifNoneMatch.name } }
 
     /// The names of the parameters in the query.
     var queryParameters: [String] { parameters.filter { $0.place == .query }.map(\.name) }
@@ -106,9 +105,22 @@ extension OpenAPIParameter {
         name: "Perennial-Customer-Proof", place: .header,
         description: "If the app's configuration requires it. Separate two with a comma.")
 
+    static let storefront = OpenAPIParameter(
+        name: "storefront",
+        description: "The storefront of the device, as StoreKit names it, such as USA.",
+        schema: ["type": "string", "pattern": "^[A-Z]{3}$"])
+
     static let ifNoneMatch = OpenAPIParameter(
         name: "If-None-Match", place: .header,
         description: "The ETag of an earlier response. If nothing changed, the response is 304.")
+
+    static let wait = OpenAPIParameter(
+        name: "wait",
+        description: "With If-None-Match: the seconds to wait for another answer, before 304.",
+        schema: [
+            "type": "integer", "minimum": .integer(CustomerWait.secondsRange.lowerBound),
+            "maximum": .integer(CustomerWait.secondsRange.upperBound),
+        ])
 
     static let idempotencyKey = OpenAPIParameter(
         name: "Idempotency-Key", place: .header,

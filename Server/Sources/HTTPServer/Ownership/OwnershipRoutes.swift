@@ -82,6 +82,20 @@ extension PerennialServer {
         }
     }
 
+    /// Checks that an app's request speaks for its own customer, for what cannot be undone. The id
+    /// alone is enough only if it is anonymous, because nobody can guess it.
+    func requireProvenIdentity(
+        of id: CustomerID, _ headers: HTTPFields, _ holder: KeyHolder
+    ) async throws {
+        guard engine.requiresProof(holder.app) else {
+            guard try await engine.isOnlyAnonymous(id, app: holder.app) else {
+                throw ProblemError(.keyNotSecretNorProof)
+            }
+            return
+        }
+        try await requireProof(of: id, headers, holder)
+    }
+
     /// Returns the proofs in an app's request, or nil for a request with a secret key. Several are
     /// separated by commas, as HTTP joins fields of one name.
     private static func proofs(in headers: HTTPFields, of holder: KeyHolder) -> [String]? {
@@ -244,8 +258,8 @@ extension PurchasePreview.Shown {
             productID: shown.product?.rawValue, active: shown.isInUse,
             owner: shown.belongsToClaimant ? "customer" : isAnothers ? "another" : "nobody",
             ownerKind: shown.ownerKind.map { OwnerKind($0) },
-            ownerID: namingOwners && isAnothers ? shown.owner?.rawValue : nil, outcome: outcome,
-            why: why)
+            ownerID: namingOwners && isAnothers ? shown.owner?.rawValue : nil,
+            ownerHint: isAnothers ? shown.ownerHint : nil, outcome: outcome, why: why)
     }
 }
 

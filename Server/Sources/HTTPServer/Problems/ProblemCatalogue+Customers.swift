@@ -13,6 +13,12 @@ extension ProblemCatalogue.Entry {
         remedy: "Remove the ids that were added to it by mistake, and move purchases with "
             + "POST /v1/customers/{id}/transfers.")
 
+    static let aliasJoinsTwoPeople = Self(
+        .aliasJoinsTwoPeople, .conflict, "Both ids are persons, who would become one customer.",
+        remedy: "If they are one person, let your server add the alias with a secret key, or "
+            + "require proofs of identity and send both, or set `join_people: true` below "
+            + "`identity` in perennial.yaml. It cannot be undone completely.")
+
     static let aliasUnknown = Self(
         .aliasUnknown, .notFound, "This is not an alias of the customer.",
         remedy: "GET /v1/customers/{id} with a secret key lists the aliases; the id in the path "

@@ -21,6 +21,17 @@ extension ProblemCatalogue.Entry {
         remedy: "Use a secret key (sk_…) on your server. Never put one into an app.")
 }
 
+extension ProblemCatalogue.Entry {
+    static let keyNotSecretNorProof = keyNotSecret.variant(
+        "This needs a secret key, or a proof of identity.",
+        remedy: "Use a secret key on your server; or configure a proof below `identity` in "
+            + "perennial.yaml, and send Perennial-Customer-Proof with the app key.")
+
+    static let reportNotFromServer = keyNotSecret.variant(
+        "With an app key only `consented` can be reported.",
+        remedy: "Leave the other members out, or report them from your server with a secret key.")
+}
+
 // MARK: - Path, query, and header
 
 extension ProblemCatalogue.Entry {
@@ -60,6 +71,10 @@ extension ProblemCatalogue.Entry {
     static let parameterUnknown = requestNotUnderstood.variant(
         "The query has an unknown parameter.")
 
+    static let storefrontUnknown = requestNotUnderstood.variant(
+        "storefront is not a country in three letters.",
+        remedy: "Send Storefront.countryCode as StoreKit returns it, such as USA.")
+
     static let queryMissing = requestNotUnderstood.variant(
         "query is missing.",
         remedy: "Add ?query= with the id of a customer, a transaction, or an order.")
@@ -91,6 +106,13 @@ extension ProblemCatalogue.Entry {
         Self(
             .limitOutOfRange, .badRequest, "limit must be between 1 and \(max).",
             remedy: "Send a limit from 1 to \(max).")
+    }
+
+    static func waitOutOfRange(_ range: ClosedRange<Int>) -> Self {
+        limitOutOfRange(max: range.upperBound).variant(
+            "wait must be a number of seconds between \(range.lowerBound) and "
+                + "\(range.upperBound).",
+            remedy: "Send a wait from \(range.lowerBound) to \(range.upperBound).")
     }
 
     static let cursorUnknown = Self(

@@ -60,7 +60,8 @@ enum ProblemCatalogue {
         .purchaseForAnotherApp, .purchaseNotUnderstood, .purchaseIncomplete, .legacyOff,
         .purchasesMissing, .renewalWithoutTransaction, .purchaseBelongsToAnotherCustomer(.kept),
         .documentBudgetSpent(wait: .zero), .customerIDMeaningless, .customerProofMissing,
-        .customerProofNotValid, .aliasUnknown, .aliasIsFirst, .purchaseUnknown, .transferUnknown,
+        .customerProofNotValid, .aliasUnknown, .aliasIsFirst, .aliasJoinsTwoPeople,
+        .purchaseUnknown, .transferUnknown,
         .transferSuperseded, .entitlementUnknown, .grantUnknown, .grantWithoutTime,
         .offersKeyMissing, .offerUnknown, .offerNotForCustomer, .trustUndecided, .serverBusy,
         .storageUnavailable, .appNotConfigured, .serverNotReady, .serverFailed,
@@ -76,6 +77,10 @@ extension ProblemCatalogue.Entry {
 
     static let tooManyBodyBytes = serverBusy.variant(
         "The server holds too many request bodies at the moment.")
+
+    static let tooManyWaits = serverBusy.variant(
+        "Too many requests are waiting for a change.",
+        remedy: "Send the same request later, or leave out wait.")
 
     static let storageUnavailable = Self(
         .storageUnavailable, .serviceUnavailable, "The server cannot use its database now.",

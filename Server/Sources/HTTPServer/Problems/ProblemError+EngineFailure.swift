@@ -50,6 +50,7 @@ extension ProblemError {
         case .identityNotProven(.endless): .customerProofEndless
         case .unknownAlias: .aliasUnknown
         case .primaryID: .aliasIsFirst
+        case .aliasJoinsTwoPeople: .aliasJoinsTwoPeople
         case .offerKeyMissing: .offersKeyMissing
         case .unknownOffer: .offerUnknown
         case .offerNotEligible: .offerNotForCustomer
@@ -86,7 +87,8 @@ extension ProblemError {
         case .belongsToAnotherCustomer(let purchase, let why):
             "Purchase \(purchase): \(why.rawValue)."
         case .invalidCustomerID(let id): "Found \(quoted(id))."
-        case .unknownAlias(let id), .primaryID(let id): "Found \(quoted(id.rawValue))."
+        case .unknownAlias(let id), .primaryID(let id), .aliasJoinsTwoPeople(let id):
+            "Found \(quoted(id.rawValue))."
         case .unknownCurrency(let currency, _): "Found \(shortened(currency.rawValue))."
         case .spendingNotAllowed(let currency): "The currency is \(currency)."
         case .unknownContent(let publication, _): "Found \(shortened(publication.rawValue))."

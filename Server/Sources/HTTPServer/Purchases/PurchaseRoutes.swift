@@ -107,7 +107,7 @@ extension PerennialServer {
             error.problem.outcomes = outcomes
             throw error
         }
-        var customer = try await customer(state, for: holder)
+        var customer = try await customer(in: state, for: holder)
         customer.add(posting.ownerships.map { PurchaseVerdict($0) })
         customer.outcomes = outcomes
         if let refusal = posting.refusal(for: intent) {

@@ -17,6 +17,7 @@ struct RequestMiddleware: RouterMiddleware {
     let counts: RequestCounts
     let bodies: BodyBudget
     let logger: Logger
+    let now: @Sendable () -> Instant
 
     @concurrent func handle(
         _ request: Request, context: ServerContext,
@@ -35,9 +36,9 @@ struct RequestMiddleware: RouterMiddleware {
             response = try await next(request, context)
         } catch {
             response = ProblemError(anything: error).response(
-                to: context, isIndented: request.asksForIndentation)
+                to: context, at: Timestamp(now()), isIndented: request.asksForIndentation)
         }
-        Self.addCommonHeaders(&response.headers, requestID: context.requestID)
+        addCommonHeaders(&response.headers, requestID: context.requestID)
         finish(
             request.method, route: context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil },
             response.status, requestID: context.requestID, began: start)
@@ -45,8 +46,9 @@ struct RequestMiddleware: RouterMiddleware {
     }
 
     /// Sets the header fields that every response has.
-    static func addCommonHeaders(_ headers: inout HTTPFields, requestID: String) {
+    func addCommonHeaders(_ headers: inout HTTPFields, requestID: String) {
         headers[.requestID] = requestID
+        headers[.serverTime] = Timestamp(now()).description
         headers[.xContentTypeOptions] = "nosniff"
         if headers[.cacheControl] == nil { headers[.cacheControl] = "no-store" }
     }
@@ -135,6 +137,9 @@ struct RequestMiddleware: RouterMiddleware {
 
 extension HTTPField.Name {
     static let requestID = wellFormed("x-request-id")
+    /// The time by which the server answers, in RFC 3339. `Date` knows whole seconds only, and not
+    /// the clock of a simulator.
+    static let serverTime = wellFormed("perennial-server-time")
 
     /// For literal names that are known to be well formed.
     static func wellFormed(_ name: String) -> Self {

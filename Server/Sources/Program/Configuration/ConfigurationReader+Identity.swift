@@ -48,7 +48,7 @@ extension ConfigurationReader {
 
     static let identityKeys = [
         "proof", "secret_file", "secret_env", "public_key_file", "endless", "audience", "issuer",
-        "account_tokens",
+        "account_tokens", "join_people",
     ]
 
     /// Parses a claim that a JWT must have. An unreadable value is an error, because without the
@@ -65,12 +65,14 @@ extension ConfigurationReader {
         if let tokens = members["account_tokens"] {
             app.accountTokens = word(tokens, "not a meaning of account tokens") ?? .customers
         }
+        if let joins = members["join_people"] { app.joinsPeople = bool(joins) ?? false }
         app.proof = proof(members, at: node)
     }
 
     private mutating func proof(_ members: [String: Node], at node: Node) -> IdentityProof? {
         guard let kind = members["proof"] else {
-            if members.count == 1, members["account_tokens"] != nil { return nil }
+            let others: Set = ["account_tokens", "join_people"]
+            if !members.isEmpty, others.isSuperset(of: members.keys) { return nil }
             complain(node, "identity has no proof.", "Add `proof: hmac` or `proof: jwt`.")
             return nil
         }
@@ -165,6 +167,7 @@ extension AppSettings {
 
     var identityLines: [String] {
         [proofLine] + (accountTokens == .other ? ["account tokens name no customers"] : [])
+            + (joinsPeople ? ["app keys join people"] : [])
     }
 
     private var proofLine: String {

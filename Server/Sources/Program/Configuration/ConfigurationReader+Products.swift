@@ -192,6 +192,7 @@ extension ConfigurationReader {
         app.storeKit = shop
         app.settings.offers = OfferCatalogue(shop)
         app.settings.offerings.familyShareable = shop.familyShareable
+        app.settings.soldProducts = shop.productIDs
         warnAboutTerms(in: path, shop.products)
         let known = shop.products.map(\.id)
         for product in products where !known.contains(product.id) {

@@ -23,6 +23,9 @@ extension StoreKitFile {
     var familyShareable: [ProductID: Bool] {
         Dictionary(products.map { (ProductID(rawValue: $0.id), $0.isFamilyShareable) }) { $1 }
     }
+
+    /// Everything that the file sells.
+    var productIDs: Set<ProductID> { Set(products.map { ProductID(rawValue: $0.id) }) }
 }
 
 extension OfferCatalogue.Code {

@@ -28,7 +28,8 @@ struct DevShop {
                 appAppleID: ExampleShop.appAppleID, isSimulated: true,
                 entitlements: Self.entitlements(of: products), terms: Self.terms,
                 wallets: Self.wallets, content: Self.bulletins,
-                offers: OfferCatalogue(shop), consumption: Self.consumption)
+                offers: OfferCatalogue(shop), soldProducts: shop.productIDs,
+                consumption: Self.consumption)
             settings.offerings = OfferingRules(
                 placements: Self.placements, familyShareable: shop.familyShareable)
             return AppConfiguration(settings: settings, storeKit: shop, extraRoots: [])

@@ -86,6 +86,7 @@ extension DatabaseSession {
     /// the commit: see ``numberEvents(of:isWaiting:)``.
     func append(_ entries: [EventEntry]) throws(StorageFailure) {
         guard !entries.isEmpty else { return }
+        rules.signals.collect(entries)
         let events = try withoutErasedTokens(entries).concurrentMap(UnnumberedEvent.init)
         switch dialect {
         case .sqlite: try insertNumbered(events)

@@ -50,6 +50,15 @@ import Testing
         #expect("\(failure as Any)".contains("must be text"))
     }
 
+    @Test func `an app joins people only where the configuration says so`() throws {
+        #expect(try settings("products: {p: [pro]}")?.joinsPeople == false)
+        let app = try #require(try settings("identity: {join_people: true}"))
+        #expect(app.joinsPeople && app.proof == nil)
+        #expect(app.identityLines.contains("app keys join people"))
+        let other = try settings("identity: {join_people: false, account_tokens: other}")
+        #expect(other?.joinsPeople == false)
+    }
+
     @Test func `without a word purchases stay with whom they were first`() throws {
         let app = try #require(try settings("products: {p: [pro]}"))
         #expect(

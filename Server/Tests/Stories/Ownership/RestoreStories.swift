@@ -140,7 +140,7 @@ private struct RestoreStage: Sendable {
     }
 
     private func alias(_ other: String, to person: String) async throws {
-        try await shop.server.post(
+        try await support.post(
             "/v1/customers/\(id(person))/aliases", ["customer_id": .string(other)])
     }
 

@@ -223,7 +223,7 @@ import Testing
                 _ = try await Self.buy(for: name, in: shop)
                 _ = try await Self.spend(40, "oak", by: name, in: shop)
             }
-            try await shop.server.post("/v1/customers/anna/aliases", ["customer_id": "device-7"])
+            try await shop.support.post("/v1/customers/anna/aliases", ["customer_id": "device-7"])
             #expect(try await Self.balance(of: "device-7", in: shop) == 120)
         }
     }

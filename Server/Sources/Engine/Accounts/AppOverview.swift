@@ -1,0 +1,29 @@
+import Ledger
+
+/// What an app's developer wants to know of the app's configuration while looking for a mistake.
+package struct AppOverview: Hashable, Sendable {
+    package var id: AppID
+    package var bundleID: String
+    package var isSimulated: Bool
+    /// Products that the configuration names and the app's `.storekit` file does not have. Nil if
+    /// no such file is configured.
+    package var unknownProducts: [ProductID]?
+}
+
+extension Engine {
+    package func overview(of appID: AppID) throws(EngineFailure) -> AppOverview {
+        let (app, _) = try app(appID)
+        return AppOverview(
+            id: app.id, bundleID: app.bundleID, isSimulated: app.isSimulated,
+            unknownProducts: app.soldProducts.map { app.namedProducts.subtracting($0).sorted() })
+    }
+}
+
+extension AppSettings {
+    /// The products that the configuration names.
+    fileprivate var namedProducts: Set<ProductID> {
+        entitlements.values.reduce(Set(terms.products.keys)) { $0.union($1) }
+            .union(wallets.credits.keys)
+            .union(content.items.flatMap(\.publication.products))
+    }
+}

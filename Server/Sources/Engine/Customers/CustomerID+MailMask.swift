@@ -1,0 +1,18 @@
+import Ledger
+
+extension CustomerID {
+    /// The mail address that this id is, masked so that its owner recognises it and others learn
+    /// next to nothing: `anna@example.com` gives `a…@e…`. Nil if the id is no mail address.
+    var mailMask: String? {
+        let parts = rawValue.split(separator: "@", omittingEmptySubsequences: false)
+        guard parts.count == 2, let name = parts[0].first, Self.isDomain(parts[1]),
+            let domain = parts[1].first, !rawValue.contains(where: \.isWhitespace)
+        else { return nil }
+        return "\(name)…@\(domain)…"
+    }
+
+    private static func isDomain(_ text: Substring) -> Bool {
+        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+        return labels.count > 1 && labels.allSatisfy { !$0.isEmpty }
+    }
+}

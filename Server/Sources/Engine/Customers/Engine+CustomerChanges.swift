@@ -1,0 +1,41 @@
+import Crypto
+import Ledger
+import Storage
+
+extension Engine {
+    /// The time by which this server answers.
+    package var serverTime: Instant { now() }
+
+    /// What a customer may use now, for a reader that asks again and again. Unlike
+    /// ``customer(_:app:environment:)`` it counts nothing and requests no check with the App Store.
+    package func currentState(
+        of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> CustomerState {
+        let (app, _) = try app(appID)
+        let now = now()
+        return try await read { tx in
+            try tx.state(of: id, in: app, environment: environment, at: now)
+        }
+    }
+
+    /// Yields after this server has committed events about a customer, until it is finished. What
+    /// other servers commit, and what time alone changes, gives no element.
+    package func changeSignals(
+        of state: CustomerState, app: AppID
+    ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
+        db.signals.signals(about: [state.id] + state.aliases, in: app)
+    }
+
+    /// The number of customers' ids that somebody waits for on this server.
+    package var awaitedIDCount: Int { db.signals.topicCount }
+}
+
+/// A short digest that identifies the content of an answer, the same on every server.
+package enum ContentTag {
+    /// The number of bytes of the SHA-256 that a tag contains.
+    private static let bytes = 16
+
+    package static func text(of content: [UInt8]) -> String {
+        Hexadecimal.text(Array(SHA256.hash(data: content).prefix(bytes)))
+    }
+}

@@ -1,0 +1,29 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension PerennialServer {
+    var pingRoutes: [Route] {
+        [
+            keyed(
+                OpenAPIOperation(
+                    .get, Paths.ping, "ping", "What the key is, and which app it belongs to",
+                    description: "For diagnosis. Reads nothing about a customer.",
+                    output: .json(Ping.self)), ping)
+        ]
+    }
+
+    @Sendable func ping(
+        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+    ) async throws -> Response {
+        let app = try engine.overview(of: holder.app)
+        return try JSONResponse.ok(
+            Ping(
+                keyKind: holder.kind.rawValue, app: app.id.rawValue, bundleID: app.bundleID,
+                simulated: app.isSimulated,
+                environments: Ledger.Environment.allCases.map { StoreEnvironment($0) },
+                unknownProductIDs: app.unknownProducts?.map(\.rawValue),
+                serverVersion: Self.version, serverTime: Timestamp(engine.serverTime)))
+    }
+}

@@ -1,0 +1,96 @@
+import Engine
+import Hummingbird
+import Ledger
+import NIOCore
+import PerennialContract
+import ServiceLifecycle
+import Synchronization
+
+/// How long and how many requests may wait until the answer about a customer changes (`?wait=25`).
+final class CustomerWait: Sendable {
+    /// The range of `wait`, in seconds. Many proxies cut a connection that is silent for longer.
+    static let secondsRange = 1...60
+    /// The maximum number of requests that wait at one time.
+    static let waitsMax = 1_000
+    /// The pause between two looks at the customer: what other servers write, and what time alone
+    /// changes, is noticed after at most this time.
+    static let lookPause = Duration.seconds(1)
+
+    private let waitsMax: Int
+    private let count = Mutex(0)
+
+    init(waitsMax: Int = CustomerWait.waitsMax) { self.waitsMax = waitsMax }
+
+    /// Runs a closure as one of the waiting requests.
+    ///
+    /// - Throws: ``ProblemError`` if too many requests wait already.
+    func reserve<Value>(_ body: () async throws -> Value) async throws -> Value {
+        let isFull = count.withLock { count in
+            guard count < waitsMax else { return true }
+            count += 1
+            return false
+        }
+        guard !isFull else { throw ProblemError(.tooManyWaits) }
+        defer { count.withLock { $0 -= 1 } }
+        return try await body()
+    }
+
+    var waitingCount: Int { count.withLock { $0 } }
+}
+
+extension PerennialServer {
+    /// Parses `wait`. Returns nil if the request does not have it.
+    static func wait(in request: Request) throws -> Duration? {
+        guard let text = request.uri.queryParameters["wait"] else { return nil }
+        guard let seconds = Int(text), CustomerWait.secondsRange.contains(seconds) else {
+            throw ProblemError(.waitOutOfRange(CustomerWait.secondsRange))
+        }
+        return .seconds(seconds)
+    }
+
+    /// Waits until the answer about a customer is another one, and returns it. Returns nil if it
+    /// does not change in time, if the connection is closed, or if the server is about to stop.
+    ///
+    /// - Parameter state: the customer as last read.
+    /// - Parameter isKnown: whether the client has an answer already.
+    func changedAnswer(
+        about state: CustomerState, within limit: Duration, for holder: KeyHolder,
+        _ context: ServerContext, isKnown: @Sendable (Customer) throws -> Bool
+    ) async throws -> Customer? {
+        let end = ContinuousClock.now + limit
+        let (stream, looks) = engine.changeSignals(of: state, app: holder.app)
+        context.channel.closeFuture.whenComplete { _ in looks.finish() }
+        return try await withGracefulShutdownHandler {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                defer {
+                    looks.finish()
+                    group.cancelAll()
+                }
+                group.addTask { await Self.yieldLooks(to: looks, until: end) }
+                // The customer may have changed before the signals began.
+                looks.yield()
+                for await _ in stream {
+                    let now = try await engine.currentState(
+                        of: state.id, app: holder.app, environment: state.environment)
+                    let answer = try await customer(in: now, for: holder)
+                    guard try isKnown(answer) else { return answer }
+                }
+                return nil
+            }
+        } onGracefulShutdown: {
+            looks.finish()
+        }
+    }
+
+    /// Yields after each pause, and finishes at the end of the wait.
+    private static func yieldLooks(
+        to looks: AsyncStream<Void>.Continuation, until end: ContinuousClock.Instant
+    ) async {
+        while ContinuousClock.now < end {
+            let next = min(end, ContinuousClock.now + CustomerWait.lookPause)
+            do { try await Task.sleep(until: next) } catch { break }
+            looks.yield()
+        }
+        looks.finish()
+    }
+}

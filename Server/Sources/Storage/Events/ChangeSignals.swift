@@ -1,0 +1,85 @@
+import Ledger
+import Synchronization
+
+/// Wakes readers that wait for a change of a customer, after this process has committed events
+/// about that customer.
+///
+/// A signal is a hint to read again. It can come although nothing has changed, and what other
+/// servers commit gives none, so a reader must also look again from time to time.
+package final class ChangeSignals: Sendable {
+    private struct Topic: Hashable {
+        var app: AppID
+        /// In lower case, because account tokens are compared without case.
+        var id: String
+
+        init(_ app: AppID, _ id: String) { (self.app, self.id) = (app, id.lowercased()) }
+    }
+
+    private struct State {
+        var listeners: [Topic: [UInt64: AsyncStream<Void>.Continuation]] = [:]
+        /// What the events are about that were appended since the last commit.
+        var uncommitted: Set<Topic> = []
+        var lastNumber: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// Yields after each commit with events about one of these ids, until it is finished. Several
+    /// commits can give one element.
+    package func signals(
+        about ids: [CustomerID], in app: AppID
+    ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
+        let (stream, continuation) = AsyncStream<Void>.makeStream(
+            bufferingPolicy: .bufferingNewest(1))
+        let topics = Set(ids.map { Topic(app, $0.rawValue) })
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            for topic in topics {
+                state.listeners[topic, default: [:]][state.lastNumber] = continuation
+            }
+            return state.lastNumber
+        }
+        continuation.onTermination = { [self] _ in remove(number, from: topics) }
+        return (stream, continuation)
+    }
+
+    private func remove(_ number: UInt64, from topics: Set<Topic>) {
+        state.withLock { state in
+            for topic in topics {
+                state.listeners[topic]?[number] = nil
+                if state.listeners[topic]?.isEmpty == true { state.listeners[topic] = nil }
+            }
+        }
+    }
+
+    /// The number of ids that somebody waits for.
+    package var topicCount: Int { state.withLock { $0.listeners.count } }
+
+    /// Notes whom events are about that are not committed yet.
+    func collect(_ entries: [EventEntry]) {
+        state.withLock { state in
+            guard !state.listeners.isEmpty else { return }
+            for entry in entries {
+                let ids = [entry.customer?.rawValue, entry.other?.rawValue, entry.accountToken]
+                for id in ids.compactMap(\.self) {
+                    let topic = Topic(entry.app, id)
+                    if state.listeners[topic] != nil { state.uncommitted.insert(topic) }
+                }
+            }
+        }
+    }
+
+    /// Wakes those who wait for what was collected. Called after each commit.
+    func signal() {
+        let woken = state.withLock { state in
+            let woken = state.uncommitted.flatMap { topic in
+                state.listeners[topic].map { Array($0.values) } ?? []
+            }
+            state.uncommitted.removeAll()
+            return woken
+        }
+        for continuation in woken { continuation.yield() }
+    }
+}

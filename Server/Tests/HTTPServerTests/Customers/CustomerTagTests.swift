@@ -1,0 +1,84 @@
+import HTTPTypes
+import Ledger
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+/// What has not changed need not be sent again.
+@Suite struct CustomerTagTests {
+    private static let grant = #"{"entitlement": "pro", "reason": "sorry"}"#
+
+    private func ask(
+        _ server: TestServer, _ path: String = Paths.customer("anna"), naming tag: String? = nil,
+        key: String = TestServer.key
+    ) async throws -> TestServer.Answer {
+        try await server.send(
+            .get, path, key: key, headers: tag.map { [.ifNoneMatch: $0] } ?? [:])
+    }
+
+    @Test func `an answer that the client has is not sent again, and one that changed is`()
+        async throws
+    {
+        try await TestServer.run { server in
+            let first = try await ask(server)
+            let tag = try #require(first.headers[.eTag])
+            #expect(tag.hasPrefix("W/\""))
+            for named in [tag, String(tag.dropFirst(2)), "\"x\", \(tag)", "*"] {
+                let same = try await ask(server, naming: named)
+                #expect(same.status == 304 && same.text.isEmpty, "\(named)")
+                #expect(same.headers[.eTag] == tag)
+            }
+            #expect(try await ask(server, naming: "\"x\"").status == 200)
+            _ = try await server.send(
+                .post, Paths.grants(of: "anna"), key: TestServer.secret, body: Self.grant)
+            let changed = try await ask(server, naming: tag)
+            #expect(changed.status == 200)
+            #expect(try changed.decoded(Customer.self).entitlements["pro"]?.active == true)
+            #expect(changed.headers[.eTag] != tag)
+        }
+    }
+
+    @Test func `the time of the answer and the token do not change the tag`() throws {
+        var customer = Customer(
+            customerID: "anna", environment: .production, asOf: Timestamp(TestServer.now))
+        let tag = try CustomerTag(customer)
+        customer.asOf = Timestamp(TestServer.now + .seconds(1))
+        customer.serverTime = customer.asOf
+        customer.token = "eyJ"
+        #expect(try CustomerTag(customer) == tag)
+        customer.aliases = ["phone-7"]
+        #expect(try CustomerTag(customer) != tag)
+    }
+
+    @Test func `another server of the same database gives the same tag`() async throws {
+        try await TestServer.run { server in
+            let one = try await ask(server).headers[.eTag]
+            let state = try await server.otherEngine.customer(
+                "anna", app: "birds", environment: .production)
+            let other = PerennialServer(engine: server.otherEngine, logger: .init(label: "test"))
+            let holder = try #require(try await server.engine.keyHolder(TestServer.key))
+            let answer = try await other.customer(in: state, for: holder)
+            #expect(try CustomerTag(answer).text == one)
+        }
+    }
+
+    @Test func `every answer says the server's time, also problems and what is not sent again`()
+        async throws
+    {
+        try await TestServer.run { server in
+            let now = Timestamp(TestServer.now)
+            let name = try #require(HTTPField.Name("Perennial-Server-Time"))
+            let customer = try await ask(server)
+            let tag = try #require(customer.headers[.eTag])
+            #expect(try customer.decoded(Customer.self).serverTime == now)
+            let refused = try await server.send(.get, Paths.customer("anna"), key: nil)
+            #expect(try refused.problem.serverTime == now)
+            let others = [
+                try await ask(server, naming: tag), try await ask(server, Paths.health),
+                customer, refused,
+            ]
+            for answer in others { #expect(answer.headers[name] == now.description) }
+        }
+    }
+}

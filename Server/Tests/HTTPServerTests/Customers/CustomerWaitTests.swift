@@ -1,0 +1,148 @@
+import Ledger
+import PerennialContract
+import Synchronization
+import Testing
+
+@testable import Engine
+@testable import HTTPServer
+
+/// A request that waits is answered when the customer changes.
+@Suite struct CustomerWaitTests {
+    private static let order = NewGrant(entitlement: "pro", reason: "sorry")
+
+    private func tag(_ server: TestServer) async throws -> String {
+        try #require(try await server.send(.get, Paths.customer("anna")).headers[.eTag])
+    }
+
+    /// Asks, waits until the request waits, makes a change, and returns the answer.
+    private func answer(
+        _ server: TestServer, wait: Int = 60,
+        after change: @escaping @Sendable () async throws -> Void
+    ) async throws -> TestServer.Answer {
+        let tag = try await tag(server)
+        return try await withThrowingTaskGroup(of: TestServer.Answer?.self) { group in
+            group.addTask {
+                try await server.send(
+                    .get, Paths.customer("anna") + "?wait=\(wait)",
+                    headers: [.ifNoneMatch: tag])
+            }
+            try await until { server.engine.awaitedIDCount > 0 }
+            try await change()
+            let answer = try await group.next()
+            return try #require(answer ?? nil)
+        }
+    }
+
+    private struct TooLate: Error {}
+
+    /// Returns when something is so, which must be soon.
+    private func until(_ isSo: () -> Bool) async throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while !isSo() {
+            guard ContinuousClock.now < end else { throw TooLate() }
+            await Task.yield()
+        }
+    }
+
+    private func isOpen(_ answer: TestServer.Answer) throws -> Bool {
+        try answer.decoded(Customer.self).entitlements["pro"]?.active == true
+    }
+
+    @Test func `a grant is answered while the client waits, and nothing is held afterwards`()
+        async throws
+    {
+        try await TestServer.run { server in
+            let began = ContinuousClock.now
+            let answer = try await answer(server) {
+                _ = try await server.engine.grant(
+                    Self.order, to: "anna", app: "birds", environment: .production)
+            }
+            #expect(answer.status == 200)
+            #expect(try isOpen(answer))
+            #expect(ContinuousClock.now - began < .seconds(30))
+            #expect(server.engine.awaitedIDCount == 0)
+        }
+    }
+
+    @Test func `what another server writes is noticed, too`() async throws {
+        try await TestServer.run { server in
+            let answer = try await answer(server) {
+                _ = try await server.otherEngine.grant(
+                    Self.order, to: "anna", app: "birds", environment: .production)
+            }
+            #expect(try isOpen(answer))
+        }
+    }
+
+    @Test func `an end that only time brings is answered, too`() async throws {
+        let clock = Mutex(TestServer.now)
+        let now: @Sendable () -> Instant = { clock.withLock { $0 } }
+        try await TestServer.run(clock: now) { server in
+            clock.withLock { $0 = TestServer.now }
+            _ = try await server.engine.grant(
+                NewGrant(entitlement: "pro", until: TestServer.now + .hours(1), reason: "sorry"),
+                to: "anna", app: "birds", environment: .production)
+            let answer = try await answer(server) {
+                clock.withLock { $0 = $0 + .hours(2) }
+            }
+            #expect(answer.status == 200)
+            #expect(try !isOpen(answer))
+        }
+    }
+
+    @Test func `nothing that changes is 304 at the end`() async throws {
+        try await TestServer.run { server in
+            let answer = try await answer(server, wait: 1) {}
+            #expect(answer.status == 304)
+            #expect(server.engine.awaitedIDCount == 0)
+        }
+    }
+
+    @Test func `a wait without If-None-Match is answered at once`() async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(.get, Paths.customer("anna") + "?wait=60")
+            #expect(answer.status == 200)
+        }
+    }
+
+    @Test(arguments: ["0", "61", "-1", "x", ""])
+    func `a wait is a number of seconds from 1 to 60`(wait: String) async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(.get, Paths.customer("anna") + "?wait=\(wait)")
+            #expect(answer.status == 400)
+            #expect(try answer.problem.code == .limitOutOfRange)
+            #expect(try answer.problem.title.contains("between 1 and 60"))
+        }
+    }
+
+    @Test func `more waiting requests than the limit are told to come later`() async throws {
+        try await TestServer.run(waitsMax: 1) { server in
+            let tag = try await tag(server)
+            let first = try await answer(server) {
+                let second = try await server.send(
+                    .get, Paths.customer("anna") + "?wait=60", headers: [.ifNoneMatch: tag])
+                #expect(second.status == 503)
+                #expect(try second.problem.code == .serverBusy)
+                #expect(second.headers[.retryAfter] != nil)
+                _ = try await server.engine.grant(
+                    Self.order, to: "anna", app: "birds", environment: .production)
+            }
+            #expect(first.status == 200)
+        }
+    }
+
+    @Test func `waiting ends when the server stops`() async throws {
+        try await ListeningServer.run { server in
+            let connection = try server.connect()
+            let request = RequestText.get(
+                "/v1/customers/anna?wait=60", RequestText.key + "if-none-match: *\r\n")
+            try connection.sendAll(request)
+            try await until { server.engine.awaitedIDCount > 0 }
+            let began = ContinuousClock.now
+            await server.shutDown()
+            try await until { server.engine.awaitedIDCount == 0 }
+            #expect(ContinuousClock.now - began < .seconds(30))
+            withExtendedLifetime(connection) {}
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Ledger
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+/// What a developer who looks for a mistake wants to know first.
+@Suite struct PingTests {
+    @Test func `a key learns what it is, and which app it belongs to`() async throws {
+        try await TestServer.run { server in
+            for (key, kind) in [(TestServer.key, "app"), (TestServer.secret, "secret")] {
+                let answer = try await server.send(.get, Paths.ping, key: key)
+                #expect(
+                    try answer.decoded(Ping.self)
+                        == Ping(
+                            keyKind: kind, app: "birds", bundleID: "com.example.birds",
+                            simulated: false, environments: [.production, .sandbox],
+                            unknownProductIDs: nil, serverVersion: PerennialServer.version,
+                            serverTime: Timestamp(TestServer.now)))
+            }
+            #expect(try await server.send(.get, Paths.ping, key: nil).status == 401)
+        }
+    }
+
+    @Test func `products that the StoreKit file does not have are named`() async throws {
+        let change: TestServer.Change = { $0.soldProducts = ["pro.monthly", "unmentioned"] }
+        try await TestServer.run(change) { server in
+            let answer = try await server.send(.get, Paths.ping)
+            #expect(try answer.decoded(Ping.self).unknownProductIDs == ["gems.100", "p"])
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+/// Who waits for a customer is woken by a commit, and not before.
+@Suite struct ChangeSignalTests {
+    private func entry(about id: CustomerID, in app: AppID = "birds") -> EventEntry {
+        EventEntry(
+            app: app, customer: id, purchase: nil,
+            change: Change(.aliasAdded, at: Instant(milliseconds: 0)),
+            knownAt: Instant(milliseconds: 0), cause: .request, other: "Other")
+    }
+
+    @Test func `a commit wakes those who wait for its customer, and nobody else`() async {
+        let signals = ChangeSignals()
+        let anna = signals.signals(about: ["anna", "phone"], in: "birds")
+        let other = signals.signals(about: ["other"], in: "birds")
+        let ben = signals.signals(about: ["ben"], in: "birds")
+        let cats = signals.signals(about: ["anna"], in: "cats")
+        signals.collect([entry(about: "anna")])
+        signals.signal()
+        let all = [anna, other, ben, cats]
+        for (_, continuation) in all { continuation.finish() }
+        var counts: [Int] = []
+        for (stream, _) in all {
+            var count = 0
+            for await _ in stream { count += 1 }
+            counts.append(count)
+        }
+        #expect(counts == [1, 1, 0, 0])
+        #expect(signals.topicCount == 0)
+    }
+
+    @Test func `what is not committed wakes nobody`() async {
+        let signals = ChangeSignals()
+        let (stream, continuation) = signals.signals(about: ["anna"], in: "birds")
+        signals.collect([entry(about: "anna")])
+        continuation.finish()
+        for await _ in stream { Issue.record("It was woken before the commit.") }
+    }
+}

@@ -1,0 +1,43 @@
+/// The response of `GET /v1/ping`: what a key is, and what it belongs to.
+public struct Ping: Hashable, Sendable, Codable {
+    /// `app` or `secret`.
+    public var keyKind: String
+    /// The app's name in the server's configuration.
+    public var app: String
+    public var bundleID: String
+    /// Whether the app's purchases are made in a simulator.
+    public var simulated: Bool
+    /// The environments whose purchases the server accepts.
+    public var environments: [StoreEnvironment]
+    /// Products that the server's configuration names and the app's `.storekit` file does not have.
+    /// Nil if no such file is configured.
+    public var unknownProductIDs: [String]?
+    public var serverVersion: String
+    public var serverTime: Timestamp
+
+    public init(
+        keyKind: String, app: String, bundleID: String, simulated: Bool,
+        environments: [StoreEnvironment], unknownProductIDs: [String]?, serverVersion: String,
+        serverTime: Timestamp
+    ) {
+        self.keyKind = keyKind
+        self.app = app
+        self.bundleID = bundleID
+        self.simulated = simulated
+        self.environments = environments
+        self.unknownProductIDs = unknownProductIDs
+        self.serverVersion = serverVersion
+        self.serverTime = serverTime
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case keyKind = "key_kind"
+        case app
+        case bundleID = "bundle_id"
+        case simulated
+        case environments
+        case unknownProductIDs = "unknown_product_ids"
+        case serverVersion = "server_version"
+        case serverTime = "server_time"
+    }
+}
