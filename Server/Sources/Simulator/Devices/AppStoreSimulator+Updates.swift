@@ -75,10 +75,12 @@ extension AppStoreSimulator {
                     announcement: announcement)
             }
         }
-        guard let renewal = notice.renewal, let status = notice.status else { return }
+        guard let renewal = notice.renewal, let status = notice.status,
+            let id = renewal.originalTransactionId
+        else { return }
         try send(to: account, except: nil) { deviceID throws(SigningFailure) in
             let content = SignedStatus(
-                originalTransactionID: renewal.originalTransactionId ?? "", status: status,
+                originalTransactionID: id, status: status,
                 signedTransaction: try authority.sign(bound(transaction, to: deviceID)),
                 signedRenewalInfo: try authority.sign(bound(renewal, to: deviceID)))
             return ServerSentEvent(name: "status", content: json(of: content, on: deviceID))

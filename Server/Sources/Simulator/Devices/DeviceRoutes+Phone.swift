@@ -145,8 +145,8 @@ extension AppStoreSimulator {
         for call in DeviceCall.allCases {
             if body.isNull(call.rawValue) { changes[call] = .some(nil) }
             guard let name = try body.string(call.rawValue) else { continue }
-            let failure = StoreKitFailure(rawValue: name)
-            guard let failure, call.failures.contains(failure) else {
+            guard let failure = StoreKitFailure(rawValue: name), call.failures.contains(failure)
+            else {
                 let names = call.failures.map(\.rawValue).joined(separator: ", ")
                 throw RequestBody.invalidField(call.rawValue, "one of \(names)")
             }

@@ -68,8 +68,9 @@ struct PromptList: Sendable {
             prompts.removeFirst()
             dropped += 1
         }
-        let arrived = waiters.filter { $0.count <= count }
-        waiters.removeAll { $0.count <= count }
+        let reached = count
+        let arrived = waiters.filter { $0.count <= reached }
+        waiters.removeAll { $0.count <= reached }
         for waiter in arrived { waiter.gate.open() }
         guard prompt.isHeld else { return nil }
         let gate = Gate()

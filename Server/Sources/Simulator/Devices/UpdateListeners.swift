@@ -120,7 +120,7 @@ struct UpdateListeners: Sendable {
         _ account: Account.Key, except device: String?,
         _ event: (_ deviceID: String) throws(SigningFailure) -> ServerSentEvent
     ) throws(SigningFailure) -> [(deviceID: String, event: ServerSentEvent)] {
-        var delivered: [(String, ServerSentEvent)] = []
+        var delivered: [(deviceID: String, event: ServerSentEvent)] = []
         for index in logs.indices
         where logs[index].account == account && logs[index].deviceID != device {
             let event = try event(logs[index].deviceID)

@@ -101,12 +101,19 @@ import Testing
         let now = AppStoreDate(milliseconds: 0)
         let held = Prompt(
             cause: .purchase, productID: "gem", at: now, choice: .confirm, isHeld: true)
-        for _ in 0..<PromptList.heldMax { #expect(try prompts.add(held) != nil) }
+        for _ in 0..<PromptList.heldMax {
+            let gate = try prompts.add(held)
+            #expect(gate != nil)
+        }
         #expect(throws: SimulatorProblem.self) { try prompts.add(held) }
-        #expect(prompts.letGo() == PromptList.heldMax)
+        let count = prompts.letGo()
+        #expect(count == PromptList.heldMax)
         let brief = Prompt(
             cause: .purchase, productID: "gem", at: now, choice: .confirm, isHeld: false)
-        for _ in 0...PromptList.listedMax { #expect(try prompts.add(brief) == nil) }
+        for _ in 0...PromptList.listedMax {
+            let gate = try prompts.add(brief)
+            #expect(gate == nil)
+        }
         #expect(prompts.all.count == PromptList.listedMax)
         #expect(prompts.count == PromptList.heldMax + PromptList.listedMax + 1)
     }
