@@ -54,6 +54,7 @@ extension AppStoreSimulator {
         }
         // Nobody waits for updates from a simulator that is stopping.
         listeners.finish()
+        for phone in phones.values { phone.prompts.finish() }
     }
 
     private func processDue() async {

@@ -37,6 +37,12 @@ package actor AppStoreSimulator {
     private var populations: [Population] = []
     private(set) var deliveries: DeliveryQueue
     var listeners = UpdateListeners()
+    /// By device id. A device is absent as long as nothing particular has happened on it.
+    var phones: [String: Phone] = [:]
+    /// Real time after which a stream of updates gets a comment.
+    var commentInterval = Duration.seconds(UpdateStream.commentSeconds)
+    /// Real time for which a sheet is held, or a caller waits for one, at most.
+    var sheetLimit = Duration.seconds(PromptList.heldSecondsMax)
     /// The moment of the last event. On a running clock the current time may be ahead of it.
     private var processedUntil: AppStoreDate
     /// Virtual time has not passed this moment, and it was reported to `keepTime`.
@@ -116,6 +122,8 @@ package actor AppStoreSimulator {
         processedUntil = settings.now
         logEntries = []
         listeners.finish()
+        for phone in phones.values { phone.prompts.finish() }
+        phones = [:]
         clock.reset(to: settings.now)
         await quiesce()
     }

@@ -6,6 +6,10 @@ package struct SimulatorProblem: Error, Hashable, Sendable, CustomStringConverti
     package let code: String
     package let message: String
     package let remedy: String
+    /// What StoreKit throws, if a call on a device fails as it would there.
+    var storeKit: StoreKitFailure?
+    /// The code of Foundation's `URLError` within StoreKit's network error.
+    var urlError: Int64?
 
     package init(_ code: String, status: Int = 409, _ message: String, remedy: String) {
         self.status = status

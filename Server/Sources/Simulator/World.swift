@@ -47,6 +47,8 @@ struct World: Sendable {
     var finished: Set<String> = []
     /// The device on which the current order was placed: it learns of the result by the response.
     var orderingDevice: String?
+    /// Whether the current order is placed in one of Apple's views.
+    var orderIsInView = false
     /// Nonces of promotional offer signatures; each signature can be used once.
     var usedNonces: Set<String> = []
     /// Open refund requests, by transaction id.
@@ -174,6 +176,11 @@ extension World {
 
     mutating func newID() -> String {
         counter += 1
+        return lastID
+    }
+
+    /// The newest id. All ids have the same length, so ids that are newer compare as greater.
+    var lastID: String {
         let block = Int64(settings.seed % Self.seedsMax)
         return String(Self.firstID + block * Self.idsPerSeed + counter)
     }
@@ -232,7 +239,8 @@ extension World {
         while devices["\(name)-\(number)"] != nil { number += 1 }
         let device = Device(
             id: "\(name)-\(number)", account: key, storefront: storefront,
-            appAccountToken: appAccountToken, pace: pace ?? settings.pace(in: environment))
+            appAccountToken: appAccountToken, joined: lastID,
+            pace: pace ?? settings.pace(in: environment))
         devices[device.id] = device
         return device
     }
@@ -245,6 +253,7 @@ extension World {
         guard accounts.count < Self.devicesMax else { throw .full }
         device.account = Account.Key(name: name, environment: device.account.environment)
         device.storefront = storefront ?? device.storefront
+        device.joined = lastID
         try ensureAccount(device.account, family: nil, at: now)
         devices[deviceID] = device
         return device

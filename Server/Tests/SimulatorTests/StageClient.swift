@@ -10,10 +10,19 @@ import Testing
 struct StageClient: Sendable {
     let client: any TestClientProtocol
 
-    func text(_ path: String, _ body: String? = nil) async throws -> (Int, String) {
+    /// - Parameter lastEventID: of a stream that is continued.
+    func text(
+        _ path: String, _ body: String? = nil, lastEventID: String? = nil
+    ) async throws -> (Int, String) {
+        var headers = HTTPFields()
+        if let lastEventID, let name = HTTPField.Name("Last-Event-ID") {
+            headers[name] = lastEventID
+        }
         let buffer = body.map { ByteBuffer(string: $0) }
         let method: HTTPRequest.Method = body == nil ? .get : .post
-        let (status, text) = try await client.execute(uri: path, method: method, body: buffer) {
+        let (status, text) = try await client.execute(
+            uri: path, method: method, headers: headers, body: buffer
+        ) {
             ($0.status.code, String(buffer: $0.body))
         }
         let differences = try DescribedAnswers.shared.differences(

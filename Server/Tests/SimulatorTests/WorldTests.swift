@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test func `refusals say what there is`() async throws {
-        let stage = try Stage()
+        let stage = try Stage { $0.quirks = [.alreadySubscribedRefused] }
         let bought = try await stage.buy("pro.monthly")
         let id = bought.originalTransactionID
         let refusals: [(String, () async throws -> Void)] = [

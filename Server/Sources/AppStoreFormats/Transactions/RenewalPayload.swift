@@ -31,6 +31,9 @@ package struct RenewalPayload: WireObject {
     package var renewalBillingPlanType: BillingPlanType?
     package var commitmentInfo: RenewalCommitment?
     package var advancedCommerceInfo: AdvancedCommerceRenewal?
+    /// Like the nonce, only in documents that are made for a device.
+    package var deviceVerification: String?
+    package var deviceVerificationNonce: String?
     package var unknown: [JSON.Member] = []
 
     package init() {}
@@ -60,6 +63,8 @@ package struct RenewalPayload: WireObject {
         fields.field("renewalBillingPlanType", &renewalBillingPlanType)
         fields.field("commitmentInfo", &commitmentInfo)
         fields.field("advancedCommerceInfo", &advancedCommerceInfo)
+        fields.field("deviceVerification", &deviceVerification)
+        fields.field("deviceVerificationNonce", &deviceVerificationNonce)
     }
 }
 

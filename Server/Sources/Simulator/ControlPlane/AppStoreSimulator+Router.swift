@@ -34,10 +34,11 @@ extension AppStoreSimulator {
         let isJSON = route.mediaType == nil
         let call = SimulatorRoute.Call(
             body: try RequestBody(isJSON ? bytes : [], known: known),
-            bytes: isJSON ? [] : bytes, parameters: parameters, query: query)
+            bytes: isJSON ? [] : bytes, parameters: parameters, query: query,
+            lastEventID: HTTPField.Name.lastEventID.flatMap { request.headers[$0] })
         switch try await route.handler(self, call) {
         case .bytes(let bytes, let type): return Response(.ok, bytes, type: type)
-        case .events(let events): return Response(events)
+        case .events(let stream): return Response(stream)
         case .json(let json):
             guard let field = query["only"] else {
                 // A trailing newline, so that responses end with a line break in a terminal.
@@ -127,10 +128,20 @@ extension Response {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    fileprivate init(_ events: AsyncStream<ServerSentEvent>) {
+    /// Streams events, and a comment whenever a while has passed.
+    fileprivate init(_ stream: UpdateStream) {
         let body = ResponseBody { writer in
-            for await event in events {
-                try await writer.write(ByteBuffer(bytes: event.bytes))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    while true {
+                        try await Task.sleep(for: stream.interval)
+                        stream.addComment()
+                    }
+                }
+                for await event in stream.events {
+                    try await writer.write(ByteBuffer(bytes: event.bytes))
+                }
+                group.cancelAll()
             }
             try await writer.finish(nil)
         }
@@ -140,14 +151,26 @@ extension Response {
     }
 
     fileprivate init(_ problem: SimulatorProblem, isIndented: Bool) {
-        let json: JSON = [
-            "type": "about:blank", "title": .string(problem.message),
-            "status": .integer(Int64(problem.status)), "detail": .string(problem.message),
-            "code": .string(problem.code), "remedy": .string(problem.remedy),
+        var members: [JSON.Member] = [
+            .init("type", "about:blank"), .init("title", .string(problem.message)),
+            .init("status", .integer(Int64(problem.status))),
+            .init("detail", .string(problem.message)), .init("code", .string(problem.code)),
+            .init("remedy", .string(problem.remedy)),
         ]
+        if let failure = problem.storeKit {
+            members.append(.init("error", .string(failure.rawValue)))
+        }
+        if let code = problem.urlError { members.append(.init("url_error", .integer(code))) }
+        let json = JSON.object(members)
         self.init(
             HTTPResponse.Status(code: problem.status),
             json.bytes(isIndented: isIndented) + [UInt8(ascii: "\n")],
             type: "application/problem+json")
     }
+}
+
+extension HTTPField.Name {
+    /// The last event that a client has, sent when it connects again (WHATWG HTML, "Server-sent
+    /// events").
+    fileprivate static let lastEventID = Self("Last-Event-ID")
 }

@@ -9,12 +9,13 @@ extension OpenAPI {
             [
                 "result": words(["purchased", "pending", "cancelled", "failed"]),
                 "signed_transaction": text, "transaction_id": text,
-                "original_transaction_id": text, "app_receipt": text,
+                "original_transaction_id": text, "verification": verdict, "app_receipt": text,
                 "reason": words(of: PendingPurchase.Reason.self), "error": text,
+                "url_error": whole,
             ],
             mayLack: [
-                "signed_transaction", "transaction_id", "original_transaction_id", "app_receipt",
-                "reason", "error",
+                "signed_transaction", "transaction_id", "original_transaction_id",
+                "verification", "app_receipt", "reason", "error", "url_error",
             ]),
         structure(
             "SettledPurchase",
@@ -22,11 +23,14 @@ extension OpenAPI {
                 "result": words(["purchased", "declined"]), "signed_transaction": text,
                 "transaction_id": text, "original_transaction_id": text,
             ], mayLack: ["signed_transaction", "transaction_id", "original_transaction_id"]),
-        structure("SignedTransactions", ["signed_transactions": list(text)]),
+        structure(
+            "SignedTransactions",
+            ["signed_transactions": list(text), "verifications": list(verdict)]),
         structure(
             "RestoredPurchases",
             [
-                "signed_transactions": list(text), "signed_renewal_infos": list(text),
+                "signed_transactions": list(text), "verifications": list(verdict),
+                "signed_renewal_infos": list(text), "renewal_verifications": list(verdict),
                 "app_receipt": text,
             ]),
         structure("Finished", ["result": words(["finished"])]),
@@ -35,11 +39,15 @@ extension OpenAPI {
             "SignedStatus",
             [
                 "original_transaction_id": text, "status": whole, "signed_transaction": text,
-                "signed_renewal_info": text,
+                "verification": verdict, "signed_renewal_info": text,
+                "renewal_verification": verdict,
             ]),
         structure(
             "SignedAppTransaction",
-            ["signed_app_transaction": text, "device_verification_id": text]),
+            [
+                "signed_app_transaction": text, "verification": verdict,
+                "device_verification_id": text,
+            ]),
         structure("Storefront", ["country_code": text, "id": text, "currency": text]),
         structure("AppReceipt", ["app_receipt": text, "device_guid": text]),
         structure("TransactionReceipt", ["transaction_receipt": text]),

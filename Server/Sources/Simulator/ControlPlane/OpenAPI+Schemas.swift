@@ -4,7 +4,8 @@ import AppStoreFormats
 /// name.
 extension OpenAPI {
     static let schemas: [JSON.Member] =
-        worldSchemas + faultSchemas + deviceSchemas + shopSchemas + groundTruthSchemas + sentSchemas
+        worldSchemas + faultSchemas + deviceSchemas + phoneSchemas + shopSchemas
+        + groundTruthSchemas + sentSchemas
 
     // MARK: - Building blocks
 
@@ -65,8 +66,8 @@ extension OpenAPI {
             "Problem",
             [
                 "type": text, "title": text, "status": whole, "detail": text, "code": text,
-                "remedy": text,
-            ]),
+                "remedy": text, "error": words(of: StoreKitFailure.self), "url_error": whole,
+            ], mayLack: ["error", "url_error"]),
         structure("Health", ["status": words(["ok"]), "now": time]),
         structure(
             "Description",

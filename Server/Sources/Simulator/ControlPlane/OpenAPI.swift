@@ -25,7 +25,9 @@ enum OpenAPI {
         var members: [JSON.Member] = [.init("summary", .string(route.summary))]
         let inPath = route.parameters.map { parameter($0, place: "path") }
         let inQuery = (route.query + forms(route)).map { parameter($0, place: "query") }
-        members.append(.init("parameters", .array(inPath + inQuery)))
+        let inHeader =
+            route.shape == .events ? [parameter("Last-Event-ID", place: "header")] : []
+        members.append(.init("parameters", .array(inPath + inQuery + inHeader)))
         if !route.fields.isEmpty {
             let schema: JSON = [
                 "type": "object",

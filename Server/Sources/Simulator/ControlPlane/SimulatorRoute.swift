@@ -9,7 +9,7 @@ struct SimulatorRoute: Sendable {
         case json(JSON)
         case bytes([UInt8], type: String)
         /// Server-sent events, until the stream ends.
-        case events(AsyncStream<ServerSentEvent>)
+        case events(UpdateStream)
     }
 
     /// The content of a response, as stated in the OpenAPI description.
@@ -27,6 +27,8 @@ struct SimulatorRoute: Sendable {
         var bytes: [UInt8] = []
         let parameters: [String: String]
         let query: [String: String]
+        /// The header `Last-Event-ID`, if the client continues a stream of events.
+        var lastEventID: String?
     }
 
     /// Maximum number of bytes of a body, unless a route sets its own limit.
@@ -85,7 +87,8 @@ struct SimulatorRoute: Sendable {
 
     /// All routes of the control plane.
     static let all =
-        worldRoutes + faultRoutes + scenarioRoutes + productRoutes + deviceRoutes + purchaseRoutes
+        worldRoutes + faultRoutes + scenarioRoutes + productRoutes + deviceRoutes + phoneRoutes
+        + purchaseRoutes
         + subscriptionRoutes + groundTruthRoutes + announcementRoutes + serverAPIRoutes + ocspRoutes
         + receiptRoutes + verifyReceiptRoutes
 }

@@ -25,14 +25,16 @@ extension AppStoreSimulator {
     package func transactions(on deviceID: String, last: Int = .max) throws -> [String] {
         let device = try world.device(deviceID)
         return try show(
-            world.transactions(of: device.account), as: .transactions, on: device, last: last)
+            known(on: deviceID).transactions(of: device.account), as: .transactions, on: device,
+            last: last)
     }
 
     /// The transactions that grant access now. As in StoreKit, consumables are excluded.
     package func entitlements(on deviceID: String) throws -> [String] {
         let device = try world.device(deviceID)
         let now = clock.now
-        let open = world.transactions(of: device.account).filter { world.entitles($0, at: now) }
+        let known = known(on: deviceID)
+        let open = known.transactions(of: device.account).filter { known.entitles($0, at: now) }
         return try show(open, as: .entitlements, on: device)
     }
 
@@ -40,7 +42,9 @@ extension AppStoreSimulator {
         let account = try world.device(deviceID).account
         let faults = drawFaults(.statuses, of: account, shows: [])
         if faults.contains(.emptyRead) { return [] }
-        return try world.chains(of: account).map { try show($0, on: deviceID, faults) }
+        return try known(on: deviceID).chains(of: account).map {
+            try show($0, on: deviceID, faults)
+        }
     }
 
     /// What a device sends to a server after restoring purchases. Idempotent; signatures are new
@@ -53,7 +57,7 @@ extension AppStoreSimulator {
         return RestoredPurchases(
             signedTransactions: try show(kept, as: .transactions, on: device),
             signedRenewalInfos: try world.chains(of: device.account).map { chain in
-                try authority.sign(world.renewalPayload(of: chain, at: clock.now))
+                try authority.sign(renewalPayload(of: chain, on: deviceID))
             })
     }
 

@@ -26,23 +26,24 @@ extension SimulatorRoute {
             "/_sim/devices/{id}/purchases", "Buys a product.", PurchaseOrder.fields,
             gives: .json("PurchaseOutcome")
         ) { simulator, call in
-            let device = try call.parameter("id")
-            let outcome = try await simulator.order(
-                PurchaseOrder(call.body), on: device, at: call.body.time("at"))
-            guard case .purchased = outcome else { return .json(outcome.json) }
-            let receipt = JSON.string(try await simulator.receipt(on: device))
-            let members = outcome.json.members ?? []
-            return .json(.object(members + [.init("app_receipt", receipt)]))
+            .json(try await simulator.purchaseJSON(call))
         },
         post(
             "/_sim/devices/{id}/restore", "What a device sends after restoring purchases.", [],
             gives: .json("RestoredPurchases")
         ) { simulator, call in
-            let restored = try await simulator.restore(on: call.parameter("id"))
+            let id = try call.parameter("id")
+            try await simulator.check(.sync, on: id)
+            let restored = try await simulator.restore(on: id)
+            let (transactions, renewals) = (
+                restored.signedTransactions, restored.signedRenewalInfos
+            )
             return .json([
-                "signed_transactions": texts(restored.signedTransactions),
-                "signed_renewal_infos": texts(restored.signedRenewalInfos),
-                "app_receipt": .string(try await simulator.receipt(on: call.parameter("id"))),
+                "signed_transactions": texts(transactions),
+                "verifications": await simulator.verdicts(on: transactions, by: id),
+                "signed_renewal_infos": texts(renewals),
+                "renewal_verifications": await simulator.verdicts(on: renewals, by: id),
+                "app_receipt": .string(try await simulator.receipt(on: id)),
             ])
         },
         get(
@@ -50,27 +51,29 @@ extension SimulatorRoute {
             gives: .json("SignedTransactions")
         ) { simulator, call in
             let signed = try await simulator.transactions(on: call.parameter("id"))
-            return .json(["signed_transactions": texts(signed)])
+            return .json(await simulator.json(of: signed, on: try call.parameter("id")))
         },
         get(
             "/_sim/devices/{id}/entitlements", "The transactions that grant access now, signed.",
             gives: .json("SignedTransactions")
         ) { simulator, call in
             let signed = try await simulator.entitlements(on: call.parameter("id"))
-            return .json(["signed_transactions": texts(signed)])
+            return .json(await simulator.json(of: signed, on: try call.parameter("id")))
         },
         get(
             "/_sim/devices/{id}/unfinished", "The transactions that the app has not finished yet.",
             gives: .json("SignedTransactions")
         ) { simulator, call in
             let signed = try await simulator.unfinished(on: call.parameter("id"))
-            return .json(["signed_transactions": texts(signed)])
+            return .json(await simulator.json(of: signed, on: try call.parameter("id")))
         },
         get(
             "/_sim/devices/{id}/updates", "Streams updates from now on as server-sent events.",
             query: ["limit"], gives: .events
         ) { simulator, call in
-            .events(try await simulator.updates(on: call.parameter("id"), limit: limit(call)))
+            .events(
+                try await simulator.updateStream(
+                    on: call.parameter("id"), limit: limit(call), after: call.lastEventID))
         },
         post(
             "/_sim/devices/{id}/transactions/{transaction_id}/finish",
@@ -84,19 +87,20 @@ extension SimulatorRoute {
             "/_sim/devices/{id}/statuses", "The subscriptions and their status.",
             gives: .json("SignedStatuses")
         ) { simulator, call in
-            let statuses = try await simulator.statuses(on: call.parameter("id"))
-            return .json(["statuses": .array(statuses.map(\.json))])
+            let id = try call.parameter("id")
+            try await simulator.check(.status, on: id)
+            let statuses = try await simulator.statuses(on: id)
+            var list: [JSON] = []
+            for status in statuses { list.append(await simulator.json(of: status, on: id)) }
+            return .json(["statuses": .array(list)])
         },
         get(
             "/_sim/devices/{id}/app-transaction", "The signed app transaction.",
             gives: .json("SignedAppTransaction")
         ) { simulator, call in
-            let signed = try await simulator.appTransaction(on: call.parameter("id"))
-            let verification = try await simulator.verificationID(of: call.parameter("id"))
-            return .json([
-                "signed_app_transaction": .string(signed),
-                "device_verification_id": .string(verification),
-            ])
+            let id = try call.parameter("id")
+            try await simulator.check(.appTransaction, on: id)
+            return .json(try await simulator.appTransactionJSON(on: id))
         },
         get(
             "/_sim/devices/{id}/storefront", "The device's storefront.",
@@ -131,17 +135,6 @@ extension SimulatorRoute {
     }
 
     static func texts(_ texts: [String]) -> JSON { .array(texts.map { .string($0) }) }
-}
-
-extension SignedStatus {
-    fileprivate var json: JSON {
-        [
-            "original_transaction_id": .string(originalTransactionID),
-            "status": .integer(status.rawValue),
-            "signed_transaction": .string(signedTransaction),
-            "signed_renewal_info": .string(signedRenewalInfo),
-        ]
-    }
 }
 
 extension SimulatorRoute {

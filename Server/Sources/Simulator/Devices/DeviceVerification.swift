@@ -27,8 +27,13 @@ struct DeviceVerification: Sendable {
         let nonce = LegacyDevice.uuidText(
             LegacyDevice.noise("nonce", hardware.seed, name, count: 16)
         ).lowercased()
+        return (verification(with: nonce), nonce)
+    }
+
+    /// The value that binds a document with a nonce to this device.
+    func verification(with nonce: String) -> String {
         let hash = Array(SHA384.hash(data: Array((nonce + id).utf8)))
-        return (String(decoding: Base64.standard.encode(hash), as: UTF8.self), nonce)
+        return String(decoding: Base64.standard.encode(hash), as: UTF8.self)
     }
 }
 
@@ -40,9 +45,33 @@ extension AppStoreSimulator {
         return DeviceVerification(seed: settings.seed, deviceID: device.id).id
     }
 
-    /// A transaction's payload as the App Store signs it for a device.
+    /// A transaction's payload as the App Store signs it for a device. Without a network the device
+    /// has the one that it got last.
     func payload(of transaction: StoreTransaction, on deviceID: String) -> TransactionPayload {
-        bound(world.payload(of: transaction, at: clock.now), to: deviceID)
+        guard let cache = phones[deviceID]?.cache else {
+            return bound(world.payload(of: transaction, at: clock.now), to: deviceID)
+        }
+        var known = cache.world
+        return bound(known.payload(of: transaction, at: cache.at), to: deviceID)
+    }
+
+    /// A subscription's renewal info as the App Store signs it for a device. Without a network the
+    /// device has the one that it got last.
+    func renewalPayload(of subscription: Subscription, on deviceID: String) -> RenewalPayload {
+        guard let cache = phones[deviceID]?.cache else {
+            return bound(world.renewalPayload(of: subscription, at: clock.now), to: deviceID)
+        }
+        var known = cache.world
+        return bound(known.renewalPayload(of: subscription, at: cache.at), to: deviceID)
+    }
+
+    func bound(_ payload: RenewalPayload, to deviceID: String) -> RenewalPayload {
+        let verification = DeviceVerification(seed: settings.seed, deviceID: deviceID)
+        let fields = verification.fields(
+            of: "renewal of \(payload.originalTransactionId ?? "")", signed: payload.signedDate)
+        var payload = payload
+        (payload.deviceVerification, payload.deviceVerificationNonce) = fields
+        return payload
     }
 
     func bound(_ payload: TransactionPayload, to deviceID: String) -> TransactionPayload {

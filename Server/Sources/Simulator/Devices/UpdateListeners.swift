@@ -1,148 +1,198 @@
 import AppStoreFormats
 
-/// One event of a stream (WHATWG HTML, "Server-sent events").
-struct ServerSentEvent: Sendable {
-    let name: String
-    let content: JSON
-
-    /// The encoded event. The simulator's JSON contains no line breaks.
-    var bytes: [UInt8] {
-        Array("event: \(name)\ndata: ".utf8) + content.bytes + Array("\n\n".utf8)
-    }
-}
-
 /// Devices whose apps listen for updates of their account.
+///
+/// The events of a device have one order, and a number each. The newest are kept, so that a client
+/// whose connection broke can continue after the last one that it has. Numbers are never used
+/// again, not even after a reset.
 struct UpdateListeners: Sendable {
-    /// Maximum number of open streams.
+    /// Maximum number of open streams, and of devices whose events are kept.
     static let countMax = 1000
     /// Events buffered for a slow listener; the oldest is dropped first.
     static let bufferedMax = 1000
+    /// Events of a device that are kept, and as many while the device has no network.
+    static let keptMax = 1000
 
     private struct Listener {
-        var account: Account.Key
-        let deviceID: String
         let continuation: AsyncStream<ServerSentEvent>.Continuation
         /// Events left until the stream ends by itself. Nil means no limit.
         var left: Int?
     }
 
-    private var listeners: [Listener] = []
-
-    var count: Int { listeners.count }
-
-    func contains(_ account: Account.Key) -> Bool {
-        listeners.contains { $0.account == account }
+    /// The events of one device that has listened at least once.
+    private struct DeviceLog {
+        let deviceID: String
+        var account: Account.Key
+        /// The newest number that is not kept.
+        var floor: Int64
+        var kept: [ServerSentEvent] = []
+        /// What happened while the device had no network. Nil if it has one.
+        var held: [ServerSentEvent]?
+        var listeners: [Listener] = []
     }
 
-    /// Opens a stream of future events, which starts with the given events.
+    private var logs: [DeviceLog] = []
+    private var lastID: Int64 = 0
+    /// Devices without a network, also those that do not listen.
+    private var holding: Set<String> = []
+
+    var count: Int { logs.reduce(0) { $0 + $1.listeners.count } }
+
+    func contains(_ account: Account.Key) -> Bool { logs.contains { $0.account == account } }
+
+    // MARK: - Opening
+
+    /// Opens a stream of a device's future events, which starts with the given events.
     mutating func add(
         _ device: Device, first: [ServerSentEvent], limit: Int?
-    ) throws(SimulatorProblem) -> AsyncStream<ServerSentEvent> {
-        guard listeners.count < Self.countMax else {
-            throw SimulatorProblem(
-                "too_many_listeners", status: 429, "\(Self.countMax) update streams are open.",
-                remedy: "Close some streams; a reset closes all.")
-        }
+    ) throws(SimulatorProblem) -> UpdateStream {
+        let index = try indexOfLog(of: device)
+        let numbered = first.prefix(limit ?? .max).map { number($0) }
+        for event in numbered { append(event, toLog: index) }
+        return open(at: index, first: numbered, limit: limit)
+    }
+
+    /// Opens a stream of the events after the one with this number. Returns nil if some of them are
+    /// no longer kept; the client then begins anew.
+    mutating func resume(
+        _ device: Device, after id: Int64, limit: Int?
+    ) throws(SimulatorProblem) -> UpdateStream? {
+        guard id <= lastID, let index = logs.firstIndex(where: { $0.deviceID == device.id }),
+            logs[index].floor <= id
+        else { return nil }
+        try checkCount()
+        let missed = logs[index].kept.filter { ($0.id ?? 0) > id }.prefix(limit ?? .max)
+        return open(at: index, first: Array(missed), limit: limit)
+    }
+
+    private mutating func open(
+        at index: Int, first: [ServerSentEvent], limit: Int?
+    ) -> UpdateStream {
         let (stream, continuation) = AsyncStream.makeStream(
             of: ServerSentEvent.self, bufferingPolicy: .bufferingNewest(Self.bufferedMax))
-        for event in first.prefix(limit ?? .max) { continuation.yield(event) }
+        for event in first { continuation.yield(event) }
         let left = limit.map { $0 - first.count }
         if let left, left <= 0 {
             continuation.finish()
         } else {
-            listeners.append(
-                Listener(
-                    account: device.account, deviceID: device.id, continuation: continuation,
-                    left: left))
+            logs[index].listeners.append(Listener(continuation: continuation, left: left))
         }
-        return stream
+        return UpdateStream(events: stream, first: first) {
+            _ = continuation.yield(.comment)
+        }
     }
+
+    /// The log of a device, which is made if it listens for the first time.
+    private mutating func indexOfLog(of device: Device) throws(SimulatorProblem) -> Int {
+        try checkCount()
+        if let index = logs.firstIndex(where: { $0.deviceID == device.id }) { return index }
+        if logs.count >= Self.countMax, let idle = logs.firstIndex(where: \.listeners.isEmpty) {
+            logs.remove(at: idle)
+        }
+        lastID += 1
+        logs.append(
+            DeviceLog(
+                deviceID: device.id, account: device.account, floor: lastID,
+                held: holding.contains(device.id) ? [] : nil))
+        return logs.count - 1
+    }
+
+    private func checkCount() throws(SimulatorProblem) {
+        guard count < Self.countMax else {
+            throw SimulatorProblem(
+                "too_many_listeners", status: 429, "\(Self.countMax) update streams are open.",
+                remedy: "Close some streams; a reset closes all.")
+        }
+    }
+
+    // MARK: - Events
 
     /// Moves a device's streams to the account that is now signed in.
     mutating func move(_ device: Device) {
-        for index in listeners.indices where listeners[index].deviceID == device.id {
-            listeners[index].account = device.account
+        for index in logs.indices where logs[index].deviceID == device.id {
+            logs[index].account = device.account
         }
     }
 
-    /// Sends an event to an account's devices, except the one that already knows. Removes streams
-    /// that have ended, by their limit or because nobody reads them any more.
+    /// Appends an event to the stream of each of an account's devices, except the one that already
+    /// knows. Returns what reached an app that listens.
     mutating func send(
         _ account: Account.Key, except device: String?,
         _ event: (_ deviceID: String) throws(SigningFailure) -> ServerSentEvent
-    ) throws(SigningFailure) {
-        var ended: [Int] = []
-        for index in listeners.indices
-        where listeners[index].account == account && listeners[index].deviceID != device {
-            let event = try event(listeners[index].deviceID)
-            if case .terminated = listeners[index].continuation.yield(event) {
-                ended.append(index)
-            } else if let left = listeners[index].left {
-                listeners[index].left = left - 1
-                if left == 1 { ended.append(index) }
-            }
+    ) throws(SigningFailure) -> [(deviceID: String, event: ServerSentEvent)] {
+        var delivered: [(deviceID: String, event: ServerSentEvent)] = []
+        for index in logs.indices
+        where logs[index].account == account && logs[index].deviceID != device {
+            let event = try event(logs[index].deviceID)
+            if deliver(event, at: index) { delivered.append((logs[index].deviceID, event)) }
         }
-        for index in ended.reversed() { listeners.remove(at: index).continuation.finish() }
+        return delivered
+    }
+
+    /// Appends an event to the stream of one device. Does nothing if the device has never listened.
+    /// Returns whether it reached an app that listens.
+    @discardableResult
+    mutating func append(_ event: ServerSentEvent, to deviceID: String) -> Bool {
+        guard let index = logs.firstIndex(where: { $0.deviceID == deviceID }) else { return false }
+        return deliver(event, at: index)
+    }
+
+    /// Holds a device's events back from now on, or releases them. Returns the released ones that
+    /// reached an app.
+    mutating func setHolding(_ isHolding: Bool, on deviceID: String) -> [ServerSentEvent] {
+        if isHolding { holding.insert(deviceID) } else { holding.remove(deviceID) }
+        guard let index = logs.firstIndex(where: { $0.deviceID == deviceID }) else { return [] }
+        let released = logs[index].held ?? []
+        if isHolding {
+            logs[index].held = released
+            return []
+        }
+        logs[index].held = nil
+        return released.filter { deliver($0, at: index) }
     }
 
     /// Ends every stream.
     mutating func finish() {
-        for listener in listeners { listener.continuation.finish() }
-        listeners = []
-    }
-}
-
-extension AppStoreSimulator {
-    /// A stream of what happens on a device from now on: each new or changed transaction, and each
-    /// subscription's status. It starts with the unfinished transactions, as StoreKit delivers them
-    /// when an app starts.
-    ///
-    /// - Parameter limit: events until the stream ends; nil for no limit.
-    func updates(
-        on deviceID: String, limit: Int?
-    ) throws -> AsyncStream<ServerSentEvent> {
-        let device = try world.device(deviceID)
-        let first = try unfinished(on: deviceID).map {
-            ServerSentEvent(name: "transaction", content: ["signed_transaction": .string($0)])
-        }
-        return try listeners.add(device, first: first, limit: limit)
+        for log in logs { for listener in log.listeners { listener.continuation.finish() } }
+        logs = []
+        holding = []
     }
 
-    func notifyListeners(of notice: NotificationDraft) throws(SigningFailure) {
-        guard let name = notice.account else { return }
-        let account = Account.Key(name: name, environment: notice.environment)
-        guard listeners.contains(account), let transaction = notice.transaction else { return }
-        func signed(_ deviceID: String) throws(SigningFailure) -> JSON {
-            .string(try authority.sign(bound(transaction, to: deviceID)))
+    /// Numbers an event, keeps it and sends it to a device's listeners. Removes those that have
+    /// ended, by their limit or because nobody reads them any more.
+    private mutating func deliver(_ event: ServerSentEvent, at index: Int) -> Bool {
+        guard logs[index].held == nil else {
+            logs[index].held?.append(event)
+            if logs[index].held?.count ?? 0 > Self.keptMax { logs[index].held?.removeFirst() }
+            return false
         }
-        if notice.type.changesTransaction(notice.subtype) {
-            try listeners.send(account, except: world.orderingDevice) {
-                deviceID throws(SigningFailure) in
-                ServerSentEvent(
-                    name: "transaction", content: ["signed_transaction": try signed(deviceID)])
+        let event = number(event)
+        append(event, toLog: index)
+        var isDelivered = false
+        for place in logs[index].listeners.indices.reversed() {
+            let listener = logs[index].listeners[place]
+            if case .terminated = listener.continuation.yield(event) {
+                logs[index].listeners.remove(at: place)
+                continue
             }
+            isDelivered = true
+            guard let left = listener.left else { continue }
+            logs[index].listeners[place].left = left - 1
+            if left == 1 { logs[index].listeners.remove(at: place).continuation.finish() }
         }
-        guard let renewal = notice.renewal, let status = notice.status else { return }
-        let renewalText = JSON.string(try authority.sign(renewal))
-        try listeners.send(account, except: nil) { deviceID throws(SigningFailure) in
-            let content: JSON = [
-                "status": status.json, "signed_transaction": try signed(deviceID),
-                "signed_renewal_info": renewalText,
-            ]
-            return ServerSentEvent(name: "status", content: content)
-        }
+        return isDelivered
     }
-}
 
-extension NotificationType {
-    /// Whether the notification reports a new or changed transaction.
-    fileprivate func changesTransaction(_ subtype: NotificationSubtype?) -> Bool {
-        switch self {
-        case .subscribed, .didRenew, .oneTimeCharge, .refund, .refundReversed, .revoke,
-            .renewalExtended:
-            true
-        case .didChangeRenewalPref, .offerRedeemed: subtype == .upgrade
-        default: false
-        }
+    private mutating func number(_ event: ServerSentEvent) -> ServerSentEvent {
+        lastID += 1
+        var event = event
+        event.id = lastID
+        return event
+    }
+
+    private mutating func append(_ event: ServerSentEvent, toLog index: Int) {
+        logs[index].kept.append(event)
+        guard logs[index].kept.count > Self.keptMax else { return }
+        logs[index].floor = logs[index].kept.removeFirst().id ?? logs[index].floor
     }
 }

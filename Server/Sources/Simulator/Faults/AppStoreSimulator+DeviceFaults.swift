@@ -44,13 +44,13 @@ extension AppStoreSimulator {
         _ subscription: Subscription, on deviceID: String, _ faults: Set<DeviceFault>
     ) throws -> SignedStatus {
         var subscription = subscription
-        var renewal = world.renewalPayload(of: subscription, at: clock.now)
+        var renewal = renewalPayload(of: subscription, on: deviceID)
         var status = subscription.status(at: clock.now)
         if status == .active, !faults.isDisjoint(with: [.expiredAtRenewal, .lapsedAtRenewal]) {
             status = .expired
             if faults.contains(.lapsedAtRenewal) {
                 subscription.renews = false
-                renewal = world.renewalPayload(of: subscription, at: clock.now)
+                renewal = renewalPayload(of: subscription, on: deviceID)
             }
         }
         return SignedStatus(

@@ -21,6 +21,12 @@ package enum Quirk: String, Hashable, Sendable, CaseIterable {
     case familyTransactionsHidePrice = "family_transactions_hide_price"
     case sandboxReceiptsShiftOriginalID = "sandbox_receipts_shift_original_id"
 
+    case finishCountsPerDevice = "finish_counts_per_device"
+    case ownPurchasesAnnounced = "own_purchases_announced"
+    case alreadySubscribedRefused = "already_subscribed_refused"
+    case retryPurchaseReturnsHeld = "purchase_in_retry_returns_held"
+    case lapsePurchaseReturnsHeld = "purchase_after_lapse_returns_held"
+
     /// What happens if the quirk is on, in one sentence.
     package var summary: String {
         switch self {
@@ -56,6 +62,16 @@ package enum Quirk: String, Hashable, Sendable, CaseIterable {
             "A family member's transaction costs 0; else it shows what the purchaser paid."
         case .sandboxReceiptsShiftOriginalID:
             "Receipts of the sandbox have an original_transaction_id that is higher by one."
+        case .finishCountsPerDevice:
+            "A transaction is finished only on the device whose app has finished it."
+        case .ownPurchasesAnnounced:
+            "A subscription is also announced on the device that buys it, as on macOS."
+        case .alreadySubscribedRefused:
+            "Buying what the account has is refused; else it returns the transaction held."
+        case .retryPurchaseReturnsHeld:
+            "Buying what is being retried returns the transaction held; else it is refused."
+        case .lapsePurchaseReturnsHeld:
+            "Buying again after a lapse returns the old transaction, and nothing is bought."
         }
     }
 }

@@ -39,6 +39,8 @@ extension AppStoreSimulator {
         }
         switch sale {
         case .purchased(let transaction):
+            phones[deviceID, default: Phone()].announced[transaction.id] = AnnouncedState(
+                transaction)
             return .purchased(try show(purchased: transaction, on: deviceID))
         case .pending(let pending): return .pending(id: pending.id, reason: pending.reason.rawValue)
         case .cancelled: return .cancelled
@@ -104,28 +106,6 @@ extension AppStoreSimulator {
             }
             return ((), [])
         }
-    }
-
-    /// Records that a device's app has finished a transaction. Idempotent.
-    package func finish(_ transactionID: String, on deviceID: String) async throws {
-        _ = try await perform { world, _ throws(SimulatorProblem) in
-            let account = try world.device(deviceID).account
-            let id = world.canonicalID(of: transactionID)
-            guard world.transactions(of: account).contains(where: { $0.id == id }) else {
-                throw .unknownTransaction(transactionID)
-            }
-            world.finished.insert(id)
-            return ((), [])
-        }
-    }
-
-    /// The transactions that a device's app has not finished yet, oldest first.
-    package func unfinished(on deviceID: String) throws -> [String] {
-        let device = try world.device(deviceID)
-        let all = world.transactions(of: device.account).filter {
-            !world.finished.contains($0.id)
-        }
-        return try show(all, as: .unfinished, on: device)
     }
 
     /// Signs another account in on a device. From then on the device shows that account's

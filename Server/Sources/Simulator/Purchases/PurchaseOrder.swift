@@ -25,6 +25,8 @@ package struct PurchaseOrder: Hashable, Sendable {
     /// A UUID chosen by the app.
     package var appAccountToken: String?
     package var choice = Choice.confirm
+    /// Whether it is bought in one of Apple's views, which announce it nowhere on the device.
+    package var isInView = false
 
     /// Apple's limit for one purchase.
     package static let quantityMax: Int64 = 10

@@ -122,9 +122,21 @@ extension PurchaseOrder {
             "quantity", "integer",
             "1 to 10 for consumables and non-renewing subscriptions, else 1."),
         .init("app_account_token", "string", "A UUID chosen by the app."),
-        .init("choice", "string", "What the customer does: confirm (default), ask, cancel, fail."),
+        .init(
+            "choice", "string",
+            "What the customer does: confirm, ask, cancel, fail; by default as set before."),
+        .init("in_view", "boolean", "Whether it is bought in one of Apple's views."),
         .init("at", "string", "A later time, to which the clock then moves."),
     ]
+
+    /// What the customer does with the sheet. Nil if the body does not say.
+    static func choice(_ body: RequestBody) throws(SimulatorProblem) -> Choice? {
+        guard let word = try body.string("choice") else { return nil }
+        guard let choice = Choice(rawValue: word) else {
+            throw RequestBody.invalidField("choice", "confirm, ask, cancel or fail")
+        }
+        return choice
+    }
 
     init(_ body: RequestBody) throws(SimulatorProblem) {
         self.init(
@@ -137,12 +149,7 @@ extension PurchaseOrder {
             }
             billingPlan = BillingPlanType(rawValue: plan)
         }
-        if let word = try body.string("choice") {
-            guard let choice = Choice(rawValue: word) else {
-                throw RequestBody.invalidField("choice", "confirm, ask, cancel or fail")
-            }
-            self.choice = choice
-        }
+        isInView = try body.bool("in_view") ?? false
         guard let offer = body.value("offer") else { return }
         if let id = offer.string {
             offerID = id

@@ -8,7 +8,11 @@ extension SimulatorRoute {
             "/_sim/products", "The shop's products; for a device, with its prices and eligibility.",
             query: ["ids", "device"], gives: .json("Products")
         ) { simulator, call in
-            .json(try await simulator.products(call.query["ids"], for: call.query["device"]))
+            if let device = call.query["device"] {
+                try await simulator.check(.products, on: device)
+            }
+            return .json(
+                try await simulator.products(call.query["ids"], for: call.query["device"]))
         }
     ]
 }

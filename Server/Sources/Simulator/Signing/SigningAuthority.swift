@@ -218,6 +218,14 @@ package struct SigningAuthority: Sendable {
         }
     }
 
+    /// Whether a signature (r followed by s) over these bytes was made with the leaf's key.
+    func isSignature(_ signature: [UInt8], of bytes: ArraySlice<UInt8>) -> Bool {
+        guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else {
+            return false
+        }
+        return signingKey.publicKey.isValidSignature(signature, for: bytes)
+    }
+
     /// Signs a payload with the true chain in its header, but with a publicly known key.
     func signedWithUntrustedKey(_ payload: JSON) throws(SigningFailure) -> String {
         let stranger = try Self.untrustedKey.get()

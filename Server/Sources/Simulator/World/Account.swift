@@ -60,6 +60,8 @@ struct Device: Sendable {
     var storefront: Storefront
     /// Used for purchases that do not name a token themselves.
     let appAccountToken: String?
+    /// The newest id when the account was signed in. What is newer is announced on the device.
+    var joined = ""
     /// How fast subscriptions bought on this device renew.
     var pace = Pace.realTime
 }

@@ -40,6 +40,7 @@ extension World {
         let device = try device(deviceID)
         let account = device.account
         orderingDevice = deviceID
+        orderIsInView = order.isInView
         var reason: PendingPurchase.Reason?
         switch order.choice {
         case .cancel: return (.cancelled, [])

@@ -65,6 +65,12 @@ extension World {
         let chain = accounts[device.account]?.chains[terms.groupID].flatMap { subscriptions[$0] }
         try check(order.billingPlan, of: product)
         let offers = try offers(for: product, order, device, chain: chain, at: now)
+        if let chain, case .ended = chain.phase,
+            [nil, PurchaseOrder.noOffer].contains(order.offerID),
+            settings.has(.lapsePurchaseReturnsHeld)
+        {
+            return (chain.latest, [])
+        }
         if let chain, !chain.isOver {
             return try choose(product, offers, in: chain, order, device, token: token, at: now)
         }
@@ -98,7 +104,7 @@ extension World {
     }
 
     /// A purchase in a group that the account is already subscribed to counts as a change of that
-    /// subscription.
+    /// subscription. If nothing changes, the device receives the transaction that it already has.
     private mutating func choose(
         _ product: StoreKitProduct, _ offers: ChosenOffers, in chain: Subscription,
         _ order: PurchaseOrder, _ device: Device, token: String?, at now: AppStoreDate
@@ -119,11 +125,13 @@ extension World {
         at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
         guard !chain.isRetrying else {
+            if settings.has(.retryPurchaseReturnsHeld) { return [] }
             throw .wrongState(
                 "The payment for \(chain.nextProduct.id) is being retried.",
                 remedy: "POST /_sim/subscriptions/\(chain.id)/recover-billing first.")
         }
         guard !chain.renews || product.id != chain.nextProduct.id else {
+            guard settings.has(.alreadySubscribedRefused) else { return [] }
             throw SimulatorProblem(
                 "already_subscribed",
                 "\(chain.account.name) is already subscribed to \(product.id).",

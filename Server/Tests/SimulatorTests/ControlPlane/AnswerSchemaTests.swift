@@ -60,6 +60,13 @@ import Testing
         Call("devices/anna-1/restore", "{}"), Call("transactions/{gem}"),
         Call("transactions/{gem}/receipt"),
         Call("devices/anna-1/transactions/{gem}/finish", "{}"),
+        Call("devices/anna-1/network", #"{"state":"slow","slow_seconds":0}"#),
+        Call("devices/anna-1/errors", #"{"sync":"unknown","verification":"invalid_signature"}"#),
+        Call("devices/anna-1/unfinished"), Call("devices/anna-1/statuses"),
+        Call("devices/anna-1/errors", #"{"sync":null,"verification":null}"#),
+        Call("devices/anna-1/next-sheet", #"{"choice":"confirm"}"#),
+        Call("devices/anna-1/sync", "{}"), Call("devices/anna-1/app-transaction/refresh", "{}"),
+        Call("devices/anna-1/let-go", "{}"), Call("devices/anna-1/prompts?count=2"),
     ]
 
     private static let turns: [Call] = [

@@ -60,6 +60,24 @@ import Testing
         #expect(told.deviceVerification == nil && told.deviceVerificationNonce == nil)
     }
 
+    @Test func `renewal info is bound to its device, and has a nonce of its own`() async throws {
+        let stage = try Stage()
+        try await stage.buy("pro.monthly")
+        let simulator = stage.simulator
+        let id = try await simulator.verificationID(of: "anna-1")
+        let status = try await simulator.statuses(on: "anna-1")[0]
+        let restored = try await simulator.restore(on: "anna-1").signedRenewalInfos
+        for document in [status.signedRenewalInfo] + restored {
+            let renewal = try decode(RenewalPayload.self, document)
+            let nonce = renewal.deviceVerificationNonce
+            #expect(isBound(renewal.deviceVerification, nonce, to: id))
+            let beside = try decode(TransactionPayload.self, status.signedTransaction)
+            #expect(nonce != beside.deviceVerificationNonce)
+        }
+        // What the server gets belongs to no device.
+        #expect(try await stage.letters()[0].renewal?.deviceVerification == nil)
+    }
+
     @Test func `the same document signed again has another nonce`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")

@@ -37,6 +37,15 @@ extension Course {
             .consumptionRequestRepeated, .buys("seeds"),
             .transaction(.requestRefund(.fulfillmentIssue)), .waits("P3D")),
         habit(.familyTransactionsHidePrice, .household, .buys("family.monthly")),
+        habit(.finishCountsPerDevice, .buys("tiers.silver"), .waits("P2M")),
+        habit(.ownPurchasesAnnounced, .buys("tiers.silver"), .waits("P2M")),
+        habit(.alreadySubscribedRefused, .buys("tiers.silver"), .waits("P2M")),
+        habit(
+            .retryPurchaseReturnsHeld, .buys("tiers.silver"), .does(.failBilling), .waits("P36D"),
+            .buys("tiers.silver")),
+        habit(
+            .lapsePurchaseReturnsHeld, .buys("tiers.silver"), .does(.cancel), .waits("P2M"),
+            .buys("tiers.silver")),
         habit(.declinedPurchaseArrives, .ordersPending(asked, .decline)),
         Course(
             name: Quirk.interruptedPurchaseFails.rawValue,

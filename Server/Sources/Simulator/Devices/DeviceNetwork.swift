@@ -1,0 +1,61 @@
+import AppStoreFormats
+
+/// A device's connection to the App Store.
+enum NetworkState: String, Hashable, Sendable, CaseIterable {
+    case online
+    case offline
+    /// Every call to the store is late.
+    case slow
+    /// A network whose portal answers in place of the store.
+    case captive
+
+    /// Seconds of real time by which a slow network delays a call, unless it is set.
+    static let slowSecondsDefault = 5.0
+    /// A minute is more than any client waits.
+    static let slowSecondsMax = 60.0
+
+    var reachesStore: Bool {
+        switch self {
+        case .online, .slow: true
+        case .offline, .captive: false
+        }
+    }
+
+    /// The code of Foundation's `URLError`: not connected to the Internet, timed out, or secure
+    /// connection failed.
+    var urlError: Int64 {
+        switch self {
+        case .online, .offline: -1009
+        case .slow: -1001
+        case .captive: -1200
+        }
+    }
+}
+
+extension AppStoreSimulator {
+    /// Changes a device's network. When it loses the store, it keeps what it knows; when it reaches
+    /// it again, its app learns what has happened meanwhile.
+    func setNetwork(
+        _ network: NetworkState, slowSeconds: Double?, on deviceID: String
+    ) async throws {
+        let finished = phones[deviceID]?.finished ?? []
+        let (cache, _) = try await perform { world, now throws(SimulatorProblem) in
+            _ = try world.device(deviceID)
+            if network.reachesStore { world.finished.formUnion(finished) }
+            return (DeviceCache(world: world, at: now), [])
+        }
+        var phone = phones[deviceID] ?? Phone()
+        phone.network = network
+        phone.slowSeconds = slowSeconds ?? phone.slowSeconds
+        phone.cache = network.reachesStore ? nil : phone.cache ?? cache
+        phones[deviceID] = phone
+        let events = listeners.setHolding(!network.reachesStore, on: deviceID)
+        record(delivered: events, on: deviceID)
+    }
+
+    /// Waits as a slow network does. If the client disconnects meanwhile, the call is still
+    /// processed.
+    func delayAnswer(on deviceID: String) async {
+        try? await Task.sleep(for: .seconds(phones[deviceID]?.slowSeconds ?? 0))
+    }
+}

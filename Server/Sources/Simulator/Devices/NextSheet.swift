@@ -1,0 +1,110 @@
+import AppStoreFormats
+
+/// What the customer does with the next sheet or password prompt, set before it appears.
+struct NextSheet: Hashable, Sendable {
+    var choice = PurchaseOrder.Choice.confirm
+    /// Why it fails, if the choice is to fail.
+    var error = StoreKitFailure.unknown
+    /// Whether it stays open until it is let go.
+    var isHeld = false
+}
+
+/// The choices for a device's next sheets, in order.
+struct SheetQueue: Sendable {
+    /// Maximum number of choices that wait for their sheets.
+    static let waitingMax = 100
+
+    private var sheets: [NextSheet] = []
+
+    var count: Int { sheets.count }
+
+    mutating func append(_ sheet: NextSheet) throws(SimulatorProblem) {
+        guard sheets.count < Self.waitingMax else {
+            throw SimulatorProblem(
+                "too_many_sheets", status: 429,
+                "\(Self.waitingMax) sheets of this device are set already.",
+                remedy: "Buy something first: each purchase uses one up.")
+        }
+        sheets.append(sheet)
+    }
+
+    mutating func removeFirst() -> NextSheet? { sheets.isEmpty ? nil : sheets.removeFirst() }
+}
+
+/// A barrier at which one caller waits until it is opened.
+struct Gate: Sendable {
+    private let stream: AsyncStream<Bool>
+    private let continuation: AsyncStream<Bool>.Continuation
+
+    init() { (stream, continuation) = AsyncStream.makeStream(of: Bool.self) }
+
+    func open() {
+        continuation.yield(true)
+        continuation.finish()
+    }
+
+    /// Sends the caller away without opening.
+    func close() { continuation.finish() }
+
+    /// Waits. Returns false if the gate was closed, or if the limit has passed.
+    func isOpened(within limit: Duration) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask { [stream] in
+                for await isOpen in stream { return isOpen }
+                return false
+            }
+            group.addTask {
+                try? await Task.sleep(for: limit)
+                return false
+            }
+            let isOpen = await group.next() ?? false
+            group.cancelAll()
+            return isOpen
+        }
+    }
+}
+
+extension AppStoreSimulator {
+    /// Sets the choice for a device's next sheet, after those that are set already. Returns how
+    /// many are set.
+    func setNextSheet(_ sheet: NextSheet, on deviceID: String) throws(SimulatorProblem) -> Int {
+        let id = try world.device(deviceID).id
+        try phones[id, default: Phone()].sheets.append(sheet)
+        return phones[id]?.sheets.count ?? 0
+    }
+
+    /// Lets all held sheets of a device go. Returns how many there were.
+    func letGo(on deviceID: String) throws(SimulatorProblem) -> Int {
+        let id = try world.device(deviceID).id
+        return phones[id]?.prompts.letGo() ?? 0
+    }
+
+    /// Shows a sheet or a password prompt on a device, and waits while it is held.
+    ///
+    /// - Parameter choice: what the customer does; by default the choice that was set before.
+    /// - Returns: what the customer did.
+    func show(
+        prompt cause: Prompt.Cause, for productID: String? = nil, on deviceID: String,
+        choice: PurchaseOrder.Choice? = nil
+    ) async throws(SimulatorProblem) -> NextSheet {
+        let id = try world.device(deviceID).id
+        var phone = phones[id] ?? Phone()
+        let sheet = choice.map { NextSheet(choice: $0) } ?? phone.sheets.removeFirst()
+        let chosen = sheet ?? NextSheet()
+        let prompt = Prompt(
+            cause: cause, productID: productID, at: clock.now, choice: chosen.choice,
+            isHeld: chosen.isHeld)
+        let gate = try phone.prompts.add(prompt)
+        phones[id] = phone
+        guard let gate else { return chosen }
+        let isOpened = await gate.gate.isOpened(within: sheetLimit)
+        phones[id]?.prompts.close(gate.number)
+        guard isOpened else {
+            throw SimulatorProblem(
+                "sheet_not_let_go", status: 408, "The sheet was held, and nobody let it go.",
+                remedy: "POST …/let-go within \(PromptList.heldSecondsMax) seconds, before a reset."
+            )
+        }
+        return chosen
+    }
+}

@@ -1,0 +1,167 @@
+import AppStoreFormats
+import Testing
+
+@testable import Simulator
+
+/// The stream of updates as an app uses it: it connects again, and it starts again.
+@Suite struct UpdateStreamTests {
+    private let device = "/_sim/devices/anna-1"
+
+    /// Values of one field of a text of events.
+    private static func values(_ field: String, _ text: String) -> [String] {
+        text.split(separator: "\n").filter { $0.hasPrefix("\(field): ") }.map {
+            String($0.dropFirst(field.count + 2))
+        }
+    }
+
+    /// The products and purchase dates that a start of the app announces.
+    private func news(_ stage: Stage, on device: String) async throws -> [String] {
+        let first = try await stage.simulator.updateStream(on: device, limit: nil).first
+        return try first.map { event in
+            let signed = event.content["signed_transaction"]?.string ?? ""
+            let bought = try decode(TransactionPayload.self, signed).purchaseDate
+            return String(RFC3339.text(try require(bought, "no date")).prefix(10))
+        }
+    }
+
+    @Test func `a client that lost its connection goes on after its last event`() async throws {
+        let stage = try Stage(shop: try CatShop.file())
+        for product in ["gem", "gem", "book"] { try await stage.buy(product) }
+        let device = device
+        try await stage.withClient { client in
+            let (_, first) = try await client.text("\(device)/updates?limit=3")
+            let ids = Self.values("id", first)
+            #expect(ids.count == 3 && Set(ids).count == 3)
+            #expect(ids.compactMap { Int64($0) } == ids.compactMap { Int64($0) }.sorted())
+            // Nobody listens while the device is told something.
+            await stage.simulator.appendEvent("storefront", ["country_code": "DEU"], to: "anna-1")
+            let (_, rest) = try await client.text(
+                "\(device)/updates?limit=3", lastEventID: ids[0])
+            #expect(Self.values("event", rest) == ["transaction", "transaction", "storefront"])
+            #expect(Self.values("id", rest).prefix(2) == ids.suffix(2))
+            // An id that is not known begins anew.
+            let (_, anew) = try await client.text(
+                "\(device)/updates?limit=3", lastEventID: "999999")
+            #expect(Self.values("event", anew) == Array(repeating: "transaction", count: 3))
+        }
+    }
+
+    @Test func `an id of an earlier world begins anew`() async throws {
+        let stage = try Stage(shop: try CatShop.file())
+        try await stage.buy("gem")
+        let device = device
+        try await stage.withClient { client in
+            let (_, old) = try await client.text("\(device)/updates?limit=1")
+            let id = try require(Self.values("id", old).first, "no id")
+            _ = try await client.json("/_sim/reset", "{}")
+            try await stage.buy("book")
+            let (_, new) = try await client.text("\(device)/updates?limit=1", lastEventID: id)
+            #expect(Self.values("event", new) == ["transaction"])
+        }
+    }
+
+    @Test func `events that are no longer kept cannot be continued`() async throws {
+        let stage = try Stage()
+        try await stage.simulator.addDevice(account: "anna")
+        let stream = try await stage.simulator.updateStream(on: "anna-1", limit: 1)
+        await stage.simulator.appendEvent("first", [:], to: "anna-1")
+        var id: Int64?
+        for await event in stream.events { id = event.id }
+        let last = try String(require(id, "no id"))
+        func resumes() async throws -> Bool {
+            let first = try await stage.simulator.updateStream(
+                on: "anna-1", limit: 1, after: last
+            ).first
+            return first.count == 1
+        }
+        await stage.simulator.appendEvent("second", [:], to: "anna-1")
+        #expect(try await resumes())
+        for _ in 0...UpdateListeners.keptMax {
+            await stage.simulator.appendEvent("more", [:], to: "anna-1")
+        }
+        #expect(try await !resumes())
+    }
+
+    @Test func `a silent stream has comments, which keep it open`() async throws {
+        let stage = try Stage()
+        try await stage.simulator.addDevice(account: "anna")
+        await stage.simulator.addComments(every: .milliseconds(5))
+        let device = device
+        try await stage.withClient { client in
+            async let text = client.text("\(device)/updates?limit=1").1
+            while await stage.simulator.listeners.count == 0 { await Task.yield() }
+            // Time in which nothing happens.
+            try await Task.sleep(for: .milliseconds(100))
+            await stage.simulator.appendEvent("last", [:], to: "anna-1")
+            let received = try await text
+            #expect(received.contains(": keep-alive\n\n"))
+            #expect(Self.values("event", received) == ["last"])
+        }
+    }
+
+    @Test func `a renewal that the phone finished is announced on the iPad once`() async throws {
+        let stage = try Stage()
+        let simulator = stage.simulator
+        for _ in 1...2 { try await simulator.addDevice(account: "anna") }
+        let bought = try await stage.buy("pro.monthly", offer: "none").transactionID
+        try await simulator.finish(bought, on: "anna-1")
+        try await stage.advance("P1M")
+        for signed in try await simulator.unfinished(on: "anna-1") {
+            let id = try decode(TransactionPayload.self, signed).transactionId
+            try await simulator.finish(require(id, "no id"), on: "anna-1")
+        }
+        #expect(try await simulator.unfinished(on: "anna-2").isEmpty)
+        #expect(try await news(stage, on: "anna-2") == ["2026-01-10", "2026-02-10"])
+        #expect(try await news(stage, on: "anna-2") == [])
+        // On the phone only what it did not learn from its own purchase call.
+        #expect(try await news(stage, on: "anna-1") == ["2026-02-10"])
+        // A refund is news again.
+        try await simulator.change(transaction: bought, .refund())
+        #expect(try await news(stage, on: "anna-2") == ["2026-01-10"])
+        // A device that is added later learns of nothing that is finished.
+        try await simulator.addDevice(account: "anna")
+        #expect(try await news(stage, on: "anna-3") == [])
+    }
+
+    @Test func `whether a finish counts for the account or for the device is a habit`()
+        async throws
+    {
+        let cases: [(Set<Quirk>, Int)] = [([], 0), ([.finishCountsPerDevice], 1)]
+        for (quirks, left) in cases {
+            let stage = try Stage { $0.quirks = quirks }
+            try await stage.simulator.addDevice(account: "anna")
+            try await stage.simulator.addDevice(account: "anna")
+            let id = try await stage.buy("pro.monthly").transactionID
+            try await stage.simulator.finish(id, on: "anna-1")
+            #expect(try await stage.simulator.unfinished(on: "anna-1").isEmpty)
+            #expect(try await stage.simulator.unfinished(on: "anna-2").count == left)
+        }
+    }
+
+    @Test func `an own subscription is announced where the habit of macOS is on, but in no view`()
+        async throws
+    {
+        let cases: [(Set<Quirk>, Bool, [String])] = [
+            ([], false, ["status"]),
+            ([.ownPurchasesAnnounced], false, ["transaction", "status"]),
+            ([.ownPurchasesAnnounced], true, ["status"]),
+        ]
+        for (quirks, isInView, expected) in cases {
+            let stage = try Stage(shop: try CatShop.file()) { $0.quirks = quirks }
+            try await stage.simulator.addDevice(account: "anna")
+            let stream = try await stage.simulator.updates(on: "anna-1", limit: nil)
+            var order = PurchaseOrder("pro.monthly", offerID: "none")
+            order.isInView = isInView
+            try await stage.simulator.purchase(order, on: "anna-1")
+            try await stage.buy("gem")
+            try await stage.simulator.reset(stage.simulator.settings)
+            var names: [String] = []
+            for await event in stream { names.append(event.name) }
+            #expect(names == expected)
+        }
+    }
+}
+
+extension AppStoreSimulator {
+    fileprivate func addComments(every interval: Duration) { commentInterval = interval }
+}
