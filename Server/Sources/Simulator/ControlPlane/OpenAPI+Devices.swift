@@ -24,6 +24,9 @@ extension OpenAPI {
             ], mayLack: ["signed_transaction", "transaction_id", "original_transaction_id"]),
         structure("SignedTransactions", ["signed_transactions": list(text)]),
         structure(
+            "TransactionHistory",
+            ["signed_transactions": list(text), "finished_consumables": list(text)]),
+        structure(
             "RestoredPurchases",
             [
                 "signed_transactions": list(text), "signed_renewal_infos": list(text),
@@ -34,8 +37,8 @@ extension OpenAPI {
         structure(
             "SignedStatus",
             [
-                "original_transaction_id": text, "status": whole, "signed_transaction": text,
-                "signed_renewal_info": text,
+                "original_transaction_id": text, "group_id": text, "status": whole,
+                "signed_transaction": text, "signed_renewal_info": text,
             ]),
         structure(
             "SignedAppTransaction",

@@ -4,7 +4,8 @@ import AppStoreFormats
 /// name.
 extension OpenAPI {
     static let schemas: [JSON.Member] =
-        worldSchemas + faultSchemas + deviceSchemas + shopSchemas + groundTruthSchemas + sentSchemas
+        worldSchemas + faultSchemas + deviceSchemas + deviceLifeSchemas + shopSchemas
+        + groundTruthSchemas + sentSchemas
 
     // MARK: - Building blocks
 

@@ -86,6 +86,7 @@ struct SimulatorRoute: Sendable {
     /// All routes of the control plane.
     static let all =
         worldRoutes + faultRoutes + scenarioRoutes + productRoutes + deviceRoutes + purchaseRoutes
+        + deviceLifeRoutes + deviceSheetRoutes
         + subscriptionRoutes + groundTruthRoutes + announcementRoutes + serverAPIRoutes + ocspRoutes
         + receiptRoutes + verifyReceiptRoutes
 }

@@ -47,10 +47,14 @@ extension SimulatorRoute {
         },
         get(
             "/_sim/devices/{id}/transactions", "All transactions, signed.",
-            gives: .json("SignedTransactions")
+            gives: .json("TransactionHistory")
         ) { simulator, call in
-            let signed = try await simulator.transactions(on: call.parameter("id"))
-            return .json(["signed_transactions": texts(signed)])
+            let id = try call.parameter("id")
+            let signed = try await simulator.transactions(on: id)
+            return .json([
+                "signed_transactions": texts(signed),
+                "finished_consumables": texts(try await simulator.finishedConsumables(on: id)),
+            ])
         },
         get(
             "/_sim/devices/{id}/entitlements", "The transactions that grant access now, signed.",
@@ -82,9 +86,10 @@ extension SimulatorRoute {
         },
         get(
             "/_sim/devices/{id}/statuses", "The subscriptions and their status.",
-            gives: .json("SignedStatuses")
+            query: ["group"], gives: .json("SignedStatuses")
         ) { simulator, call in
-            let statuses = try await simulator.statuses(on: call.parameter("id"))
+            let statuses = try await simulator.statuses(
+                on: call.parameter("id"), group: call.query["group"])
             return .json(["statuses": .array(statuses.map(\.json))])
         },
         get(
@@ -137,7 +142,7 @@ extension SignedStatus {
     fileprivate var json: JSON {
         [
             "original_transaction_id": .string(originalTransactionID),
-            "status": .integer(status.rawValue),
+            "group_id": .string(groupID), "status": .integer(status.rawValue),
             "signed_transaction": .string(signedTransaction),
             "signed_renewal_info": .string(signedRenewalInfo),
         ]

@@ -49,7 +49,7 @@ extension AppStoreSimulator {
         let verification = DeviceVerification(seed: settings.seed, deviceID: deviceID)
         let fields = verification.fields(
             of: payload.transactionId ?? "", signed: payload.signedDate)
-        var payload = payload
+        var payload = addressed(payload, to: deviceID)
         (payload.deviceVerification, payload.deviceVerificationNonce) = fields
         return payload
     }
@@ -58,7 +58,7 @@ extension AppStoreSimulator {
         let verification = DeviceVerification(seed: settings.seed, deviceID: deviceID)
         let fields = verification.fields(
             of: payload.appTransactionId ?? "", signed: payload.receiptCreationDate)
-        var payload = payload
+        var payload = addressed(payload, to: deviceID)
         (payload.deviceVerification, payload.deviceVerificationNonce) = fields
         return payload
     }
