@@ -2,17 +2,6 @@ import AppStoreFormats
 
 // The lives of devices: clocks, apps, settings and habits.
 
-/// A change of the app on a device. What is nil stays as it is.
-struct AppChange: Sendable {
-    var version: String?
-    /// The version that the account had first.
-    var originalVersion: String?
-    var source: InstalledApp.Source?
-    var bundleID: String?
-    var appAppleID: Int64?
-    var reinstalls = false
-}
-
 extension AppStoreSimulator {
     func life(of deviceID: String) throws(SimulatorProblem) -> DeviceLife {
         _ = try world.device(deviceID)
@@ -52,9 +41,7 @@ extension AppStoreSimulator {
     }
 
     /// Why a device cannot buy at all, as the result of an order. Nil if it can.
-    func obstacle(to order: PurchaseOrder, on deviceID: String) throws(SimulatorProblem)
-        -> PurchaseOutcome?
-    {
+    func obstacle(on deviceID: String) throws(SimulatorProblem) -> PurchaseOutcome? {
         if try !life(of: deviceID).canMakePayments { return .failed("purchaseNotAllowed") }
         // The device asks for a password, and nobody enters one.
         return try world.device(deviceID).isSignedOut ? .cancelled : nil

@@ -26,3 +26,14 @@ struct InstalledApp: Hashable, Sendable {
         (bundleID.map { "+" + $0 } ?? "") + (source == .xcode ? "+xcode" : "")
     }
 }
+
+/// A change of the app on a device. What is nil stays as it is.
+struct AppChange: Sendable {
+    var version: String?
+    /// The version that the account had first.
+    var originalVersion: String?
+    var source: InstalledApp.Source?
+    var bundleID: String?
+    var appAppleID: Int64?
+    var reinstalls = false
+}

@@ -34,7 +34,7 @@ extension AppStoreSimulator {
     package func order(
         _ order: PurchaseOrder, on deviceID: String, at moment: AppStoreDate? = nil
     ) async throws -> PurchaseOutcome {
-        if let obstacle = try obstacle(to: order, on: deviceID) { return obstacle }
+        if let obstacle = try obstacle(on: deviceID) { return obstacle }
         let (sale, _) = try await perform(at: moment) { world, now throws(SimulatorProblem) in
             try world.place(order, on: deviceID, at: now)
         }

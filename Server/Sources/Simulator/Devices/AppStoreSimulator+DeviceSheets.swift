@@ -73,7 +73,7 @@ extension AppStoreSimulator {
                 remedy: "Add it as a codeOffer to the shop's file, or name another product_id.")
         }
         let order = PurchaseOrder(product.id, offerID: code)
-        if let obstacle = try obstacle(to: order, on: deviceID) { return obstacle }
+        if let obstacle = try obstacle(on: deviceID) { return obstacle }
         let (transaction, _) = try await perform { world, now throws(SimulatorProblem) in
             // No `orderingDevice`: this device hears of it, too.
             try world.purchase(order, on: deviceID, at: now)
