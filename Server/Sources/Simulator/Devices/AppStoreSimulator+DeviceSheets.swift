@@ -128,7 +128,7 @@ extension AppStoreSimulator {
     }
 
     /// The app takes a purchase intent, which waits no longer.
-    func takeIntent(_ id: String, on deviceID: String) throws(SimulatorProblem) {
+    func removeIntent(_ id: String, on deviceID: String) throws(SimulatorProblem) {
         try changeLife(of: deviceID) { life, _ throws(SimulatorProblem) in
             guard let index = life.intents.firstIndex(where: { $0.id == id }) else {
                 throw SimulatorProblem(

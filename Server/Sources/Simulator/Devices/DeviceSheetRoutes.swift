@@ -124,7 +124,7 @@ extension SimulatorRoute {
             gives: .json("PurchaseIntents")
         ) { simulator, call in
             let id = try call.parameter("id")
-            try await simulator.takeIntent(call.parameter("intent_id"), on: id)
+            try await simulator.removeIntent(call.parameter("intent_id"), on: id)
             return .json(try await simulator.intentsJSON(on: id))
         },
     ]
