@@ -317,6 +317,9 @@ extension AppStoreSimulator {
     /// The URL that a notification is posted to. A test has the form of version 2 whichever URL it
     /// tests.
     private func url(of notification: SentNotification) -> String? {
+        if let name = notification.draft.account, world.unreportedAccounts.contains(name) {
+            return nil
+        }
         if notification.v1 != nil { return settings.v1NotificationURL ?? settings.notificationURL }
         let isTest = notification.draft.type == .test
         return settings.notificationURL ?? (isTest ? settings.v1NotificationURL : nil)

@@ -61,6 +61,12 @@ struct World: Sendable {
     private var queue = DueQueue<Event>()
     private let products: [String: StoreKitProduct]
     let offersKey: OfferSignature.Key?
+    /// By device id. A device is absent as long as nothing is particular to it.
+    var lives: [String: DeviceLife] = [:]
+    /// The version of the app that an account had first, if it was set.
+    var originalVersions: [Account.Key: String] = [:]
+    /// Names of accounts whose purchases belong to other apps, or were made in Xcode.
+    var unreportedAccounts: Set<String> = []
 
     /// - Parameter district: distinguishes worlds of the same seed, so that they share no ids.
     init(_ settings: SimulatorSettings, district: Int = 0) {

@@ -28,6 +28,11 @@ import Testing
         ("### Why a purchase waits", PendingPurchase.Reason.allCases.map(\.rawValue)),
         ("### What stands in the log", LogEntryKind.allCases.map(\.rawValue)),
         ("## Habits", Quirk.allCases.map(\.rawValue)),
+        (
+            "### Habits of a device",
+            DeviceHabit.allCases.map(\.rawValue) + ["empty_reads_at_launch"]
+        ),
+        ("### Messages", StoreMessage.Reason.allCases.map(\.rawValue)),
     ])
     func `a table of the page has every word of the code, and no other`(
         heading: String, known: [String]

@@ -41,6 +41,10 @@ package struct StoreKitProduct: Hashable, Sendable {
     /// In the file's first language; empty if the file has none.
     package var displayName: String
     package var description: String
+    /// Names in all languages of the file.
+    package var localizations: [StoreKitLocalization] = []
+    /// Codes for a one-time product. Those of a subscription are among its terms.
+    package var codeOffers: [StoreKitOffer] = []
     /// Only for auto-renewable subscriptions.
     package var subscription: StoreKitSubscription?
 
@@ -60,11 +64,28 @@ package struct StoreKitProduct: Hashable, Sendable {
     }
 }
 
+/// What a customer reads, in one language.
+package struct StoreKitLocalization: Hashable, Sendable {
+    /// Such as `de` or `en_US`.
+    package var locale: String
+    package var displayName: String
+    /// Empty for groups.
+    package var description: String
+
+    package init(locale: String, displayName: String, description: String = "") {
+        self.locale = locale
+        self.displayName = displayName
+        self.description = description
+    }
+}
+
 /// A subscription group: a customer has one of its products at a time.
 package struct StoreKitGroup: Hashable, Sendable {
     /// `subscriptionGroupIdentifier` in transactions.
     package var id: String
     package var name: String
+    /// Names in all languages of the file.
+    package var localizations: [StoreKitLocalization] = []
     package var subscriptions: [StoreKitProduct]
 
     package init(id: String, name: String, subscriptions: [StoreKitProduct]) {

@@ -78,9 +78,9 @@ private struct StoreKitFileReader {
     private mutating func oneTimeProduct(_ json: JSON) -> StoreKitProduct? {
         guard let id = text("productID", of: json, at: "a product") else { return nil }
         switch json["type"]?.string {
-        case "Consumable": return product(json, id: id, type: .consumable)
-        case "NonConsumable": return product(json, id: id, type: .nonConsumable)
-        case "NonRenewingSubscription": return product(json, id: id, type: .nonRenewing)
+        case "Consumable": return soldOnce(json, id: id, type: .consumable)
+        case "NonConsumable": return soldOnce(json, id: id, type: .nonConsumable)
+        case "NonRenewingSubscription": return soldOnce(json, id: id, type: .nonRenewing)
         case "RecurringSubscription":
             fail(
                 "a recurring subscription belongs in subscriptionGroups: move it there",
@@ -91,16 +91,47 @@ private struct StoreKitFileReader {
         return nil
     }
 
+    /// A product that is not renewed, with its codes.
+    private mutating func soldOnce(
+        _ json: JSON, id: String, type: ProductType
+    ) -> StoreKitProduct? {
+        var codes: [StoreKitOffer] = []
+        for code in json["codeOffers"]?.array ?? [] {
+            let place = "a code of product \(id)"
+            guard let name = text("referenceName", of: code, at: place),
+                let price = code["paymentMode"] == "free"
+                    ? 0 : self.price("displayPrice", of: code, at: place)
+            else { continue }
+            var offer = StoreKitOffer.oneTimeCode(name, price: price)
+            if let names = code["eligibility"]?.array { offer.customers = Self.customers(names) }
+            codes.append(offer)
+        }
+        var product = product(json, id: id, type: type)
+        product?.codeOffers = codes
+        return product
+    }
+
+    private static func localizations(_ json: JSON) -> [StoreKitLocalization] {
+        (json["localizations"]?.array ?? []).map { words in
+            StoreKitLocalization(
+                locale: words["locale"]?.string ?? "",
+                displayName: words["displayName"]?.string ?? "",
+                description: words["description"]?.string ?? "")
+        }
+    }
+
     private mutating func product(
         _ json: JSON, id: String, type: ProductType
     ) -> StoreKitProduct? {
-        let words = json["localizations"]?.array?.first
+        let localizations = Self.localizations(json)
         guard let price = price("displayPrice", of: json, at: "product \(id)") else { return nil }
-        return StoreKitProduct(
+        var product = StoreKitProduct(
             id: id, referenceName: json["referenceName"]?.string ?? id, type: type, price: price,
             isFamilyShareable: json["familyShareable"]?.bool ?? false,
-            displayName: words?["displayName"]?.string ?? "",
-            description: words?["description"]?.string ?? "")
+            displayName: localizations.first?.displayName ?? "",
+            description: localizations.first?.description ?? "")
+        product.localizations = localizations
+        return product
     }
 
     private mutating func group(_ json: JSON) -> StoreKitGroup? {
@@ -112,7 +143,9 @@ private struct StoreKitFileReader {
             }
         }
         let name = json["name"]?.string ?? id
-        return StoreKitGroup(id: id, name: name, subscriptions: subscriptions)
+        var group = StoreKitGroup(id: id, name: name, subscriptions: subscriptions)
+        group.localizations = Self.localizations(json)
+        return group
     }
 
     private mutating func subscription(_ json: JSON, groupID: String) -> StoreKitProduct? {

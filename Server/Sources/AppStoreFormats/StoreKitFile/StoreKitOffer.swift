@@ -17,6 +17,7 @@ package struct StoreKitOffer: Hashable, Sendable {
     /// offers have none.
     package var id: String?
     package var discount: OfferDiscountType
+    /// Without meaning if the discount is `oneTime`: such an offer is not for a time.
     package var period: BillingPeriod
     package var periodCount: Int
     /// In thousandths of the currency unit, for each period (pay up front: for all of them); zero
@@ -41,5 +42,14 @@ package struct StoreKitOffer: Hashable, Sendable {
         self.period = period
         self.periodCount = periodCount
         self.price = price
+    }
+}
+
+extension StoreKitOffer {
+    /// A code for a one-time product.
+    ///
+    /// - Parameter price: of one, in thousandths of the currency unit.
+    package static func oneTimeCode(_ id: String, price: Int64) -> Self {
+        Self(type: .code, id: id, discount: .oneTime, period: BillingPeriod(1, .day), price: price)
     }
 }

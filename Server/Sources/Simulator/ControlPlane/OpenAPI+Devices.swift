@@ -27,6 +27,12 @@ extension OpenAPI {
             "SignedTransactions",
             ["signed_transactions": list(text), "verifications": list(verdict)]),
         structure(
+            "TransactionHistory",
+            [
+                "signed_transactions": list(text), "verifications": list(verdict),
+                "finished_consumables": list(text),
+            ]),
+        structure(
             "RestoredPurchases",
             [
                 "signed_transactions": list(text), "verifications": list(verdict),
@@ -38,8 +44,8 @@ extension OpenAPI {
         structure(
             "SignedStatus",
             [
-                "original_transaction_id": text, "status": whole, "signed_transaction": text,
-                "verification": verdict, "signed_renewal_info": text,
+                "original_transaction_id": text, "group_id": text, "status": whole,
+                "signed_transaction": text, "verification": verdict, "signed_renewal_info": text,
                 "renewal_verification": verdict,
             ]),
         structure(

@@ -4,7 +4,7 @@ import AppStoreFormats
 /// name.
 extension OpenAPI {
     static let schemas: [JSON.Member] =
-        worldSchemas + faultSchemas + deviceSchemas + phoneSchemas + shopSchemas
+        worldSchemas + faultSchemas + deviceSchemas + phoneSchemas + deviceLifeSchemas + shopSchemas
         + groundTruthSchemas + sentSchemas
 
     // MARK: - Building blocks

@@ -88,7 +88,7 @@ struct SimulatorRoute: Sendable {
     /// All routes of the control plane.
     static let all =
         worldRoutes + faultRoutes + scenarioRoutes + productRoutes + deviceRoutes + phoneRoutes
-        + purchaseRoutes
+        + purchaseRoutes + deviceLifeRoutes + deviceSheetRoutes
         + subscriptionRoutes + groundTruthRoutes + announcementRoutes + serverAPIRoutes + ocspRoutes
         + receiptRoutes + verifyReceiptRoutes
 }

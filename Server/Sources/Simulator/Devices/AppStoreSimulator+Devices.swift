@@ -5,6 +5,7 @@ import AppStoreFormats
 /// A subscription as a device sees it.
 package struct SignedStatus: Hashable, Sendable {
     package let originalTransactionID: String
+    package let groupID: String
     package let status: SubscriptionStatus
     package let signedTransaction: String
     package let signedRenewalInfo: String
@@ -29,16 +30,33 @@ extension AppStoreSimulator {
             last: last)
     }
 
+    /// Ids of consumables that were finished and not refunded. StoreKit leaves them out of
+    /// `Transaction.all`, unless the app's Info.plist asks for them.
+    func finishedConsumables(on deviceID: String) throws(SimulatorProblem) -> [String] {
+        world.transactions(of: try world.device(deviceID).account).filter {
+            $0.product.type == .consumable && $0.revocation == nil
+                && world.finished.contains($0.id)
+        }.map(\.id)
+    }
+
     /// The transactions that grant access now. As in StoreKit, consumables are excluded.
     package func entitlements(on deviceID: String) throws -> [String] {
         let device = try world.device(deviceID)
         let now = clock.now
+        if hidesEntitlements(on: deviceID) { return [] }
         let known = known(on: deviceID)
         let open = known.transactions(of: device.account).filter { known.entitles($0, at: now) }
         return try show(open, as: .entitlements, on: device)
     }
 
-    package func statuses(on deviceID: String) throws -> [SignedStatus] {
+    /// The statuses of a device's subscriptions, or of those in one group.
+    package func statuses(on deviceID: String, group: String? = nil) throws -> [SignedStatus] {
+        if isEmptyAfterLaunch(on: deviceID) { return [] }
+        let all = stale(try presentStatuses(on: deviceID), on: deviceID)
+        return group.map { group in all.filter { $0.groupID == group } } ?? all
+    }
+
+    private func presentStatuses(on deviceID: String) throws -> [SignedStatus] {
         let account = try world.device(deviceID).account
         let faults = drawFaults(.statuses, of: account, shows: [])
         if faults.contains(.emptyRead) { return [] }

@@ -67,6 +67,16 @@ extension AppStoreSimulator {
         return .object(members)
     }
 
+    /// The transactions of a device, and which of the consumables are finished.
+    func historyJSON(on deviceID: String) throws -> JSON {
+        let signed = try transactions(on: deviceID)
+        return [
+            "signed_transactions": SimulatorRoute.texts(signed),
+            "verifications": verdicts(on: signed, by: deviceID),
+            "finished_consumables": SimulatorRoute.texts(try finishedConsumables(on: deviceID)),
+        ]
+    }
+
     func json(of transactions: [String], on deviceID: String) -> JSON {
         [
             "signed_transactions": SimulatorRoute.texts(transactions),
@@ -80,6 +90,7 @@ extension AppStoreSimulator {
         }
         return [
             "original_transaction_id": .string(status.originalTransactionID),
+            "group_id": .string(status.groupID),
             "status": .integer(status.status.rawValue),
             "signed_transaction": .string(status.signedTransaction),
             "verification": verdicts[0],

@@ -48,10 +48,9 @@ extension SimulatorRoute {
         },
         get(
             "/_sim/devices/{id}/transactions", "All transactions, signed.",
-            gives: .json("SignedTransactions")
+            gives: .json("TransactionHistory")
         ) { simulator, call in
-            let signed = try await simulator.transactions(on: call.parameter("id"))
-            return .json(await simulator.json(of: signed, on: try call.parameter("id")))
+            .json(try await simulator.historyJSON(on: call.parameter("id")))
         },
         get(
             "/_sim/devices/{id}/entitlements", "The transactions that grant access now, signed.",
@@ -85,11 +84,11 @@ extension SimulatorRoute {
         },
         get(
             "/_sim/devices/{id}/statuses", "The subscriptions and their status.",
-            gives: .json("SignedStatuses")
+            query: ["group"], gives: .json("SignedStatuses")
         ) { simulator, call in
             let id = try call.parameter("id")
             try await simulator.check(.status, on: id)
-            let statuses = try await simulator.statuses(on: id)
+            let statuses = try await simulator.statuses(on: id, group: call.query["group"])
             var list: [JSON] = []
             for status in statuses { list.append(await simulator.json(of: status, on: id)) }
             return .json(["statuses": .array(list)])

@@ -69,7 +69,7 @@ extension AppStoreSimulator {
         let verification = DeviceVerification(seed: settings.seed, deviceID: deviceID)
         let fields = verification.fields(
             of: "renewal of \(payload.originalTransactionId ?? "")", signed: payload.signedDate)
-        var payload = payload
+        var payload = addressed(payload, to: deviceID)
         (payload.deviceVerification, payload.deviceVerificationNonce) = fields
         return payload
     }
@@ -78,7 +78,7 @@ extension AppStoreSimulator {
         let verification = DeviceVerification(seed: settings.seed, deviceID: deviceID)
         let fields = verification.fields(
             of: payload.transactionId ?? "", signed: payload.signedDate)
-        var payload = payload
+        var payload = addressed(payload, to: deviceID)
         (payload.deviceVerification, payload.deviceVerificationNonce) = fields
         return payload
     }
@@ -87,7 +87,7 @@ extension AppStoreSimulator {
         let verification = DeviceVerification(seed: settings.seed, deviceID: deviceID)
         let fields = verification.fields(
             of: payload.appTransactionId ?? "", signed: payload.receiptCreationDate)
-        var payload = payload
+        var payload = addressed(payload, to: deviceID)
         (payload.deviceVerification, payload.deviceVerificationNonce) = fields
         return payload
     }

@@ -19,6 +19,7 @@ extension AppStoreSimulator {
         last wished: Int = .max
     ) throws -> [String] {
         let account = device.account
+        if isEmptyAfterLaunch(on: device.id) { return [] }
         let faults = drawFaults(look, of: account, shows: transactions)
         var shown = transactions
         if faults.contains(.listedInRetry) {
@@ -54,9 +55,9 @@ extension AppStoreSimulator {
             }
         }
         return SignedStatus(
-            originalTransactionID: subscription.id, status: status,
+            originalTransactionID: subscription.id, groupID: subscription.groupID, status: status,
             signedTransaction: try sign(subscription.latest, on: deviceID),
-            signedRenewalInfo: try authority.sign(renewal))
+            signedRenewalInfo: try authority.sign(addressed(renewal, to: deviceID)))
     }
 
     /// A device's result of a purchase: the new transaction, or one that the device already had.
@@ -73,7 +74,10 @@ extension AppStoreSimulator {
         }
         let faults = drawFaults(
             .purchase, of: transaction.account, shows: [held, transaction].compactMap { $0 })
-        let answer = faults.contains(.heldTransaction) ? held ?? transaction : transaction
+        var answer = faults.contains(.heldTransaction) ? held ?? transaction : transaction
+        if transaction.product.type == .nonRenewing, has(.returnsFirstNonRenewing, on: deviceID) {
+            answer = first(of: transaction.product.id, transaction.account) ?? answer
+        }
         return PurchasedTransaction(
             signedTransaction: try sign(answer, on: deviceID, faults) ?? sign(answer, on: deviceID),
             transactionID: answer.id,
@@ -91,6 +95,10 @@ extension AppStoreSimulator {
         guard first != truth else { return truth }
         let faults = drawFaults(.eligibility, of: device.account, shows: [])
         return faults.contains(.stickyEligibility) ? first : truth
+    }
+
+    private func first(of productID: String, _ account: Account.Key) -> StoreTransaction? {
+        world.transactions(of: account).first { $0.product.id == productID }
     }
 
     /// The first transaction of each chain, if it is not among those shown.

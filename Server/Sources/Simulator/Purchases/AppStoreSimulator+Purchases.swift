@@ -34,6 +34,7 @@ extension AppStoreSimulator {
     package func order(
         _ order: PurchaseOrder, on deviceID: String, at moment: AppStoreDate? = nil
     ) async throws -> PurchaseOutcome {
+        if let obstacle = try obstacle(on: deviceID) { return obstacle }
         let (sale, _) = try await perform(at: moment) { world, now throws(SimulatorProblem) in
             try world.place(order, on: deviceID, at: now)
         }
@@ -120,7 +121,8 @@ extension AppStoreSimulator {
             return found
         }
         let (device, _) = try await perform { world, now throws(SimulatorProblem) in
-            (try world.signIn(account, on: deviceID, storefront: storefront, at: now), [])
+            let account = world.accountName(account, on: deviceID)
+            return (try world.signIn(account, on: deviceID, storefront: storefront, at: now), [])
         }
         listeners.move(device)
     }

@@ -103,8 +103,7 @@ private struct ShopView {
     }
 
     fileprivate static func amount(_ milliunits: Int64) -> String {
-        let decimals = String(milliunits % 1000 + 1000).dropFirst()
-        return "\(milliunits / 1000)." + (decimals.last == "0" ? decimals.prefix(2) : decimals)
+        ProductRepresentation.amount(milliunits)
     }
 }
 

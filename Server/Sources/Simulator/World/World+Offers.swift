@@ -57,6 +57,25 @@ extension World {
         }
     }
 
+    /// The code that an order of a one-time product names. Nil if it names none.
+    func code(
+        for product: StoreKitProduct, _ order: PurchaseOrder, _ device: Device
+    ) throws(SimulatorProblem) -> StoreKitOffer? {
+        guard let id = order.offerID, id != PurchaseOrder.noOffer else { return nil }
+        let codes = product.codeOffers
+        guard let code = codes.first(where: { $0.id == id }) else {
+            throw .unknownOffer(id, of: product, known: codes.compactMap(\.id))
+        }
+        let account = accounts[device.account]
+        guard account?.codesRedeemed.contains("\(product.id)/\(id)") != true else {
+            throw SimulatorProblem(
+                "offer_not_eligible",
+                "\(device.account.name) has already redeemed the code \(id).",
+                remedy: "Omit `offer`, or choose another one.")
+        }
+        return code
+    }
+
     /// Whether an account is eligible for an introductory offer, by subscription group.
     func introductoryEligibility(of account: Account.Key) -> [String: Bool] {
         var eligibility: [String: Bool] = [:]

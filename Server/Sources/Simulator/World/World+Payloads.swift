@@ -35,14 +35,16 @@ extension World {
     func appTransaction(
         of key: Account.Key, at now: AppStoreDate
     ) throws(SimulatorProblem) -> AppTransactionPayload {
-        guard let account = accounts[key] else { throw .unknownAccount(key.name) }
+        guard let account = accounts[key] else {
+            throw key.name.isEmpty ? .signedOut : .unknownAccount(key.name)
+        }
         let isProduction = key.environment == .production
         var payload = AppTransactionPayload()
         payload.receiptType = key.environment.storeEnvironment
         payload.appAppleId = isProduction ? settings.appAppleID : nil
         payload.bundleId = settings.bundleID
         payload.applicationVersion = Self.bundleVersion
-        payload.originalApplicationVersion = Self.originalVersion(in: key.environment)
+        payload.originalApplicationVersion = originalVersion(of: key)
         payload.versionExternalIdentifier = isProduction ? Self.versionExternalIdentifier : nil
         payload.receiptCreationDate = now
         payload.originalPurchaseDate = Self.firstDownloaded(account.downloaded, in: key.environment)
@@ -125,7 +127,8 @@ extension StoreTransaction {
         payload.offerType = offer.type
         payload.offerIdentifier = offer.id
         payload.offerDiscountType = offer.discount
-        payload.offerPeriod = offer.period.description
+        // An offer on a one-time product has no period.
+        if offer.discount != .oneTime { payload.offerPeriod = offer.period.description }
     }
 
     private func write(_ month: CommitmentMonth, into payload: inout TransactionPayload) {

@@ -28,14 +28,13 @@ extension World {
         if let terms = product.subscription {
             return try subscribe(product, terms, order, device, at: now)
         }
-        guard order.offerID == nil || order.offerID == PurchaseOrder.noOffer else {
-            throw .unknownOffer(order.offerID ?? "", of: product, known: [])
-        }
-        return buyOneTimeProduct(product, order, device, at: now)
+        let code = try code(for: product, order, device)
+        return buyOneTimeProduct(product, order, device, code: code, at: now)
     }
 
     private mutating func buyOneTimeProduct(
-        _ product: StoreKitProduct, _ order: PurchaseOrder, _ device: Device, at now: AppStoreDate
+        _ product: StoreKitProduct, _ order: PurchaseOrder, _ device: Device,
+        code: StoreKitOffer?, at now: AppStoreDate
     ) -> (StoreTransaction, [NotificationDraft]) {
         let owned = accounts[device.account]?.oneTimePurchases.compactMap { oneTimePurchases[$0] }
         let old = owned?.last {
@@ -49,11 +48,13 @@ extension World {
         let transaction = StoreTransaction(
             id: id, originalID: id, account: device.account, product: product,
             webOrderLineItemID: nil, purchased: now, originallyPurchased: now, expires: nil,
-            quantity: order.quantity, reason: .purchase, price: product.price * order.quantity,
-            storefront: device.storefront, offer: nil,
+            quantity: order.quantity, reason: .purchase,
+            price: (code?.price ?? product.price) * order.quantity,
+            storefront: device.storefront, offer: code,
             appAccountToken: order.appAccountToken ?? device.appAccountToken)
         accounts[device.account]?.oneTimePurchases.append(id)
         save(transaction)
+        recordRedemption(of: ChosenOffers(first: code), product, by: device.account)
         return (transaction, oneTimeCharge(of: transaction, at: now))
     }
 

@@ -24,6 +24,7 @@ extension World {
         on deviceID: String, guid: [UInt8]? = nil, at now: AppStoreDate
     ) throws(SimulatorProblem) -> AppReceipt {
         let device = try device(deviceID)
+        guard !device.isSignedOut else { throw .signedOut }
         let hardware = LegacyDevice(seed: settings.seed, name: device.id)
         return receipt(of: device.account, device: device.id, guid: guid ?? hardware.guid, at: now)
     }
@@ -40,7 +41,9 @@ extension World {
         let name = "\(device) \(now.milliseconds)"
         let opaque = LegacyDevice.noise("opaque", settings.seed, name, count: 16)
         var receipt = AppReceipt()
-        receipt.attributes = fixedAttributes + attributes(of: key, at: now)
+        receipt.attributes =
+            fixedAttributes(of: lives[device]?.app ?? InstalledApp())
+            + attributes(of: key, at: now)
         receipt.attributes.append(
             ReceiptAttribute(AppReceipt.Field.opaqueValue.rawValue, version: 2, value: opaque))
         receipt.purchases = legacyTransactions(of: key, at: now).map(\.purchase)
@@ -53,22 +56,27 @@ extension World {
     }
 
     /// The receipt in a verifyReceipt response: the account's current purchases in the receipt of
-    /// the same device. Its opaque value and hash are kept, so that it still matches the device.
+    /// the same device and app. Its opaque value and hash are kept, so that it still matches the
+    /// device.
     func receipt(
         renewing old: AppReceipt, of account: Account.Key, at now: AppStoreDate
     ) -> AppReceipt {
         let kept: [AppReceipt.Field] = [.opaqueValue, .deviceHash]
+        let ofApp: [AppReceipt.Field] = [.bundleID, .applicationVersion]
+        let fixed = fixedAttributes(of: InstalledApp()).map { attribute in
+            ofApp.first { $0.rawValue == attribute.number }.flatMap { old[$0] } ?? attribute
+        }
         return AppReceipt(
-            attributes: fixedAttributes + attributes(of: account, at: now)
+            attributes: fixed + attributes(of: account, at: now)
                 + kept.compactMap { old[$0] },
             purchases: legacyTransactions(of: account, at: now).map(\.purchase))
     }
 
-    private var fixedAttributes: [ReceiptAttribute] {
+    private func fixedAttributes(of app: InstalledApp) -> [ReceiptAttribute] {
         typealias Field = AppReceipt.Field
         return [
-            .text(Field.bundleID, settings.bundleID),
-            .text(Field.applicationVersion, Self.bundleVersion),
+            .text(Field.bundleID, app.bundleID ?? settings.bundleID),
+            .text(Field.applicationVersion, app.version),
             .integer(Field.softwareBuild, Self.softwareBuild), .ascii(Field.ageRating, "4+"),
             .integer(Field.clientVersion, Self.clientVersion),
             .integer(Field.counter, Self.counter), .text(Field.empty20, ""),
@@ -95,15 +103,16 @@ extension World {
             .date(Field.downloaded, isProduction ? downloaded : nil), .date(Field.created, now),
             .date(Field.originallyPurchased, Self.firstDownloaded(downloaded, in: key.environment)),
             .text(
-                Field.originalApplicationVersion, Self.originalVersion(in: key.environment)),
+                Field.originalApplicationVersion, originalVersion(of: key)),
             opaque(.opaque6, key, at: now), opaque(.opaque7, key, at: now),
         ]
     }
 
-    /// The version of the app that an account had first. Older and newer documents agree.
-    static func originalVersion(in environment: SimulatedEnvironment) -> String {
-        switch environment {
-        case .production: bundleVersion
+    /// The version of the app that an account had first, which in the sandbox is always 1.0. Older
+    /// and newer documents agree.
+    func originalVersion(of key: Account.Key) -> String {
+        switch key.environment {
+        case .production: originalVersions[key] ?? Self.bundleVersion
         case .sandbox: "1.0"
         }
     }

@@ -69,6 +69,25 @@ import Testing
         Call("devices/anna-1/let-go", "{}"), Call("devices/anna-1/prompts?count=2"),
     ]
 
+    private static let lives: [Call] = [
+        Call("devices/ben-1"), Call("devices/ben-1/clock"),
+        Call("devices/ben-1/clock", #"{"back":"P1D"}"#), Call("devices/ben-1/reboot", "{}"),
+        Call("devices/ben-1/app"), Call("devices/ben-1/app", #"{"version":"2.0"}"#),
+        Call("devices/ben-1/launch", "{}"),
+        Call("devices/ben-1/settings", #"{"calendar":"buddhist"}"#),
+        Call("devices/ben-1/habits", #"{"stale_statuses":true}"#),
+        Call("devices/ben-1/products"), Call("devices/ben-1/messages"),
+        Call("devices/ben-1/messages", "{}"),
+        Call("devices/ben-1/messages/generic-1/display", "{}"),
+        Call("devices/ben-1/purchase-intents", #"{"product_id":"gem"}"#),
+        Call("devices/ben-1/purchase-intents"),
+        Call("devices/ben-1/purchase-intents/intent-2/take", "{}"),
+        Call("devices/anna-1/manage-subscriptions", "{}"),
+        Call("devices/anna-1/refund-request", #"{"transaction_id":"{gem}","choice":"cancel"}"#),
+        Call("devices/anna-1/redeem-code", "{}"), Call("devices/ben-1/sign-out", "{}"),
+        Call("devices/ben-1"), Call("devices/ben-1/account", #"{"account":"ben"}"#),
+    ]
+
     private static let turns: [Call] = [
         .does("raise-price", #"{"price":"12.99"}"#), .does("consent"),
         .does("extend", #"{"days":7}"#), .does("change-product", #"{"product_id":"basic"}"#),
@@ -112,10 +131,13 @@ import Testing
         try await Stage(shop: try CatShop.file()).withClient { client in
             var kept: [String: String] = [:]
             var called: Set<String> = []
-            for call in Self.beginning + Self.purchases + Self.turns + Self.rest {
-                var path = call.path
-                for (name, id) in kept { path = path.replacing("{\(name)}", with: id) }
-                let answer = try await client.json(path, call.body)
+            for call in Self.beginning + Self.purchases + Self.lives + Self.turns + Self.rest {
+                var (path, body) = (call.path, call.body)
+                for (name, id) in kept {
+                    path = path.replacing("{\(name)}", with: id)
+                    body = body?.replacing("{\(name)}", with: id)
+                }
+                let answer = try await client.json(path, body)
                 if let name = call.keeps { kept[name] = answer["transaction_id"]?.string }
                 let method: HTTPRequest.Method = call.body == nil ? .get : .post
                 let route = DescribedAnswers.shared.route(method, path)

@@ -1,0 +1,41 @@
+import AppStoreFormats
+
+/// A device's own clock. Customers set it as they like; the time since the device was started goes
+/// on by itself.
+struct DeviceClock: Hashable, Sendable {
+    /// How far the clock may be from the App Store's time: a hundred years.
+    static let offsetMillisecondsMax: Int64 = 100 * 366 * 86_400_000
+
+    /// How far the clock is ahead of the App Store's time.
+    private(set) var offsetMilliseconds: Int64 = 0
+    /// When the device was started, in the App Store's time. Nil if that was at the beginning of
+    /// the world.
+    private(set) var started: AppStoreDate?
+    private(set) var startCount = 0
+
+    /// Sets the clock by hand, which stays that far from the App Store's time.
+    mutating func set(to moment: AppStoreDate, at now: AppStoreDate) throws(SimulatorProblem) {
+        let (offset, overflow) = moment.milliseconds.subtractingReportingOverflow(
+            now.milliseconds)
+        guard !overflow, abs(offset) <= Self.offsetMillisecondsMax else {
+            throw .badRequest(
+                "A device's clock is at most a hundred years from the store's.",
+                remedy: "Send a time nearer to \(RFC3339.text(now)).")
+        }
+        offsetMilliseconds = offset
+    }
+
+    /// Sets the clock by the network, to the App Store's time.
+    mutating func synchronize() { offsetMilliseconds = 0 }
+
+    /// Restarts the device. Its clock stays as far from the App Store's time as it was.
+    mutating func restart(at now: AppStoreDate) {
+        started = now
+        startCount += 1
+    }
+
+    /// The time that the device shows.
+    func reading(at now: AppStoreDate) -> AppStoreDate {
+        AppStoreDate(milliseconds: now.milliseconds + offsetMilliseconds)
+    }
+}

@@ -1,0 +1,59 @@
+import AppStoreFormats
+
+/// What is particular to one device: its clock and its app, what its owner has set, and what waits
+/// there for the customer.
+struct DeviceLife: Sendable {
+    /// Maximum number of messages, and of purchase intents, that wait on one device.
+    static let waitingMax = 100
+
+    var clock = DeviceClock()
+    var app = InstalledApp()
+    /// Whether the device's restrictions allow purchases.
+    var canMakePayments = true
+    /// The calendar in the device's settings, by its identifier in Unicode CLDR.
+    var calendar = Self.gregorian
+    var habits: Set<DeviceHabit> = []
+    /// How many reads are empty after each launch.
+    var emptyReadsAtLaunch = 0
+    /// How many reads are still empty.
+    var emptyReadsLeft = 0
+    /// What the first read of the statuses after the launch returned.
+    var firstStatuses: [SignedStatus]?
+    /// Messages that were ordered for the device. The others follow from its subscriptions.
+    var orderedMessages: [StoreMessage] = []
+    var displayedMessages: Set<String> = []
+    var intents: [PurchaseIntent] = []
+    /// How many messages and intents were added so far.
+    var arrivals = 0
+
+    static let gregorian = "gregorian"
+
+    /// Starts the app anew.
+    mutating func launch() {
+        app.launchCount += 1
+        emptyReadsLeft = emptyReadsAtLaunch
+        firstStatuses = nil
+    }
+
+    /// Whether one more read is empty; it is counted.
+    mutating func consumeEmptyRead() -> Bool {
+        guard emptyReadsLeft > 0 else { return false }
+        emptyReadsLeft -= 1
+        return true
+    }
+}
+
+/// A deviation from StoreKit's documentation that one device has until it is switched off.
+enum DeviceHabit: String, Hashable, Sendable, CaseIterable {
+    case emptyEntitlementsInOtherCalendars = "empty_entitlements_in_other_calendars"
+    case staleStatuses = "stale_statuses"
+    case returnsFirstNonRenewing = "returns_first_non_renewing"
+    case emptyProducts = "empty_products"
+}
+
+/// A wish to buy that begins outside the app: a promoted product in the App Store.
+struct PurchaseIntent: Hashable, Sendable {
+    let id: String
+    let productID: String
+    let offerID: String?
+}

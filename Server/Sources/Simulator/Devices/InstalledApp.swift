@@ -1,0 +1,39 @@
+import AppStoreFormats
+
+/// The app on a device: which version, and where it was installed from.
+struct InstalledApp: Hashable, Sendable {
+    /// Where a copy of the app comes from. Each source has purchases of its own.
+    enum Source: String, Hashable, Sendable, CaseIterable {
+        case store
+        /// Buys in the sandbox, and renews daily.
+        case testFlight = "testflight"
+        /// Buys from a file in Xcode: no notifications, and documents that say `Xcode`.
+        case xcode
+    }
+
+    var version = World.bundleVersion
+    /// Nil for the world's own app.
+    var bundleID: String?
+    var appAppleID: Int64?
+    var source: Source?
+    /// How often the app was installed anew.
+    var reinstallCount = 0
+    var launchCount = 1
+
+    /// What the names of accounts end with whose purchases belong to this copy of the app. Empty
+    /// for copies of the world's app from the App Store and TestFlight.
+    var accountSuffix: String {
+        (bundleID.map { "+" + $0 } ?? "") + (source == .xcode ? "+xcode" : "")
+    }
+}
+
+/// A change of the app on a device. What is nil stays as it is.
+struct AppChange: Sendable {
+    var version: String?
+    /// The version that the account had first.
+    var originalVersion: String?
+    var source: InstalledApp.Source?
+    var bundleID: String?
+    var appAppleID: Int64?
+    var reinstalls = false
+}
