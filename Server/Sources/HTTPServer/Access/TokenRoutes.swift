@@ -16,7 +16,7 @@ extension PerennialServer {
     }
 
     /// Responds with a customer's current state and their token.
-    func respond(_ state: CustomerState, to holder: KeyHolder) async throws -> Response {
+    func respond(_ state: CustomerState, to holder: StoredKey) async throws -> Response {
         var customer = Customer(state, showsAnonymous: holder.kind == .secret)
         customer.token = try await engine.token(for: state, app: holder.app)
         return try JSONResponse.ok(customer)

@@ -7,11 +7,13 @@ extension PerennialServer {
     var consumptionRoutes: [Route] {
         [
             secret(
+                for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/consumption", "consumption",
                     "Consent, Apple's requests, and the responses", parameters: [.environment],
                     output: .json(ConsumptionOverview.self)), consumption),
             secret(
+                for: .support,
                 OpenAPIOperation(
                     .put, "/v1/customers/{id}/consumption", "putConsumption",
                     "Report a customer's consent, and how purchases were used",
@@ -22,7 +24,7 @@ extension PerennialServer {
     }
 
     @Sendable func consumption(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         try await respond(request, context) { id, environment in
             ConsumptionOverview(
@@ -31,7 +33,7 @@ extension PerennialServer {
     }
 
     @Sendable func updateConsumption(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         try await respond(request, context) { id, environment in
             let asked = try await request.value(ConsumptionRequest.self, max: BodyLimit.consumption)

@@ -7,6 +7,7 @@ extension PerennialServer {
     var customerRoutes: [Route] {
         [
             keyed(
+                for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}", "customer",
                     "What a customer has access to now, and why",
@@ -16,6 +17,7 @@ extension PerennialServer {
                         """, parameters: [.proof, .environment], output: .json(Customer.self)),
                 customer),
             secret(
+                for: .read,
                 OpenAPIOperation(
                     .get, Paths.customers, "findCustomers",
                     "Find customers by an id, or the number of a transaction or order",
@@ -28,6 +30,7 @@ extension PerennialServer {
                                 """)
                     ], output: .json(CustomerList.self)), customers),
             secret(
+                for: .admin,
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}", "erase", "Erase a customer",
                     description: """
@@ -38,7 +41,7 @@ extension PerennialServer {
     }
 
     @Sendable func customer(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         try await requireProof(of: id, request.headers, holder)
@@ -49,7 +52,7 @@ extension PerennialServer {
     }
 
     @Sendable func customers(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         guard let query = request.uri.queryParameters["query"], !query.isEmpty else {
             throw ProblemError(.queryMissing)
@@ -59,7 +62,7 @@ extension PerennialServer {
     }
 
     @Sendable func erase(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let erased = try await engine.erase(id, app: holder.app)

@@ -13,12 +13,14 @@ extension PerennialServer {
     var offerRoutes: [Route] {
         [
             keyed(
+                for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/offers", "offers",
                     "Which offers the customer is eligible for, and why",
                     description: "As far as the server knows; the App Store decides.",
                     parameters: [.environment, .proof], output: .json(OfferList.self)), offers),
             keyed(
+                for: .money,
                 OpenAPIOperation(
                     .post, Paths.offerSignatures, "signOffer", "Sign an offer for StoreKit",
                     description: """
@@ -31,7 +33,7 @@ extension PerennialServer {
     }
 
     @Sendable func offers(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         try await requireProof(of: id, request.headers, holder)
@@ -42,7 +44,7 @@ extension PerennialServer {
     }
 
     @Sendable func signOffer(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = try await request.lenientValue(OfferSignatureRequest.self, max: BodyLimit.offer)
         let environment = try Self.environment(in: request)

@@ -14,6 +14,7 @@ extension PerennialServer {
     var purchaseRoutes: [Route] {
         [
             keyed(
+                for: .support,
                 OpenAPIOperation(
                     .post, Paths.purchases, "postPurchases",
                     "Post a device's purchases for a customer",
@@ -23,6 +24,7 @@ extension PerennialServer {
                         """, parameters: [.proof], input: PurchasesRequest.self,
                     output: .json(Customer.self)), purchases),
             keyed(
+                for: .read,
                 OpenAPIOperation(
                     .post, Paths.preview, "preview",
                     "Show what posting would do, and whether to buy",
@@ -74,7 +76,7 @@ extension PerennialServer {
     }
 
     @Sendable func purchases(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let posted = try await request.lenientValue(
             PurchasesRequest.self, max: BodyLimit.purchases)

@@ -12,6 +12,7 @@ extension PerennialServer {
     var walletRoutes: [Route] {
         [
             keyed(
+                for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/wallets/{currency}", "wallet",
                     "A wallet with its statement, latest first",
@@ -21,6 +22,7 @@ extension PerennialServer {
                         .after,
                     ], output: .json(WalletStatement.self)), wallet),
             secret(
+                for: .money,
                 OpenAPIOperation(
                     .post, "/v1/customers/{id}/wallets/{currency}/debits", "debit",
                     "Debit a wallet",
@@ -39,7 +41,7 @@ extension PerennialServer {
     private static let statementItemsDefault = 100
 
     @Sendable func wallet(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         try await requireProof(of: id, request.headers, holder)
@@ -55,7 +57,7 @@ extension PerennialServer {
     }
 
     @Sendable func debit(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)

@@ -62,6 +62,7 @@ package enum Schema {
             .init("walks through histories", historyWalkColumns(dialect)),
             .init("removed ids", removedIDTables(dialect)),
             .init("pending events", pendingTables(dialect)),
+            .init("key scopes", keyScopeColumns(dialect)),
         ]
     }
 
