@@ -8,6 +8,10 @@ public struct ProblemCode: ContractWord {
     public static let keyMissing = Self(rawValue: "key_missing")
     public static let keyUnknown = Self(rawValue: "key_unknown")
     public static let keyNotSecret = Self(rawValue: "key_not_secret")
+    /// The key had an end, which has come.
+    public static let keyExpired = Self(rawValue: "key_expired")
+    /// The secret key does not have the scope that the route needs.
+    public static let keyScopeMissing = Self(rawValue: "key_scope_missing")
 
     // The shape of a request
     public static let bodyNotJSON = Self(rawValue: "body_not_json")
@@ -97,7 +101,8 @@ public struct ProblemCode: ContractWord {
 
     /// All codes this version of the server uses.
     public static let known: [ProblemCode] = [
-        keyMissing, keyUnknown, keyNotSecret, bodyNotJSON, bodyNotUnderstood, bodyTooLarge,
+        keyMissing, keyUnknown, keyNotSecret, keyExpired, keyScopeMissing, bodyNotJSON,
+        bodyNotUnderstood, bodyTooLarge,
         bodyTooSlow, bodyHasTooMany, cursorUnknown, cursorOutdated, limitOutOfRange,
         environmentUnknown, stateUnknown,
         forwardNotAccepted, forwardUnknown, routeUnknown,

@@ -97,6 +97,10 @@ package struct PerennialServer: Sendable {
             logger: logger)
     }
 
+    /// Records when keys were used, at most once an hour for each. Requests do not wait for it:
+    /// call it regularly.
+    package func recordKeyUses() async throws { try await engine.record(keys.drainUses()) }
+
     private func add(_ route: Route, to router: Router<ServerContext>) {
         router.on(RouterPath(route.path), method: route.method) { request, context in
             context.coreContext.endpointPath.value = route.path

@@ -11,7 +11,7 @@ struct Route: Sendable {
     var path: String { operation.path }
 
     typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
-    typealias KeyedHandler = @Sendable (Request, ServerContext, KeyHolder) async throws -> Response
+    typealias KeyedHandler = @Sendable (Request, ServerContext, StoredKey) async throws -> Response
 }
 
 extension PerennialServer {
@@ -34,10 +34,11 @@ extension PerennialServer {
     /// A route that everybody may call, and whose response is sent as it is, also with `?pretty`.
     func verbatim(
         _ operation: OpenAPIOperation, access: OpenAPIOperation.Access = .everyone,
-        _ answer: @escaping Route.Handler
+        scope: KeyScope? = nil, _ answer: @escaping Route.Handler
     ) -> Route {
         var operation = operation
         operation.access = access
+        operation.scope = scope
         operation.isIndentable = false
         return Route(operation: operation, answer: answer)
     }
@@ -45,12 +46,17 @@ extension PerennialServer {
     /// A route that requires a key. The key is checked before anything of the request is read.
     /// Engine failures are reported as problems about a customer, unless the route itself maps
     /// them.
-    func keyed(_ operation: OpenAPIOperation, _ answer: @escaping Route.KeyedHandler) -> Route {
+    ///
+    /// - Parameter scope: what a secret key needs for it.
+    func keyed(
+        for scope: KeyScope, _ operation: OpenAPIOperation, _ answer: @escaping Route.KeyedHandler
+    ) -> Route {
         var operation = operation
         operation.access = .key
+        operation.scope = scope
         return Route(operation: operation) { request, context in
             do {
-                let holder = try await holder(of: request)
+                let holder = try await holder(of: request, for: scope)
                 context.bodyShare?.use(.withKey)
                 return try await answer(request, context, holder)
             } catch let failure as EngineFailure {
@@ -61,9 +67,13 @@ extension PerennialServer {
 
     /// A route for servers, which requires a secret key, because anybody could extract a key from
     /// an app. The query may contain only the operation's parameters, and the body is ``Strict``.
-    func secret(_ operation: OpenAPIOperation, _ answer: @escaping Route.KeyedHandler) -> Route {
+    ///
+    /// - Parameter scope: what the key needs for it.
+    func secret(
+        for scope: KeyScope, _ operation: OpenAPIOperation, _ answer: @escaping Route.KeyedHandler
+    ) -> Route {
         let query = operation.queryParameters
-        var route = keyed(operation) { request, context, holder in
+        var route = keyed(for: scope, operation) { request, context, holder in
             guard holder.kind == .secret else { throw ProblemError(.keyNotSecret) }
             try request.requireQuery(among: query)
             return try await answer(request, context, holder)
@@ -74,11 +84,15 @@ extension PerennialServer {
 
     /// A route for servers, with a secret key, and for an app's own customer, with an app key and a
     /// proof of identity: see ``requireProvenIdentity(of:_:_:)``.
-    func proven(_ operation: OpenAPIOperation, _ answer: @escaping Route.KeyedHandler) -> Route {
+    ///
+    /// - Parameter scope: what a secret key needs for it.
+    func proven(
+        for scope: KeyScope, _ operation: OpenAPIOperation, _ answer: @escaping Route.KeyedHandler
+    ) -> Route {
         var operation = operation
         operation.parameters.append(.proof)
         let query = operation.queryParameters
-        return keyed(operation) { request, context, holder in
+        return keyed(for: scope, operation) { request, context, holder in
             switch holder.kind {
             case .secret: try request.requireQuery(among: query)
             case .app:
@@ -89,10 +103,20 @@ extension PerennialServer {
         }
     }
 
-    func holder(of request: Request) async throws -> KeyHolder {
+    /// The key of a request.
+    ///
+    /// - Throws: ``ProblemError`` if there is none, if it is unknown or has ended, or if it is a
+    ///   secret key without the scope.
+    func holder(of request: Request, for scope: KeyScope) async throws -> StoredKey {
         guard let key = BearerKey(request.headers)?.text else { throw ProblemError(.keyMissing) }
         guard let holder = try await keys.holder(of: key, in: engine) else {
             throw ProblemError(.keyUnknown)
+        }
+        if let until = holder.until, engine.hasPassed(until) {
+            throw ProblemError(.keyExpired(at: until))
+        }
+        guard holder.kind == .app || holder.scopes.permit(scope) else {
+            throw ProblemError(.keyScopeMissing(scope, has: holder.scopes))
         }
         return holder
     }

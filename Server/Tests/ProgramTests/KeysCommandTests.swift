@@ -16,7 +16,9 @@ import Testing
         let keys = [key([0xAB, 0x12]), key([0xAB, 0x22]), key([0xCD])]
         let found = try KeysRevokeCommand.key(beginning: prefix, among: keys, of: "birds")
         #expect(found == keys[0])
-        #expect(found.line == "birds  secret  ab120000  1970-01-01 00:00 UTC  server")
+        #expect(
+            found.line == "birds  secret  ab120000  1970-01-01 00:00 UTC  admin  "
+                + "no use recorded  server")
     }
 
     @Test(arguments: [
@@ -33,15 +35,48 @@ import Testing
         #expect(failure?.message.contains("sk_") == false)
     }
 
+    @Test func `a line of the list shows scopes, end and last use`() {
+        var key = self.key([0xAB])
+        key.scopes = [.money, .read]
+        key.until = Instant(milliseconds: 86_400_000)
+        key.lastUsedAt = Instant(milliseconds: 3_600_000)
+        #expect(
+            key.line == "birds  secret  ab000000  1970-01-01 00:00 UTC  read,money  "
+                + "until 1970-01-02 00:00 UTC  last used 1970-01-01 01:00 UTC  server")
+    }
+
+    @Test func `a scope or an end makes a secret key, and does not fit an app key`() throws {
+        #expect(try KeysCreateCommand.kind(nil, isLimited: true) == .secret)
+        #expect(try KeysCreateCommand.kind(.app, isLimited: false) == .app)
+        #expect(throws: StartFailure.self) {
+            try KeysCreateCommand.kind(.app, isLimited: true)
+        }
+        #expect(throws: StartFailure.self) {
+            try KeysCreateCommand.kind(nil, isLimited: false)
+        }
+    }
+
+    @Test func `the end of a key is a date or a time`() throws {
+        let day = try KeysCreateCommand.moment("1970-01-02")
+        let time = try KeysCreateCommand.moment("1970-01-02T01:00:00Z")
+        #expect(day == Instant(milliseconds: 86_400_000))
+        #expect(time == Instant(milliseconds: 90_000_000))
+        for text in ["tomorrow", "", "2027-02-30"] {
+            #expect(throws: StartFailure.self) { try KeysCreateCommand.moment(text) }
+        }
+    }
+
     @Test func `keys are listed by what is kept of them, and taken away by it`() async throws {
         let output = try await BuiltProgram.output(
             of: """
                 exec 2>/dev/null
                 echo 'apps: {birds: {bundle_id: com.example.birds}}' >perennial.yaml
                 "$perennial" keys create --kind app --name phone >/dev/null
-                "$perennial" keys create --kind secret --name server >key
+                "$perennial" keys create --scope read --until 2999-01-01 --name server >key
                 digits="$(tr -d '\\n' <key | sha256sum | cut -c1-8)"
-                "$perennial" keys list | grep -c "^birds  secret  $digits  .*  server$"
+                limits="read  until 2999-01-01 00:00 UTC"
+                "$perennial" keys list | grep -c "^birds  secret  $digits  .*  $limits  .*  server$"
+                "$perennial" keys create --scope read --until 2020-01-01 || true
                 "$perennial" keys revoke "$digits"
                 "$perennial" keys list | cut -c1-10
                 """)

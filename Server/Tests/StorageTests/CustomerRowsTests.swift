@@ -1,6 +1,7 @@
 import Ledger
-import Storage
 import Testing
+
+@testable import Storage
 
 @Suite struct CustomerRowsTests {
     @Test(arguments: Driver.allCases)
@@ -112,6 +113,44 @@ import Testing
             #expect(found?.kind == .secret)
             #expect(other == nil)
             #expect(count == 1)
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `the use of a key is written at most once an hour`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let hash = [UInt8](repeating: 7, count: 32)
+            let end = Instant(milliseconds: now.milliseconds + 9_000_000)
+            try await store.transaction { tx in
+                try tx.addKey(
+                    hash: hash, app: app, kind: .secret, name: "", scopes: [.read, .money],
+                    until: end, at: now)
+            }
+            let unused = try #require(try await store.read { try $0.key(hash: hash) })
+            #expect(unused.scopes == [.read, .money] && unused.until == end)
+            #expect(unused.lastUsedAt == nil)
+            for (minutes, recorded) in [(0, 0), (59, 0), (60, 60), (61, 60)] as [(Int64, Int64)] {
+                let moment = Instant(milliseconds: now.milliseconds + minutes * 60_000)
+                let use = try #require(KeyUse(of: unused, at: moment))
+                try await store.transaction { tx in try tx.record(use) }
+                let key = try await store.read { try $0.key(hash: hash) }
+                #expect(key?.lastUsedAt?.milliseconds == now.milliseconds + recorded * 60_000)
+                let next = key.flatMap { KeyUse(of: $0, at: moment) }
+                #expect(next == nil)
+            }
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a key from before there were scopes may do everything`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            let hash = [UInt8](repeating: 7, count: 32)
+            try await store.transaction { tx in
+                try tx.addKey(hash: hash, app: app, kind: .secret, name: "", at: now)
+                try tx.connection.run("UPDATE keys SET scopes = NULL", [])
+            }
+            let key = try await store.read { try $0.key(hash: hash) }
+            #expect(key?.scopes == [.admin])
         }
     }
 

@@ -3,7 +3,8 @@ import Ledger
 import Storage
 
 package typealias KeyKind = Storage.KeyKind
-package typealias KeyHolder = Storage.KeyHolder
+package typealias KeyScope = Storage.KeyScope
+package typealias KeyUse = Storage.KeyUse
 package typealias StoredKey = Storage.StoredKey
 
 extension Engine {
@@ -11,37 +12,58 @@ extension Engine {
     private static let keyBytes = 24
 
     /// Creates a key. It is returned only once: the database stores only its SHA-256.
+    ///
+    /// - Parameter scopes: what a secret key may be used for.
+    /// - Parameter until: the end of the key; nil for none.
     package func createKey(
-        app: AppID, kind: KeyKind, name: String
+        app: AppID, kind: KeyKind, name: String, scopes: Set<KeyScope> = [.admin],
+        until: Instant? = nil
     ) async throws(EngineFailure) -> String {
         let random = SymmetricKey(size: SymmetricKeySize(bitCount: Self.keyBytes * 8))
         let text = random.withUnsafeBytes { Hexadecimal.text($0) }
         let key = "\(kind.prefix)_\(app)_\(text)"
-        try await addKey(key: key, app: app, kind: kind, name: name)
+        try await addKey(
+            key: key, app: app, kind: kind, name: name, scopes: scopes, until: until)
         return key
     }
 
     /// Adds a key with a given value. For development only, where a fixed key is convenient.
     /// Idempotent.
     package func addKey(
-        key: String, app: AppID, kind: KeyKind, name: String
+        key: String, app: AppID, kind: KeyKind, name: String, scopes: Set<KeyScope> = [.admin],
+        until: Instant? = nil
     ) async throws(EngineFailure) {
         _ = try self.app(app)
         let now = now()
         let hash = Array(SHA256.hash(data: Array(key.utf8)))
         try await transaction { tx in
-            try tx.addKey(hash: hash, app: app, kind: kind, name: name, at: now)
+            try tx.addKey(
+                hash: hash, app: app, kind: kind, name: name, scopes: scopes, until: until, at: now)
         }
     }
 
-    /// The holder of a key. Returns nil if the key does not exist. The lookup is by hash, so its
-    /// duration reveals nothing about the key.
-    package func keyHolder(_ key: String) async throws(EngineFailure) -> KeyHolder? {
+    /// What is stored about a key. Returns nil if the key does not exist. The lookup is by hash, so
+    /// its duration reveals nothing about the key.
+    package func keyHolder(_ key: String) async throws(EngineFailure) -> StoredKey? {
         let hash = Array(SHA256.hash(data: Array(key.utf8)))
         let found = try await read { tx in
             try tx.key(hash: hash)
         }
         return found.flatMap { apps[$0.app] == nil ? nil : $0 }
+    }
+
+    /// Whether a moment, such as the end of a key, has come.
+    package func hasPassed(_ moment: Instant) -> Bool { moment <= now() }
+
+    /// A use of a key now, if it is to be recorded: at most one within an hour.
+    package func use(of key: StoredKey) -> KeyUse? { KeyUse(of: key, at: now()) }
+
+    /// Records when keys were used. Idempotent.
+    package func record(_ uses: [KeyUse]) async throws(EngineFailure) {
+        guard !uses.isEmpty else { return }
+        try await transaction { tx in
+            for use in uses { try tx.record(use) }
+        }
     }
 
     /// The stored keys of an app, oldest first.

@@ -7,6 +7,7 @@ extension PerennialServer {
     var explanationRoutes: [Route] {
         [
             keyed(
+                for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/explain", "explain",
                     "Why a customer has what they have, in lines for a person",
@@ -19,7 +20,7 @@ extension PerennialServer {
     }
 
     @Sendable func explain(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         try await requireProof(of: id, request.headers, holder)

@@ -11,17 +11,18 @@ package final class KeyCache: Sendable {
     static let keyBytesMax = 200
 
     private struct Entry {
-        var holder: KeyHolder
+        var holder: StoredKey
         var until: ContinuousClock.Instant
     }
 
     private let entries = Mutex<[String: Entry]>([:])
+    private let uses = Mutex<[[UInt8]: KeyUse]>([:])
     private let refused: Set<String>
 
     /// - Parameter refused: keys that are rejected even if the database has them.
     init(refused: Set<String> = []) { self.refused = refused }
 
-    func holder(of key: String, in engine: Engine) async throws(EngineFailure) -> KeyHolder? {
+    func holder(of key: String, in engine: Engine) async throws(EngineFailure) -> StoredKey? {
         guard key.utf8.count <= Self.keyBytesMax, !refused.contains(key) else { return nil }
         if let holder = cachedHolder(key) { return holder }
         // The machine's clock and not the engine's: virtual time may stand still, or jump.
@@ -31,11 +32,29 @@ package final class KeyCache: Sendable {
             if entries.count >= Self.keysMax { entries.removeAll() }
             entries[key] = Entry(holder: holder, until: now + .seconds(Self.lifeSeconds))
         }
+        if let use = engine.use(of: holder) { add(use) }
         return holder
     }
 
+    /// Remembers a use until ``drainUses()``. A key in use is looked up every ``lifeSeconds``, so a
+    /// use that is dropped here, or not written later, is noticed again soon.
+    private func add(_ use: KeyUse) {
+        uses.withLock { uses in
+            guard uses.count < Self.keysMax else { return }
+            uses[use.hash] = use
+        }
+    }
+
+    /// Returns the uses that are to be recorded, and forgets them.
+    func drainUses() -> [KeyUse] {
+        uses.withLock { uses in
+            defer { uses.removeAll() }
+            return Array(uses.values)
+        }
+    }
+
     /// Returns nil also for a valid key that was not used recently.
-    private func cachedHolder(_ key: String) -> KeyHolder? {
+    private func cachedHolder(_ key: String) -> StoredKey? {
         guard let entry = entries.withLock({ $0[key] }), ContinuousClock.now < entry.until else {
             return nil
         }

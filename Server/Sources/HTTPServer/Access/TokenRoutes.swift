@@ -19,12 +19,12 @@ extension PerennialServer {
     }
 
     /// Responds with a customer's current state and their token.
-    func respond(_ state: CustomerState, to holder: KeyHolder) async throws -> Response {
+    func respond(_ state: CustomerState, to holder: StoredKey) async throws -> Response {
         try JSONResponse.ok(try await customer(in: state, for: holder))
     }
 
     /// A customer's current state, with their token.
-    func customer(in state: CustomerState, for holder: KeyHolder) async throws -> Customer {
+    func customer(in state: CustomerState, for holder: StoredKey) async throws -> Customer {
         var customer = Customer(state, showsAllIDs: holder.kind == .secret)
         customer.token = try await engine.token(for: state, app: holder.app)
         return customer

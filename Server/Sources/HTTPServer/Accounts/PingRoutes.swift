@@ -7,6 +7,7 @@ extension PerennialServer {
     var pingRoutes: [Route] {
         [
             keyed(
+                for: .read,
                 OpenAPIOperation(
                     .get, Paths.ping, "ping", "What the key is, and which app it belongs to",
                     description: "For diagnosis. Reads nothing about a customer.",
@@ -15,7 +16,7 @@ extension PerennialServer {
     }
 
     @Sendable func ping(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let app = try engine.overview(of: holder.app)
         return try JSONResponse.ok(

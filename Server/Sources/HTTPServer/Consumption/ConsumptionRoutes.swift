@@ -7,11 +7,13 @@ extension PerennialServer {
     var consumptionRoutes: [Route] {
         [
             secret(
+                for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/consumption", "consumption",
                     "Consent, Apple's requests, and the responses", parameters: [.environment],
                     output: .json(ConsumptionOverview.self)), consumption),
             proven(
+                for: .support,
                 OpenAPIOperation(
                     .put, "/v1/customers/{id}/consumption", "putConsumption",
                     "Report a customer's consent, and how purchases were used",
@@ -25,7 +27,7 @@ extension PerennialServer {
     }
 
     @Sendable func consumption(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         try await respond(request, context) { id, environment in
             ConsumptionOverview(
@@ -34,7 +36,7 @@ extension PerennialServer {
     }
 
     @Sendable func updateConsumption(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         guard holder.kind == .secret else { return try await consent(request, context, holder) }
         return try await respond(request, context) { id, environment in
@@ -50,7 +52,7 @@ extension PerennialServer {
     /// Records the consent that a customer gives or withdraws in the app. How purchases were used
     /// is for the server to say, because Apple decides about refunds by it.
     private func consent(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         try await respond(request, context) { id, environment in
             let asked = try await request.lenientValue(

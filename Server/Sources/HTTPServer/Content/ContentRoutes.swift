@@ -14,6 +14,7 @@ extension PerennialServer {
     var contentRoutes: [Route] {
         [
             keyed(
+                for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/content", "content",
                     "Content a customer may read, newest first",
@@ -40,13 +41,13 @@ extension PerennialServer {
                         OpenAPIParameter(name: "app"), OpenAPIParameter(name: "for"),
                         OpenAPIParameter(name: "until", schema: ["type": "integer"]),
                         OpenAPIParameter(name: "signature"),
-                    ], output: .file), access: .keyOrLink, file),
+                    ], output: .file), access: .keyOrLink, scope: Self.fileScope, file),
         ]
     }
 
     /// Lists the content a customer may read. With `all=true` the list also has what they may not.
     @Sendable func content(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         try await requireProof(of: id, request.headers, holder)
@@ -58,6 +59,9 @@ extension PerennialServer {
             ContentList(
                 items: shelf.filter { isAll || $0.reading.isOpen }.map { Content($0) }))
     }
+
+    /// What a secret key needs for a file.
+    private static let fileScope = KeyScope.read
 
     /// Sends a content file to the holder of a link, or of a key and the id of a customer who may
     /// read the file.
@@ -84,7 +88,7 @@ extension PerennialServer {
             else { throw ProblemError(.contentLinkInvalid) }
             return file
         }
-        let holder = try await holder(of: request)
+        let holder = try await holder(of: request, for: Self.fileScope)
         guard let id = asked["customer_id"] else {
             throw ProblemError(.contentCustomerMissing)
         }

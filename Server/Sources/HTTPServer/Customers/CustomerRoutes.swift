@@ -7,6 +7,7 @@ extension PerennialServer {
     var customerRoutes: [Route] {
         [
             keyed(
+                for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}", "customer",
                     "What a customer has access to now, and why",
@@ -18,6 +19,7 @@ extension PerennialServer {
                     output: .cacheable(Customer.self)),
                 customer),
             secret(
+                for: .read,
                 OpenAPIOperation(
                     .get, Paths.customers, "findCustomers",
                     "Find customers by an id, or the number of a transaction or order",
@@ -30,6 +32,7 @@ extension PerennialServer {
                                 """)
                     ], output: .json(CustomerList.self)), customers),
             proven(
+                for: .admin,
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}", "erase", "Erase a customer",
                     description: """
@@ -40,7 +43,7 @@ extension PerennialServer {
     }
 
     @Sendable func customer(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         try await requireProof(of: id, request.headers, holder)
@@ -64,7 +67,7 @@ extension PerennialServer {
     }
 
     @Sendable func customers(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         guard let query = request.uri.queryParameters["query"], !query.isEmpty else {
             throw ProblemError(.queryMissing)
@@ -74,7 +77,7 @@ extension PerennialServer {
     }
 
     @Sendable func erase(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let erased = try await engine.erase(id, app: holder.app)

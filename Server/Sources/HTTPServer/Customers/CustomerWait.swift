@@ -54,7 +54,7 @@ extension PerennialServer {
     /// - Parameter state: the customer as last read.
     /// - Parameter isKnown: whether the client has an answer already.
     func changedAnswer(
-        about state: CustomerState, within limit: Duration, for holder: KeyHolder,
+        about state: CustomerState, within limit: Duration, for holder: StoredKey,
         _ context: ServerContext, isKnown: @Sendable (Customer) throws -> Bool
     ) async throws -> Customer? {
         let end = ContinuousClock.now + limit

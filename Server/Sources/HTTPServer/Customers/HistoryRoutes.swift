@@ -7,6 +7,7 @@ extension PerennialServer {
     var historyRoutes: [Route] {
         [
             secret(
+                for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/history", "history",
                     "Everything known about the customer, oldest first",
@@ -18,7 +19,7 @@ extension PerennialServer {
     }
 
     @Sendable func history(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)

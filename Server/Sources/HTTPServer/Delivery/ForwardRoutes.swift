@@ -7,6 +7,7 @@ extension PerennialServer {
     var forwardRoutes: [Route] {
         [
             secret(
+                for: .read,
                 OpenAPIOperation(
                     .get, Paths.forwards, "forwards",
                     "Notifications forwarded to other addresses, newest first",
@@ -23,6 +24,7 @@ extension PerennialServer {
                         .after, .limit(usual: Self.forwardsDefault, most: Engine.forwardsMax),
                     ], output: .json(ForwardList.self)), forwards),
             secret(
+                for: .admin,
                 OpenAPIOperation(
                     .post, "/v1/forwards/{document_id}/retry", "retryForwards",
                     "Retry a notification whose forwarding was given up",
@@ -38,7 +40,7 @@ extension PerennialServer {
 
     /// Lists notifications that were forwarded or are waiting to be, newest first.
     @Sendable func forwards(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = request.uri.queryParameters
         let position = try Self.position(asked["after"].map { String($0) })
@@ -56,7 +58,7 @@ extension PerennialServer {
 
     /// Schedules the given-up forwards of a document for another try.
     @Sendable func retryForwards(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let name = context.parameters.get("document_id") ?? ""
         let document = name.utf8.count == Self.documentDigits ? Hexadecimal.bytes(name) : nil

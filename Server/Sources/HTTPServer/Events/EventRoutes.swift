@@ -7,6 +7,7 @@ extension PerennialServer {
     var eventRoutes: [Route] {
         [
             secret(
+                for: .read,
                 OpenAPIOperation(
                     .get, Paths.events, "events", "Changes, in order",
                     description: """
@@ -31,7 +32,7 @@ extension PerennialServer {
     /// Lists changes in order. A client that continues from `next_cursor` misses no event and gets
     /// none twice.
     @Sendable func events(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = request.uri.queryParameters
         let after = try Self.logPlace(in: request)

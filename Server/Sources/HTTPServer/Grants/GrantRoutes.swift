@@ -7,11 +7,13 @@ extension PerennialServer {
     var grantRoutes: [Route] {
         [
             secret(
+                for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/grants", "grants",
                     "Entitlements granted to the customer by hand", parameters: [.environment],
                     output: .json(GrantList.self)), grants),
             secret(
+                for: .support,
                 OpenAPIOperation(
                     .post, "/v1/customers/{id}/grants", "grant",
                     "Grant the customer an entitlement",
@@ -19,6 +21,7 @@ extension PerennialServer {
                     parameters: [.environment, .idempotencyKey], input: GrantRequest.self,
                     output: .json(PerennialContract.Grant.self)), grant),
             secret(
+                for: .support,
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}/grants/{grant_id}", "withdrawGrant",
                     "Withdraw a grant", description: "Idempotent.",
@@ -27,7 +30,7 @@ extension PerennialServer {
     }
 
     @Sendable func grant(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)
@@ -43,7 +46,7 @@ extension PerennialServer {
     }
 
     @Sendable func withdraw(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let grant = GrantID(rawValue: context.parameters.get("grant_id") ?? "")
@@ -52,7 +55,7 @@ extension PerennialServer {
     }
 
     @Sendable func grants(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         try await respond(request, context) { id, environment in
             let grants = try await engine.grants(

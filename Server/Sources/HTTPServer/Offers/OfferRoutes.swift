@@ -13,6 +13,7 @@ extension PerennialServer {
     var offerRoutes: [Route] {
         [
             keyed(
+                for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/offers", "offers",
                     "Which offers the customer is eligible for, and why",
@@ -20,6 +21,7 @@ extension PerennialServer {
                     parameters: [.environment, .proof, .storefront], output: .json(OfferList.self)),
                 offers),
             keyed(
+                for: .money,
                 OpenAPIOperation(
                     .post, Paths.offerSignatures, "signOffer", "Sign an offer for StoreKit",
                     description: """
@@ -32,7 +34,7 @@ extension PerennialServer {
     }
 
     @Sendable func offers(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         try await requireProof(of: id, request.headers, holder)
@@ -56,7 +58,7 @@ extension PerennialServer {
     private static let storefrontLetters = 3
 
     @Sendable func signOffer(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = try await request.lenientValue(OfferSignatureRequest.self, max: BodyLimit.offer)
         let environment = try Self.environment(in: request)

@@ -8,6 +8,7 @@ extension PerennialServer {
     var offeringRoutes: [Route] {
         [
             keyed(
+                for: .read,
                 OpenAPIOperation(
                     .get, Paths.offerings, "offerings",
                     "What the app sells, and what each product gives",
@@ -21,7 +22,7 @@ extension PerennialServer {
     }
 
     @Sendable func offerings(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let environment = try Self.environment(in: request)
         let (offerings, version) = try await Offerings.signed(

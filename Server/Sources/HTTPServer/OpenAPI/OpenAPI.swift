@@ -83,7 +83,11 @@ struct OpenAPI {
         var members: [OpenAPIValue.Member] = [
             .init("operationId", .text(operation.id)), .init("summary", .text(operation.summary)),
         ]
-        let access = operation.access == .secretKey ? "Only with a secret key." : nil
+        let access = operation.scope.map { scope in
+            operation.access == .secretKey
+                ? "Only with a secret key of scope `\(scope.rawValue)`."
+                : "A secret key needs the scope `\(scope.rawValue)`."
+        }
         let description = [access, operation.description].compactMap(\.self)
         if !description.isEmpty {
             members.append(.init("description", .text(description.joined(separator: " "))))

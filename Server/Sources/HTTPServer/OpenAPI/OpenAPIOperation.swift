@@ -1,3 +1,4 @@
+import Engine
 import HTTPTypes
 import PerennialContract
 
@@ -19,6 +20,8 @@ struct OpenAPIOperation: Sendable {
     var output: Output
     /// Who may call it.
     var access = Access.everyone
+    /// What a secret key needs for it. Nil if no key is needed.
+    var scope: KeyScope?
     /// Whether `?pretty` indents the answer, if that is JSON. False for what has a form of its own:
     /// Apple's, or that of a file.
     var isIndentable = true

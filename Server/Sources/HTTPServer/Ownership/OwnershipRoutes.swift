@@ -12,6 +12,7 @@ extension PerennialServer {
     var ownershipRoutes: [Route] {
         [
             keyed(
+                for: .support,
                 OpenAPIOperation(
                     .post, "/v1/customers/{id}/aliases", "addAlias",
                     "Add another id of the same customer",
@@ -21,6 +22,7 @@ extension PerennialServer {
                         """, parameters: [.proof, .environment], input: AliasRequest.self,
                     output: .json(Customer.self)), alias),
             keyed(
+                for: .support,
                 OpenAPIOperation(
                     .post, "/v1/customers/{id}/account_token", "accountToken",
                     "Get the UUID to set as appAccountToken",
@@ -30,12 +32,14 @@ extension PerennialServer {
                         """, parameters: [.proof], output: .json(AccountToken.self)),
                 accountToken),
             secret(
+                for: .support,
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}/aliases/{alias}", "partAlias",
                     "Remove an alias from a customer",
                     description: "Everything stays with the customer under the id in the path.",
                     parameters: [.environment], output: .json(Customer.self)), removeAlias),
             secret(
+                for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/transfers", "transfers",
                     "Purchases that moved to the customer or away from them",
@@ -44,6 +48,7 @@ extension PerennialServer {
                         """, parameters: [.environment], output: .json(TransferList.self)),
                 transfers),
             secret(
+                for: .support,
                 OpenAPIOperation(
                     .post, "/v1/customers/{id}/transfers", "transfer",
                     "Move a purchase to the customer",
@@ -53,17 +58,20 @@ extension PerennialServer {
                         """, parameters: [.environment], input: OwnershipRequest.self,
                     output: .json(PerennialContract.Transfer.self)), transfer),
             secret(
+                for: .support,
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}/transfers/{transfer_id}", "undoTransfer",
                     "Undo a transfer", description: "Idempotent.",
                     output: .json(PerennialContract.Transfer.self)), undoTransfer),
             secret(
+                for: .support,
                 OpenAPIOperation(
                     .post, "/v1/customers/{id}/blocks", "block",
                     "Protect a purchase against being moved away", description: "Idempotent.",
                     parameters: [.environment], input: OwnershipRequest.self,
                     output: .json(Block.self)), block),
             secret(
+                for: .support,
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}/blocks/{original_transaction_id}", "unblock",
                     "Let the restore policy apply again", description: "Idempotent.",
@@ -74,7 +82,7 @@ extension PerennialServer {
     /// Checks that an app may act for a customer: its request must have a proof if the
     /// configuration requires one. Requests with a secret key need no proof.
     func requireProof(
-        of id: CustomerID, _ headers: HTTPFields, _ holder: KeyHolder
+        of id: CustomerID, _ headers: HTTPFields, _ holder: StoredKey
     ) async throws {
         guard let proofs = Self.proofs(in: headers, of: holder) else { return }
         do { try await engine.requireProof(proofs, of: id, app: holder.app) } catch {
@@ -85,7 +93,7 @@ extension PerennialServer {
     /// Checks that an app's request speaks for its own customer, for what cannot be undone. The id
     /// alone is enough only if it is anonymous, because nobody can guess it.
     func requireProvenIdentity(
-        of id: CustomerID, _ headers: HTTPFields, _ holder: KeyHolder
+        of id: CustomerID, _ headers: HTTPFields, _ holder: StoredKey
     ) async throws {
         guard engine.requiresProof(holder.app) else {
             guard try await engine.isOnlyAnonymous(id, app: holder.app) else {
@@ -98,7 +106,7 @@ extension PerennialServer {
 
     /// Returns the proofs in an app's request, or nil for a request with a secret key. Several are
     /// separated by commas, as HTTP joins fields of one name.
-    private static func proofs(in headers: HTTPFields, of holder: KeyHolder) -> [String]? {
+    private static func proofs(in headers: HTTPFields, of holder: StoredKey) -> [String]? {
         guard holder.kind == .app else { return nil }
         let proofs = headers[.customerProof]?.split(separator: ",") ?? []
         return proofs.prefix(Engine.proofsMax).map { String($0.filter { $0 != " " }) }
@@ -106,7 +114,7 @@ extension PerennialServer {
 
     /// Adds an alias to a customer.
     @Sendable func alias(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)
@@ -118,7 +126,7 @@ extension PerennialServer {
     }
 
     @Sendable func accountToken(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         try await requireProof(of: id, request.headers, holder)
@@ -128,7 +136,7 @@ extension PerennialServer {
 
     /// Removes an alias that was added by mistake.
     @Sendable func removeAlias(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)
@@ -139,7 +147,7 @@ extension PerennialServer {
     }
 
     @Sendable func preview(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let posted = try await request.lenientValue(
             PreviewRequest.self, max: BodyLimit.purchases)
@@ -163,7 +171,7 @@ extension PerennialServer {
     }
 
     @Sendable func transfers(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         try await respond(request, context) { id, environment in
             let transfers = try await engine.transfers(of: id, app: holder.app)
@@ -173,7 +181,7 @@ extension PerennialServer {
     }
 
     @Sendable func transfer(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let order = try await Self.order(in: request)
@@ -182,7 +190,7 @@ extension PerennialServer {
     }
 
     @Sendable func undoTransfer(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let name = context.parameters.get("transfer_id") ?? ""
@@ -195,7 +203,7 @@ extension PerennialServer {
     }
 
     @Sendable func block(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let order = try await Self.order(in: request)
@@ -205,7 +213,7 @@ extension PerennialServer {
     }
 
     @Sendable func unblock(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         let original = context.parameters.get("original_transaction_id") ?? ""

@@ -1,5 +1,6 @@
 import Engine
 import HTTPTypes
+import Ledger
 
 // Problems of requests in general.
 
@@ -19,6 +20,22 @@ extension ProblemCatalogue.Entry {
     static let keyNotSecret = Self(
         .keyNotSecret, .forbidden, "This needs a secret key, and the request has an app key.",
         remedy: "Use a secret key (sk_…) on your server. Never put one into an app.")
+
+    static func keyExpired(at end: Instant) -> Self {
+        Self(
+            .keyExpired, .unauthorized, "The key has ended.",
+            detail: "It ended at \(end.minute).",
+            remedy: "Create another with `perennial keys create`, and use that one.",
+            headers: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+    }
+
+    static func keyScopeMissing(_ needed: KeyScope, has scopes: Set<KeyScope>) -> Self {
+        Self(
+            .keyScopeMissing, .forbidden, "The key may not be used for this.",
+            detail: "This needs the scope \(needed.rawValue). The key has: \(scopes.text).",
+            remedy: "Use a key with the scope \(needed.rawValue): `perennial keys create --scope "
+                + "\(needed.rawValue)` makes one.")
+    }
 }
 
 extension ProblemCatalogue.Entry {

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Ledger
 import PerennialContract
 
 /// Everything that callers are told about a failure: the status, title and remedy of each problem
@@ -46,7 +47,8 @@ enum ProblemCatalogue {
 
     /// One entry for each code. Where an entry depends on the request, this is an example.
     static let entries: [Entry] = [
-        .keyMissing, .keyUnknown, .keyNotSecret, .bodyNotJSON, .bodyNotUnderstood,
+        .keyMissing, .keyUnknown, .keyNotSecret, .keyExpired(at: Instant(milliseconds: 0)),
+        .keyScopeMissing(.read, has: []), .bodyNotJSON, .bodyNotUnderstood,
         .bodyTooLarge(bytesMax: 1), .bodyTooSlow(secondsMax: 1), .bodyHasTooMany,
         .cursorUnknown, .cursorOutdated(after: nil), .limitOutOfRange(max: 1), .environmentUnknown,
         .stateUnknown(known: []), .routeUnknown, .methodNotAllowed(.get, allowed: []),

@@ -14,6 +14,7 @@ extension PerennialServer {
     var purchaseRoutes: [Route] {
         [
             keyed(
+                for: .support,
                 OpenAPIOperation(
                     .post, Paths.purchases, "postPurchases",
                     "Post a device's purchases for a customer",
@@ -25,6 +26,7 @@ extension PerennialServer {
                         """, parameters: [.proof], input: PurchasesRequest.self,
                     output: .json(Customer.self)), purchases),
             keyed(
+                for: .read,
                 OpenAPIOperation(
                     .post, Paths.preview, "preview",
                     "Show what posting would do, and whether to buy",
@@ -76,7 +78,7 @@ extension PerennialServer {
     }
 
     @Sendable func purchases(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let posted = try await request.lenientValue(
             PurchasesRequest.self, max: BodyLimit.purchases)
@@ -99,7 +101,7 @@ extension PerennialServer {
     /// Responds with the customer after a posting, or with the problem of a posting of which
     /// nothing was accepted or something was refused.
     private func respond(
-        to posting: PostingResult, _ intent: OwnershipClaim.Intent?, _ holder: KeyHolder
+        to posting: PostingResult, _ intent: OwnershipClaim.Intent?, _ holder: StoredKey
     ) async throws -> Response {
         let outcomes = intent == nil ? nil : posting.documents.map { DocumentOutcome($0) }
         guard let state = posting.state, posting.documents.contains(where: \.isAccepted) else {

@@ -12,6 +12,7 @@ extension PerennialServer {
     var walletRoutes: [Route] {
         [
             keyed(
+                for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/wallets/{currency}", "wallet",
                     "A wallet with its statement, latest first",
@@ -20,7 +21,7 @@ extension PerennialServer {
                         .limit(usual: Self.statementItemsDefault, most: Self.statementItemsMax),
                         .after,
                     ], output: .json(WalletStatement.self)), wallet),
-            keyed(Self.debitOperation, debit),
+            keyed(for: .money, Self.debitOperation, debit),
         ]
     }
 
@@ -39,7 +40,7 @@ extension PerennialServer {
     private static let statementItemsDefault = 100
 
     @Sendable func wallet(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         try await requireProof(of: id, request.headers, holder)
@@ -55,7 +56,7 @@ extension PerennialServer {
     }
 
     @Sendable func debit(
-        _ request: Request, _ context: ServerContext, _ holder: KeyHolder
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         try await requireProof(of: id, request.headers, holder)
@@ -76,7 +77,7 @@ extension PerennialServer {
 
     /// A server's request is read strictly. An app may be newer than this server.
     private static func debitRequest(
-        in request: Request, of holder: KeyHolder
+        in request: Request, of holder: StoredKey
     ) async throws -> DebitRequest {
         guard holder.kind == .secret else {
             return try await request.lenientValue(DebitRequest.self, max: BodyLimit.order)

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Engine
+import Ledger
+import PerennialContract
 
 /// Creates a key and prints it once.
 struct KeysCreateCommand: AsyncParsableCommand {
@@ -7,18 +9,57 @@ struct KeysCreateCommand: AsyncParsableCommand {
         commandName: "create", abstract: "Create a key. It is shown once; only its hash is stored.")
 
     @Option(help: "The app the key is for, if there are several.") var app: String?
-    @Option(help: "app (pk_…, within apps) or secret (sk_…, on servers).") var kind: KeyKind
+    @Option(help: "app (pk_…, within apps) or secret (sk_…, on servers; with --scope or --until).")
+    var kind: KeyKind?
+    @Option(help: "What a secret key may do: read, support, money, or admin (all). Repeatable.")
+    var scope: [KeyScope] = []
+    @Option(help: "The end of a secret key, such as 2027-01-01 (UTC) or 2027-01-01T06:00:00Z.")
+    var until: String?
     @Option(help: "A name of your choice.") var name = ""
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
         try await Outcome.reportingFailures {
+            let kind = try Self.kind(kind, isLimited: !scope.isEmpty || until != nil)
+            let scopes: Set<KeyScope> = scope.isEmpty ? [.admin] : Set(scope)
+            let end = try until.map(Self.moment)
             let assembly = try await options.assembly(for: .serving)
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
-            print(try await assembly.engine.createKey(app: app, kind: kind, name: name))
+            if let end, assembly.engine.hasPassed(end) {
+                throw StartFailure(
+                    "The end of the key, \(end.minute), has passed.",
+                    remedy: "Write a later date after --until.")
+            }
+            print(
+                try await assembly.engine.createKey(
+                    app: app, kind: kind, name: name, scopes: scopes, until: end))
         }
+    }
+
+    /// Without `--kind`, a scope or an end means a secret key, because only those have them.
+    static func kind(_ kind: KeyKind?, isLimited: Bool) throws(StartFailure) -> KeyKind {
+        guard let kind = kind ?? (isLimited ? .secret : nil) else {
+            throw StartFailure(
+                "The kind of the key is missing.", remedy: "Add --kind app or --kind secret.")
+        }
+        guard kind == .secret || !isLimited else {
+            throw StartFailure(
+                "An app key has no scope and no end.",
+                remedy: "Leave out --scope and --until, or use --kind secret.")
+        }
+        return kind
+    }
+
+    /// Reads the end of a key. A date means its first moment in UTC.
+    static func moment(_ text: String) throws(StartFailure) -> Instant {
+        guard let moment = Timestamp(text) ?? Timestamp("\(text)T00:00:00Z") else {
+            throw StartFailure(
+                "“\(text)” is not a date.", remedy: "Write 2027-01-01, or 2027-01-01T06:00:00Z.")
+        }
+        return Instant(milliseconds: moment.milliseconds)
     }
 }
 
 extension KeyKind: ExpressibleByArgument {}
+extension KeyScope: ExpressibleByArgument {}

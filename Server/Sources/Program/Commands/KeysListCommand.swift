@@ -7,7 +7,9 @@ import Ledger
 struct KeysListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the keys: app, kind, start of the hash, creation time, name.")
+        abstract: """
+            List the keys: app, kind, start of the hash, creation time, scopes, end, last use, name.
+            """)
 
     @Option(help: "Only keys of this app.") var app: String?
     @OptionGroup var options: DatabaseOptions
@@ -33,6 +35,10 @@ extension StoredKey {
     var line: String {
         let digits = Hexadecimal.text(hash).prefix(Self.shownDigits)
         let words = "\(app)  \(kind.rawValue)  \(digits)  \(createdAt.minute)"
-        return name.isEmpty ? words : "\(words)  \(name)"
+        let scopes = kind == .secret ? scopes.text : nil
+        let end = until.map { "until \($0.minute)" }
+        let use = lastUsedAt.map { "last used \($0.minute)" } ?? "no use recorded"
+        return [words, scopes, end, use, name.isEmpty ? nil : name].compactMap(\.self)
+            .joined(separator: "  ")
     }
 }

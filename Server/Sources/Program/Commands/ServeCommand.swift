@@ -81,6 +81,7 @@ struct ServeCommand: AsyncParsableCommand {
             Worker.transitions(engine: assembly.engine, logger: logger),
             Sequencer(engine: assembly.engine, logger: logger),
             ForwardWorker(engine: assembly.engine, logger: logger),
+            Worker.keyUses(of: server, logger: logger),
         ]
         if let clock { services.insert(clock, at: 0) }
         try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger).run()

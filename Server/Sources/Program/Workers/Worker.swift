@@ -1,4 +1,5 @@
 import Engine
+import HTTPServer
 import Ledger
 import Logging
 import ServiceLifecycle
@@ -120,6 +121,14 @@ extension Worker {
             },
         ]
         return Worker(every: pause, logger: logger) { steps }
+    }
+
+    /// Records when keys were last used.
+    static func keyUses(of server: PerennialServer, logger: Logger) -> Worker {
+        Worker("recording the use of keys failed", every: .seconds(60), logger: logger) {
+            try await server.recordKeyUses()
+            return 0
+        }
     }
 
     /// Creates the tables of coming months daily, if the database stores documents by month: they

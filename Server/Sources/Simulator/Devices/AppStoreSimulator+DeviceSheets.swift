@@ -17,7 +17,7 @@ extension AppStoreSimulator {
         of transactionID: String, on deviceID: String, isCancelled: Bool,
         reason: ConsumptionRequestReason, decision: RefundRequest.Decision?
     ) async throws -> RefundSheetResult {
-        try check(.refund, on: deviceID)
+        try await check(.refund, on: deviceID)
         let (result, _) = try await perform { world, now throws(SimulatorProblem) in
             let account = try world.device(deviceID).account
             let id = world.canonicalID(of: transactionID)
@@ -44,7 +44,7 @@ extension AppStoreSimulator {
     func manageSubscriptions(
         on deviceID: String, group: String?, _ act: SubscriptionAct?
     ) async throws -> [String] {
-        try check(.manage, on: deviceID)
+        try await check(.manage, on: deviceID)
         return try await perform { world, now throws(SimulatorProblem) in
             let account = try world.device(deviceID).account
             let shown = world.chains(of: account).filter {
@@ -68,7 +68,7 @@ extension AppStoreSimulator {
     func redeemCode(
         _ code: String, productID: String?, on deviceID: String
     ) async throws -> PurchaseOutcome {
-        try check(.redeem, on: deviceID)
+        try await check(.redeem, on: deviceID)
         let products = settings.shop.products.filter { productID == nil || $0.id == productID }
         guard let product = products.first(where: { $0.codes.contains { $0.id == code } }) else {
             throw SimulatorProblem(

@@ -8,17 +8,6 @@ package enum KeyKind: String, Hashable, Sendable {
     case secret
 }
 
-/// The app and permissions that a key belongs to.
-package struct KeyHolder: Hashable, Sendable {
-    package var app: AppID
-    package var kind: KeyKind
-
-    package init(app: AppID, kind: KeyKind) {
-        self.app = app
-        self.kind = kind
-    }
-}
-
 /// A stored API key: everything but the key itself.
 package struct StoredKey: Hashable, Sendable {
     package var app: AppID
@@ -27,54 +16,102 @@ package struct StoredKey: Hashable, Sendable {
     /// The purpose of the key, as described by the person who created it.
     package var name: String
     package var createdAt: Instant
+    /// What a secret key may be used for. App keys do not use it.
+    package var scopes: Set<KeyScope>
+    /// From then on the key is refused. Nil if it has no end.
+    package var until: Instant?
+    /// Up to an hour before the last use. Nil if no use was recorded.
+    package var lastUsedAt: Instant?
 
-    package init(app: AppID, hash: [UInt8], kind: KeyKind, name: String, createdAt: Instant) {
+    package init(
+        app: AppID, hash: [UInt8], kind: KeyKind, name: String, createdAt: Instant,
+        scopes: Set<KeyScope> = [.admin], until: Instant? = nil, lastUsedAt: Instant? = nil
+    ) {
         self.app = app
         self.hash = hash
         self.kind = kind
         self.name = name
         self.createdAt = createdAt
+        self.scopes = scopes
+        self.until = until
+        self.lastUsedAt = lastUsedAt
+    }
+}
+
+/// The time of one use of a key.
+package struct KeyUse: Hashable, Sendable {
+    /// The minimum time between two recorded uses of one key.
+    package static let secondsBetween: Int64 = 3600
+
+    package var app: AppID
+    package var hash: [UInt8]
+    package var at: Instant
+
+    /// Returns nil if a use within the last hour is already recorded.
+    package init?(of key: StoredKey, at now: Instant) {
+        if let last = key.lastUsedAt, last > Self.latestReplaced(by: now) { return nil }
+        self.app = key.app
+        self.hash = key.hash
+        self.at = now
+    }
+
+    fileprivate static func latestReplaced(by now: Instant) -> Instant {
+        Instant(milliseconds: now.milliseconds - secondsBetween * 1000)
     }
 }
 
 extension DatabaseSession {
+    private static let keyColumns =
+        "app, hash, kind, name, created_at_ms, scopes, until_ms, last_used_at_ms"
+
     /// Stores a key by its SHA-256. Idempotent.
     package func addKey(
-        hash: [UInt8], app: AppID, kind: KeyKind, name: String, at now: Instant
+        hash: [UInt8], app: AppID, kind: KeyKind, name: String,
+        scopes: Set<KeyScope> = [.admin], until: Instant? = nil, at now: Instant
     ) throws(StorageFailure) {
         try connection.run(
-            "INSERT INTO keys (app, hash, kind, name, created_at_ms) VALUES ($1, $2, $3, $4, $5) "
-                + "ON CONFLICT (app, hash) DO NOTHING",
+            "INSERT INTO keys (app, hash, kind, name, created_at_ms, scopes, until_ms) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (app, hash) DO NOTHING",
             [
                 .text(app.rawValue), .bytes(hash), .text(kind.rawValue), .text(name),
-                .integer(now.milliseconds),
+                .integer(now.milliseconds), .text(scopes.text), .integer(until?.milliseconds),
             ])
     }
 
     /// Looks up a key by its SHA-256.
-    package func key(
-        hash: [UInt8]
-    ) throws(StorageFailure) -> KeyHolder? {
-        let rows = try connection.rows("SELECT app, kind FROM keys WHERE hash = $1", [.bytes(hash)])
-        guard let row = rows.first else { return nil }
-        return KeyHolder(
-            app: AppID(rawValue: try row.text(0)), kind: try KeyKind.stored(try row.text(1)))
+    package func key(hash: [UInt8]) throws(StorageFailure) -> StoredKey? {
+        let rows = try connection.rows(
+            "SELECT \(Self.keyColumns) FROM keys WHERE hash = $1", [.bytes(hash)])
+        return try rows.first.map(Self.storedKey)
     }
 
     /// All keys of an app, oldest first.
     package func keys(of app: AppID) throws(StorageFailure) -> [StoredKey] {
         let rows = try connection.rows(
-            "SELECT hash, kind, name, created_at_ms FROM keys WHERE app = $1 "
-                + "ORDER BY created_at_ms, hash", [.text(app.rawValue)])
-        var keys: [StoredKey] = []
-        for row in rows {
-            keys.append(
-                StoredKey(
-                    app: app, hash: try row.bytes(0), kind: try KeyKind.stored(try row.text(1)),
-                    name: try row.text(2),
-                    createdAt: Instant(milliseconds: try row.integer(3))))
-        }
-        return keys
+            "SELECT \(Self.keyColumns) FROM keys WHERE app = $1 ORDER BY created_at_ms, hash",
+            [.text(app.rawValue)])
+        return try rows.map(Self.storedKey)
+    }
+
+    private static func storedKey(_ row: Row) throws(StorageFailure) -> StoredKey {
+        StoredKey(
+            app: AppID(rawValue: try row.text(0)), hash: try row.bytes(1),
+            kind: try KeyKind.stored(try row.text(2)), name: try row.text(3),
+            createdAt: Instant(milliseconds: try row.integer(4)),
+            scopes: try Set<KeyScope>.stored(try row.optionalText(5)),
+            until: try row.optionalInteger(6).map(Instant.init(milliseconds:)),
+            lastUsedAt: try row.optionalInteger(7).map(Instant.init(milliseconds:)))
+    }
+
+    /// Records that a key was used, unless a use within the last hour is recorded. Idempotent.
+    package func record(_ use: KeyUse) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE keys SET last_used_at_ms = $1 WHERE app = $2 AND hash = $3 "
+                + "AND (last_used_at_ms IS NULL OR last_used_at_ms <= $4)",
+            [
+                .integer(use.at.milliseconds), .text(use.app.rawValue), .bytes(use.hash),
+                .integer(KeyUse.latestReplaced(by: use.at).milliseconds),
+            ])
     }
 
     /// Deletes a key. Idempotent.

@@ -22,7 +22,8 @@ struct CopiedTable: Hashable, Sendable {
             name: "links", key: ["app", "purchase", "environment"],
             others: ["customer", "evidence", "since_ms"]),
         CopiedTable(
-            name: "keys", key: ["app", "hash"], others: ["kind", "name", "created_at_ms"]),
+            name: "keys", key: ["app", "hash"],
+            others: ["kind", "name", "created_at_ms", "scopes", "until_ms", "last_used_at_ms"]),
         CopiedTable(name: "logs", key: ["app"], others: ["last_sequence"]),
         CopiedTable(
             name: "log_epochs", key: ["app", "number"],

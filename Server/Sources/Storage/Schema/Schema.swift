@@ -64,6 +64,7 @@ package enum Schema {
             .init("pending events", pendingTables(dialect)),
             .init("account tokens", accountTokenColumns(dialect)),
             .init("prepared token keys", preparedKeyColumns(dialect)),
+            .init("key scopes", keyScopeColumns(dialect)),
         ]
     }
 

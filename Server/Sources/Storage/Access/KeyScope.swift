@@ -1,0 +1,35 @@
+/// What a secret key may be used for. A key may have several scopes.
+package enum KeyScope: String, Hashable, Sendable, CaseIterable {
+    /// Reads: customers, history, events, and the rest that changes nothing.
+    case read
+    /// Acts of support: grants, transfers, blocks, aliases, and purchases posted for a customer.
+    case support
+    /// Spends a wallet's balance, and signs offers.
+    case money
+    /// Everything, also what has no scope of its own, such as the erasure of a person.
+    case admin
+}
+
+extension Set<KeyScope> {
+    /// Whether one of the scopes covers a needed one.
+    package func permit(_ needed: KeyScope) -> Bool { contains(.admin) || contains(needed) }
+
+    /// The scopes in a fixed order, separated by commas.
+    package var text: String {
+        KeyScope.allCases.filter(contains).map(\.rawValue).joined(separator: ",")
+    }
+
+    /// Parses scopes as stored in the database. Keys from before there were scopes have none stored
+    /// and may do everything.
+    static func stored(_ text: String?) throws(StorageFailure) -> Self {
+        guard let text else { return [.admin] }
+        var scopes: Self = []
+        for word in text.split(separator: ",") {
+            guard let scope = KeyScope(rawValue: String(word)) else {
+                throw StorageFailure("unknown scope of a key: use a newer version of Perennial")
+            }
+            scopes.insert(scope)
+        }
+        return scopes
+    }
+}
