@@ -137,6 +137,15 @@ import Testing
     }
 
     /// One of each structure, as JSON: requests with nothing left out, answers with every null.
+    private static func problem(at now: Timestamp) -> Problem {
+        var problem = Problem(
+            code: .keyMissing, status: 401, title: "t", detail: "d", remedy: "r",
+            requestID: "i", serverTime: now)
+        problem.outcomes = []
+        problem.customer = Customer(customerID: "a", environment: .sandbox, asOf: now)
+        return problem
+    }
+
     private static func samples() throws -> [(String, [String: Any])] {
         let now = Timestamp(TestServer.now)
         let values: [(String, any Encodable)] = [
@@ -345,9 +354,7 @@ import Testing
             ("RedeemedOffer", RedeemedOffer(kind: "code")),
             (
                 "Problem",
-                Problem(
-                    code: .keyMissing, status: 401, title: "t", detail: "d", remedy: "r",
-                    requestID: "i", serverTime: now)
+                problem(at: now)
             ),
         ]
         return try values.map { name, value in

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Testing

@@ -201,7 +201,8 @@ extension EngineFailure {
     /// Whether the same request would be rejected again.
     var isPermanent: Bool {
         switch self {
-        case .unreadable, .mixedEnvironments, .limitExceeded, .notForAnyApp, .unknownApp,
+        case .unreadable, .aliasJoinsTwoPeople, .mixedEnvironments, .limitExceeded, .notForAnyApp,
+            .unknownApp,
             .legacyDisabled, .notTrusted,
             .incomplete,
             .renewalWithoutTransaction, .invalidCustomerID, .tooManyIDs,

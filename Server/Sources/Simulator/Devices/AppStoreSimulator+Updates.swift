@@ -80,7 +80,8 @@ extension AppStoreSimulator {
         else { return }
         try send(to: account, except: nil) { deviceID throws(SigningFailure) in
             let content = SignedStatus(
-                originalTransactionID: id, status: status,
+                originalTransactionID: id,
+                groupID: transaction.subscriptionGroupIdentifier ?? "", status: status,
                 signedTransaction: try authority.sign(bound(transaction, to: deviceID)),
                 signedRenewalInfo: try authority.sign(bound(renewal, to: deviceID)))
             return ServerSentEvent(name: "status", content: json(of: content, on: deviceID))

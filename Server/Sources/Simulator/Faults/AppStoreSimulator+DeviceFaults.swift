@@ -57,7 +57,7 @@ extension AppStoreSimulator {
         return SignedStatus(
             originalTransactionID: subscription.id, groupID: subscription.groupID, status: status,
             signedTransaction: try sign(subscription.latest, on: deviceID),
-            signedRenewalInfo: try authority.sign(addressed(renewal, to: deviceID)))
+            signedRenewalInfo: try authority.sign(renewal))
     }
 
     /// A device's result of a purchase: the new transaction, or one that the device already had.

@@ -26,7 +26,7 @@ import Testing
     private static func verified(
         _ jws: String, for audience: String, in shop: Shop
     ) async throws -> JSON? {
-        try verified(jws, for: audience, by: try await shop.engine.publishedKeys())
+        try verified(jws, for: audience, by: try await shop.engine.publishedKeySet().keys)
     }
 
     private static func verified(
@@ -111,7 +111,7 @@ import Testing
                 try await both.engine.sign(
                     offerings: content.bytes, of: "cats", in: .production
                 ).jws)
-            let keys = try await both.engine.publishedKeys()
+            let keys = try await both.engine.publishedKeySet().keys
             #expect(try Self.verified(real, for: "birds", by: keys) != nil)
             #expect(try Self.verified(theirs, for: "cats", by: keys) != nil)
             #expect(try Self.verified(theirs, for: "birds", by: keys) == nil)

@@ -108,7 +108,8 @@ import Testing
             let bought = try await shop.buyMonth("anna")
             let seeds = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
-            let renewal = try bought.text("signed_renewal_info")
+            let restored = try await shop.simulator.post("/_sim/devices/anna-1/restore")
+            let renewal = try #require(restored["signed_renewal_infos"]?.array?.first?.string)
             let answer = try await Self.post(
                 [try seeds.text("signed_transaction")], renewals: [renewal], in: shop)
             #expect(answer.status == 200)
