@@ -14,7 +14,7 @@ import Testing
             #expect(compact.text.split(separator: "\n").count == 1)
             let begin = "{\n  \"customer_id\": \"anna\",\n  \"aliases\": [],\n"
             #expect(pretty.text.hasPrefix(begin), "\(pretty.text)")
-            #expect(pretty.text.contains("\n  \"wallets\": {},\n  \"token\": \"eyJ"))
+            #expect(pretty.text.contains("\n  \"account_token\": null,\n  \"token\": \"eyJ"))
             #expect(pretty.text.hasSuffix("\"\n}\n"))
             #expect(pretty.headers[.contentLength] == String(pretty.text.utf8.count))
             #expect(try pretty.decoded(Customer.self) == compact.decoded(Customer.self))

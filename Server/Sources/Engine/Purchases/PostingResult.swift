@@ -13,8 +13,8 @@ package struct PostingResult: Hashable, Sendable {
     /// The first purchase that the customer did not get, unless the app found it by itself.
     package func refusal(for intent: OwnershipClaim.Intent?) -> EngineFailure? {
         guard intent != .sync else { return nil }
-        // An app transaction is sent along with purchases, and claims none: if it belongs to another
-        // customer, it only gives nothing.
+        // An app transaction is sent along with purchases, and claims none: if it belongs to
+        // another customer, it only gives nothing.
         for ownership in ownerships where ownership.purchase.appTransaction == nil {
             switch ownership.kind {
             case .another(let why), .refused(let why):

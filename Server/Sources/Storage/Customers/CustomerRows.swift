@@ -64,11 +64,13 @@ extension DatabaseSession {
     }
 
     static let selectIDs =
-        "SELECT ids.customer, ids.id, count(grants.grant_id), ids.is_account_token FROM customer_ids asked "
+        "SELECT ids.customer, ids.id, count(grants.grant_id), ids.is_account_token "
+        + "FROM customer_ids asked "
         + "CROSS JOIN customer_ids ids LEFT JOIN grants ON grants.app = ids.app "
         + "AND grants.customer = ids.customer WHERE asked.app = $1 AND asked.id = $2 "
         + "AND ids.app = asked.app AND ids.customer = asked.customer "
-        + "GROUP BY ids.customer, ids.since_ms, ids.id, ids.is_account_token ORDER BY ids.customer, ids.since_ms, ids.id"
+        + "GROUP BY ids.customer, ids.since_ms, ids.id, ids.is_account_token "
+        + "ORDER BY ids.customer, ids.since_ms, ids.id"
 
     /// The customer that an id belongs to. An unknown id becomes a new customer.
     ///

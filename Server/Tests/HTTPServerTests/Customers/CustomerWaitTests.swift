@@ -40,7 +40,7 @@ import Testing
         let end = ContinuousClock.now + .seconds(60)
         while !isSo() {
             guard ContinuousClock.now < end else { throw TooLate() }
-            await Task.yield()
+            try await Task.sleep(for: .milliseconds(2))
         }
     }
 
@@ -52,14 +52,12 @@ import Testing
         async throws
     {
         try await TestServer.run { server in
-            let began = ContinuousClock.now
             let answer = try await answer(server) {
                 _ = try await server.engine.grant(
                     Self.order, to: "anna", app: "birds", environment: .production)
             }
             #expect(answer.status == 200)
             #expect(try isOpen(answer))
-            #expect(ContinuousClock.now - began < .seconds(30))
             #expect(server.engine.awaitedIDCount == 0)
         }
     }

@@ -63,7 +63,7 @@ import Testing
             (
                 "tokens: {offline_days: 30}", "tokens: {offline_days: 90}",
                 [
-                    "  - tokens by perennial, for 60 minutes",
+                    "  - tokens by perennial, for 60 minutes, offline for 30 days",
                     "  + tokens by perennial, for 60 minutes, offline for 90 days",
                 ]
             ),

@@ -89,7 +89,9 @@ import Testing
         let device = device
         try await stage.withClient { client in
             async let text = client.text("\(device)/updates?limit=1").1
-            while await stage.simulator.listeners.count == 0 { await Task.yield() }
+            while await stage.simulator.listeners.count == 0 {
+                try await Task.sleep(for: .milliseconds(2))
+            }
             // Time in which nothing happens.
             try await Task.sleep(for: .milliseconds(100))
             await stage.simulator.appendEvent("last", [:], to: "anna-1")
