@@ -223,7 +223,20 @@ extension CustomerState {
             .init("sub", .string(id.rawValue)),
             .init("environment", .string(environment.rawValue)),
             .init("entitlements", .object(rights)),
+            .init("purchases", .object(purchaseClaims)),
         ]
+    }
+
+    /// The maximum number of purchases in a token.
+    private static let tokenPurchasesMax = 50
+
+    /// Whose the customer's purchases are, the latest if there are many: a device without a network
+    /// knows by it which of its store's purchases are the customer's.
+    private var purchaseClaims: [JSON.Member] {
+        let own = ownerships.filter { $0.purchase.appTransaction == nil }
+        return own.sorted { $0.purchase < $1.purchase }.suffix(Self.tokenPurchasesMax).map {
+            .init($0.purchase.original.rawValue, $0.kind == .shared ? "shared" : "theirs")
+        }
     }
 }
 

@@ -92,6 +92,8 @@ private struct PinnedDevice {
             #expect(
                 claims["entitlements"]?["pro"]?["original_transaction_id"]
                     == bought["original_transaction_id"])
+            let purchase = try bought.text("original_transaction_id")
+            #expect(claims["purchases"]?[purchase] == "theirs")
             // What it kept is still the word of a key in the set, and older than the new one.
             let kept = try #require(try device.claims(of: old))
             #expect(try PinnedDevice(trusting: set).claims(of: old) == kept)
