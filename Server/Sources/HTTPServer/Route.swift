@@ -57,6 +57,8 @@ extension PerennialServer {
         return Route(operation: operation) { request, context in
             do {
                 let holder = try await holder(of: request, for: scope)
+                context.author.record(
+                    holder, actor: holder.kind == .secret ? try request.actor() : nil)
                 context.bodyShare?.use(.withKey)
                 return try await answer(request, context, holder)
             } catch let failure as EngineFailure {

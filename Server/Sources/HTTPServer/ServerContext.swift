@@ -9,6 +9,7 @@ package struct ServerContext: RequestContext {
     let channel: any Channel
     /// The share of the body budget that the body uses. Nil if there is no body.
     var bodyShare: BodyShare?
+    let author = RequestAuthor()
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)

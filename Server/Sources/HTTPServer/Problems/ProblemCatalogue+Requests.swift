@@ -72,6 +72,12 @@ extension ProblemCatalogue.Entry {
     static let requestNotHTTP = requestNotUnderstood.variant(
         "This is not a valid HTTP request.", remedy: "Send HTTP/1.1 according to RFC 9112.")
 
+    static func actorNotPlain(bytesMax: Int) -> Self {
+        requestNotUnderstood.variant(
+            "Perennial-Actor is not a plain name.",
+            remedy: "Send 1 to \(bytesMax) printable ASCII characters, or leave the header out.")
+    }
+
     static let pathWithNUL = requestNotUnderstood.variant(
         "The path contains the character U+0000.", remedy: "Leave %00 out.")
 

@@ -10,7 +10,7 @@ import Synchronization
 /// writes one log line.
 ///
 /// The log line names the route's pattern and not the path, because a path can contain a
-/// customer's id. It contains no header.
+/// customer's id. It contains no header but the name of the actor.
 struct RequestMiddleware: RouterMiddleware {
     static let requestIDCharactersMax = 64
 
@@ -41,7 +41,8 @@ struct RequestMiddleware: RouterMiddleware {
         addCommonHeaders(&response.headers, requestID: context.requestID)
         finish(
             request.method, route: context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil },
-            response.status, requestID: context.requestID, began: start)
+            response.status, requestID: context.requestID, began: start,
+            author: context.author.logMetadata)
         return response
     }
 
@@ -77,9 +78,10 @@ struct RequestMiddleware: RouterMiddleware {
     ///
     /// - Parameter method: nil if the request could not be parsed.
     /// - Parameter route: the pattern of its path. Nil if there is none.
+    /// - Parameter author: which key sent it, and for whom.
     func finish(
         _ method: HTTPRequest.Method?, route: String?, _ status: HTTPResponse.Status,
-        requestID: String, began start: ContinuousClock.Instant
+        requestID: String, began start: ContinuousClock.Instant, author: Logger.Metadata = [:]
     ) {
         let route = route ?? "unmatched"
         let known = method.flatMap { Self.knownMethods.contains($0) ? $0.rawValue : nil }
@@ -92,7 +94,7 @@ struct RequestMiddleware: RouterMiddleware {
                 "status": .stringConvertible(status.code),
                 "ms": .stringConvertible((ContinuousClock.now - start).wholeMilliseconds),
                 "request_id": .string(requestID),
-            ])
+            ].merging(author) { own, _ in own })
     }
 
     // A client can send any word as method. Only known ones become labels, so that the number of

@@ -1,0 +1,44 @@
+import Engine
+import HTTPTypes
+import Hummingbird
+import Logging
+import Synchronization
+
+/// Who sent a request, for its log line: the key, and the person whom a program of support names.
+final class RequestAuthor: Sendable {
+    /// The maximum length of an actor's name.
+    static let actorBytesMax = 100
+    private static let keyDigits = 8
+
+    private let metadata = Mutex<Logger.Metadata>([:])
+
+    /// What the log line says of the author. Empty before the key is known.
+    var logMetadata: Logger.Metadata { metadata.withLock { $0 } }
+
+    func record(_ key: StoredKey, actor: String?) {
+        let digits = Hexadecimal.text(key.hash).prefix(Self.keyDigits)
+        let name = key.name.isEmpty ? String(digits) : "\(key.name) (\(digits))"
+        metadata.withLock { metadata in
+            metadata["key"] = .string(name)
+            if let actor { metadata["actor"] = .string(actor) }
+        }
+    }
+}
+
+extension Request {
+    /// The person for whom a server sends the request (`Perennial-Actor`), as the server names
+    /// them. Nil if it names nobody.
+    ///
+    /// - Throws: ``ProblemError`` if the name is too long, or not of printable ASCII characters.
+    func actor() throws -> String? {
+        guard let actor = headers[.actor] else { return nil }
+        guard (1...RequestAuthor.actorBytesMax).contains(actor.utf8.count),
+            actor.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+        else { throw ProblemError(.actorNotPlain(bytesMax: RequestAuthor.actorBytesMax)) }
+        return actor
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let actor = wellFormed("Perennial-Actor")
+}

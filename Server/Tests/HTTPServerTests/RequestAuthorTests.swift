@@ -1,0 +1,36 @@
+import Engine
+import Hummingbird
+import Logging
+import PerennialContract
+import Synchronization
+import Testing
+
+@testable import HTTPServer
+
+/// What the log line of a request says of who sent it.
+@Suite struct RequestAuthorTests {
+    @Test func `the author of a request is its key, by its name and first digits, and the actor`() {
+        let author = RequestAuthor()
+        #expect(author.logMetadata.isEmpty)
+        let hash = Array(repeating: UInt8(0xAB), count: 32)
+        author.record(
+            StoredKey(
+                app: "birds", hash: hash, kind: .secret, name: "desk", createdAt: TestServer.now),
+            actor: "Mia")
+        #expect(author.logMetadata == ["key": "desk (abababab)", "actor": "Mia"])
+    }
+
+    @Test(arguments: [("", 400), (String(repeating: "a", count: 101), 400), ("Mia B.", 200)])
+    func `an actor who is no plain name is refused`(actor: String, status: Int) async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(
+                .get, Paths.customer("anna"), key: TestServer.secret,
+                headers: [.init("Perennial-Actor")!: actor])
+            #expect(answer.status == status)
+            // Only servers name actors.
+            let fromApp = try await server.send(
+                .get, Paths.customer("anna"), headers: [.init("Perennial-Actor")!: actor])
+            #expect(fromApp.status == 200)
+        }
+    }
+}
