@@ -91,4 +91,51 @@ extension OwnershipClaim.Verdict {
         #expect(claim.verdict(under: .keep) == .refuse(.kept))
         #expect(claim.verdict(under: .transfer) == .move(by: .device))
     }
+
+    /// A claim by ben to what anna has, who has not signed in.
+    private func claim(isAnonymous: Bool) -> OwnershipClaim {
+        var claim = OwnershipClaim(
+            owner: .init("anna", by: .device), named: nil, claimant: "ben", sharers: 5,
+            documentAge: .days(31))
+        claim.owner?.isAnonymous = true
+        claim.isClaimantAnonymous = isAnonymous
+        return claim
+    }
+
+    @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
+    func `two customers who have not signed in both have it, whatever the policy and the intent`(
+        policy: OwnershipClaim.RestorePolicy
+    ) {
+        var claim = claim(isAnonymous: true)
+        for intent in [nil, .purchase, .restore, .sync] as [OwnershipClaim.Intent?] {
+            claim.intent = intent
+            #expect(claim.verdict(under: policy) == .share)
+        }
+        claim.isShared = true
+        #expect(claim.verdict(under: policy) == .alreadyTheirs)
+        claim.isShared = false
+        claim.isShareUndone = true
+        #expect(claim.verdict(under: policy) == .refuse(.decidedBySupport))
+        claim.isShareUndone = false
+        claim.sharers = OwnershipClaim.ShareRules.anonymousMost
+        #expect(claim.verdict(under: policy) == .refuse(.sharedWithMost))
+    }
+
+    @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
+    func `a person who asks gets it from a device without log-in, with a new document`(
+        policy: OwnershipClaim.RestorePolicy
+    ) {
+        var claim = claim(isAnonymous: false)
+        #expect(claim.verdict(under: policy) == .refuse(.documentTooOld))
+        claim.documentAge = .days(30)
+        #expect(claim.verdict(under: policy) == .move(by: .device))
+        claim.intent = .sync
+        #expect(claim.verdict(under: policy) == .refuse(.needsRestore))
+        claim.intent = .restore
+        claim.owner?.evidence = .support
+        #expect(claim.verdict(under: policy) == .refuse(.decidedBySupport))
+        claim.owner?.evidence = .device
+        claim.owner?.isBlocked = true
+        #expect(claim.verdict(under: policy) == .refuse(.blocked))
+    }
 }

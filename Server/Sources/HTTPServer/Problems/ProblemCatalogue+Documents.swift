@@ -126,7 +126,7 @@ extension ProblemCatalogue.Entry {
             kept.variant(
                 "The purchase is another customer's, and the document is too old.",
                 remedy: "Let the app fetch the purchase again (AppStore.sync(), or refresh the "
-                    + "receipt) and send the result. Sharing needs a document signed within the "
+                    + "receipt) and send the result. It must be signed within the "
                     + "last \(OwnershipClaim.ShareRules.documentDaysMax) days.")
         }
     }

@@ -141,7 +141,9 @@ package struct OwnershipClaim: Hashable, Sendable {
         takingFrom owner: Owner, isNamed: Bool, _ policy: RestorePolicy, _ rules: ShareRules
     ) -> Verdict {
         if isNamed { return .move(by: .token) }
-        return owner.isAnonymous ? .move(by: .device) : verdict(ofDevice: policy, rules)
+        guard owner.isAnonymous else { return verdict(ofDevice: policy, rules) }
+        return rules.accepts(documentOfAge: documentAge)
+            ? .move(by: .device) : .refuse(.documentTooOld)
     }
 
     /// What the app does by itself takes nothing from anybody.

@@ -31,7 +31,8 @@ import Testing
             }
             let disarmed = try await client.json("\(device)/errors", #"{"purchase":null}"#)
             #expect(disarmed["purchase"] == .null)
-            let answer = try await client.json("\(device)/purchases", #"{"product_id":"seeds.100"}"#)
+            let answer = try await client.json(
+                "\(device)/purchases", #"{"product_id":"seeds.100"}"#)
             #expect(answer["result"] == "purchased")
         }
         #expect(DeviceCall.purchase.failures.count == 15)
@@ -93,7 +94,8 @@ import Testing
         let device = device
         try await stage.withClient { client in
             func verdicts() async throws -> [JSON?] {
-                let bought = try await client.json("\(device)/purchases", #"{"product_id":"seeds.100"}"#)
+                let bought = try await client.json(
+                    "\(device)/purchases", #"{"product_id":"seeds.100"}"#)
                 let status = try await client.json("\(device)/statuses")["statuses"]?.array?.first
                 let app = try await client.json("\(device)/app-transaction")
                 let all = try await client.json("\(device)/transactions")["verifications"]

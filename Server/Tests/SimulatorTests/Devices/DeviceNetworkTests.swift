@@ -27,7 +27,8 @@ import Testing
                 #expect(failed["code"] == "storekit_error" && failed["error"] == "network_error")
                 #expect(failed["url_error"]?.integer == urlError)
             }
-            let bought = try await client.json("\(device)/purchases", #"{"product_id":"seeds.100"}"#)
+            let bought = try await client.json(
+                "\(device)/purchases", #"{"product_id":"seeds.100"}"#)
             #expect(
                 bought == [
                     "result": "failed", "error": "network_error", "url_error": .integer(urlError),

@@ -77,7 +77,8 @@ import Testing
         #expect(payload.offerPeriod == nil)
         try await stage.withClient { client in
             let again = try await client.json(
-                device + "/purchases", #"{"product_id":"seeds.100","offer":"FREEGEM"}"#, status: 409)
+                device + "/purchases", #"{"product_id":"seeds.100","offer":"FREEGEM"}"#, status: 409
+            )
             #expect(again["code"] == "offer_not_eligible")
             let redeemed = try await client.json(device + "/redeem-code", #"{"code":"HALFBOOK"}"#)
             let text = try require(redeemed["signed_transaction"]?.string, "nothing bought")
@@ -154,7 +155,8 @@ import Testing
                 let refused = try await client.json("\(device)/\(read)", status: 409)
                 #expect(refused["code"] == "signed_out")
             }
-            let purchase = try await client.json(device + "/purchases", #"{"product_id":"seeds.100"}"#)
+            let purchase = try await client.json(
+                device + "/purchases", #"{"product_id":"seeds.100"}"#)
             #expect(purchase["result"] == "cancelled")
             _ = try await client.json(device + "/account", #"{"account":"anna"}"#)
             let back = try await client.json(device + "/entitlements")
@@ -170,10 +172,12 @@ import Testing
             let state = try await client.json(
                 device + "/settings", #"{"can_make_payments":false}"#)
             #expect(state["can_make_payments"] == false)
-            let refused = try await client.json(device + "/purchases", #"{"product_id":"seeds.100"}"#)
+            let refused = try await client.json(
+                device + "/purchases", #"{"product_id":"seeds.100"}"#)
             #expect(refused["error"] == "purchaseNotAllowed")
             _ = try await client.json(device + "/settings", #"{"can_make_payments":true}"#)
-            let bought = try await client.json(device + "/purchases", #"{"product_id":"seeds.100"}"#)
+            let bought = try await client.json(
+                device + "/purchases", #"{"product_id":"seeds.100"}"#)
             #expect(bought["result"] == "purchased")
         }
     }
