@@ -7,6 +7,8 @@ import Simulator
 
 extension Trial {
     private static let besideOdds = 0.4
+    /// The odds of a comparison at one check before the end: it reads two customers per account.
+    private static let comparisonOdds = 0.1
 
     /// The anonymous id of a device of an account. The second device posts after the first.
     func anonymousID(_ name: String, device: Int = 1) -> CustomerID {
@@ -42,6 +44,9 @@ extension Trial {
     /// Expects that the second device of each account has what it has posted, and what it knows of
     /// it is what the first one knows.
     func expectSecondDevicesHaveAccess() async throws {
+        guard !besidePosted.isEmpty,
+            hasConverged || intentRandom.happens(Self.comparisonOdds)
+        else { return }
         for (name, purchases) in besidePosted.sorted(by: { $0.key < $1.key }) {
             let books = await groundTruth(of: name)
             let first = try await response(to: name, books)

@@ -70,7 +70,7 @@ extension DatabaseSession {
         + "AND grants.customer = ids.customer WHERE asked.app = $1 AND asked.id = $2 "
         + "AND ids.app = asked.app AND ids.customer = asked.customer "
         + "GROUP BY ids.customer, ids.since_ms, ids.id, ids.is_account_token "
-        + "ORDER BY ids.customer, ids.since_ms, ids.id"
+        + "ORDER BY ids.customer, ids.since_ms, ids.id, ids.is_account_token"
 
     /// The customer that an id belongs to. An unknown id becomes a new customer.
     ///

@@ -28,7 +28,7 @@ import Testing
                 #expect(failed["url_error"]?.integer == urlError)
             }
             let bought = try await client.json(
-                "\(device)/purchases", #"{"product_id":"seeds.100"}"#)
+                "\(device)/purchases", #"{"product_id":"gem"}"#)
             #expect(
                 bought == [
                     "result": "failed", "error": "network_error", "url_error": .integer(urlError),

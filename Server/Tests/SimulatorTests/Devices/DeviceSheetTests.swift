@@ -77,7 +77,7 @@ import Testing
         #expect(payload.offerPeriod == nil)
         try await stage.withClient { client in
             let again = try await client.json(
-                device + "/purchases", #"{"product_id":"seeds.100","offer":"FREEGEM"}"#, status: 409
+                device + "/purchases", #"{"product_id":"gem","offer":"FREEGEM"}"#, status: 409
             )
             #expect(again["code"] == "offer_not_eligible")
             let redeemed = try await client.json(device + "/redeem-code", #"{"code":"HALFBOOK"}"#)
@@ -156,7 +156,7 @@ import Testing
                 #expect(refused["code"] == "signed_out")
             }
             let purchase = try await client.json(
-                device + "/purchases", #"{"product_id":"seeds.100"}"#)
+                device + "/purchases", #"{"product_id":"gem"}"#)
             #expect(purchase["result"] == "cancelled")
             _ = try await client.json(device + "/account", #"{"account":"anna"}"#)
             let back = try await client.json(device + "/entitlements")
@@ -173,11 +173,11 @@ import Testing
                 device + "/settings", #"{"can_make_payments":false}"#)
             #expect(state["can_make_payments"] == false)
             let refused = try await client.json(
-                device + "/purchases", #"{"product_id":"seeds.100"}"#)
+                device + "/purchases", #"{"product_id":"gem"}"#)
             #expect(refused["error"] == "purchaseNotAllowed")
             _ = try await client.json(device + "/settings", #"{"can_make_payments":true}"#)
             let bought = try await client.json(
-                device + "/purchases", #"{"product_id":"seeds.100"}"#)
+                device + "/purchases", #"{"product_id":"gem"}"#)
             #expect(bought["result"] == "purchased")
         }
     }

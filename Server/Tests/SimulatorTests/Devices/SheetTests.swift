@@ -26,11 +26,11 @@ import Testing
             }
             // A purchase that says what the customer does uses none of them up.
             let path = "\(device)/purchases"
-            let own = try await client.json(path, #"{"product_id":"seeds.100","choice":"cancel"}"#)
+            let own = try await client.json(path, #"{"product_id":"gem","choice":"cancel"}"#)
             #expect(own["result"] == "cancelled")
             var results: [JSON?] = []
             for _ in bodies {
-                let answer = try await client.json(path, #"{"product_id":"seeds.100"}"#)
+                let answer = try await client.json(path, #"{"product_id":"gem"}"#)
                 results += [answer["result"], answer["error"]]
             }
             #expect(
@@ -46,13 +46,13 @@ import Testing
         let device = device
         try await stage.withClient { client in
             _ = try await client.json("\(device)/next-sheet", #"{"hold":true}"#)
-            async let answer = client.json("\(device)/purchases", #"{"product_id":"seeds.100"}"#)
+            async let answer = client.json("\(device)/purchases", #"{"product_id":"gem"}"#)
             let open = try await client.json("\(device)/prompts?count=1")["prompts"]?.array
             #expect(open?.map { $0["held"] } == [true])
             #expect(try await stage.simulator.groundTruth(of: "anna").purchases.isEmpty)
             // A second tap meanwhile has a sheet of its own.
             let tap = try await client.json(
-                "\(device)/purchases", #"{"product_id":"seeds.100","choice":"cancel"}"#)
+                "\(device)/purchases", #"{"product_id":"gem","choice":"cancel"}"#)
             #expect(tap["result"] == "cancelled")
             #expect(try await client.json("\(device)/let-go", "{}")["let_go"] == 1)
             #expect(try await answer["result"] == "purchased")
@@ -72,7 +72,7 @@ import Testing
         try await stage.withClient { client in
             _ = try await client.json("\(device)/next-sheet", #"{"hold":true}"#)
             let late = try await client.json(
-                "\(device)/purchases", #"{"product_id":"seeds.100"}"#, status: 408)
+                "\(device)/purchases", #"{"product_id":"gem"}"#, status: 408)
             #expect(late["code"] == "sheet_not_let_go")
             let all = try await client.json("\(device)/prompts")["prompts"]?.array
             #expect(all?.map { $0["held"] } == [false])
@@ -86,7 +86,7 @@ import Testing
         try await stage.withClient { client in
             _ = try await client.json("\(device)/next-sheet", #"{"hold":true}"#)
             async let answer = client.json(
-                "\(device)/purchases", #"{"product_id":"seeds.100"}"#, status: 408)
+                "\(device)/purchases", #"{"product_id":"gem"}"#, status: 408)
             _ = try await client.json("\(device)/prompts?count=1")
             _ = try await client.json("/_sim/reset", "{}")
             #expect(try await answer["code"] == "sheet_not_let_go")
@@ -131,7 +131,7 @@ import Testing
             #expect(try await client.json("\(device)/prompts")["prompts"] == [])
             _ = try await client.json("\(device)/sync", "{}")
             _ = try await client.json("\(device)/app-transaction/refresh", "{}")
-            _ = try await client.json("\(device)/purchases", #"{"product_id":"seeds.100"}"#)
+            _ = try await client.json("\(device)/purchases", #"{"product_id":"gem"}"#)
             _ = try await client.json(
                 "\(device)/purchases", #"{"product_id":"nothing"}"#, status: 404)
             let prompts = try await client.json("\(device)/prompts")["prompts"]?.array ?? []
