@@ -7,7 +7,7 @@ import Testing
     private static let house = Result { try TrialFixture() }
     private static let workers = 2
 
-    @Test(.timeLimit(.minutes(15))) func `five hundred seeds break no promise`() async throws {
+    @Test(.timeLimit(.minutes(20))) func `five hundred seeds break no promise`() async throws {
         let proof = Proof(try Self.house.get(), seeds: 1...500, workers: Self.workers)
         let outcome = try await proof.run()
         for report in outcome.violations {
