@@ -126,7 +126,14 @@ extension OwnershipClaim.Verdict {
         policy: OwnershipClaim.RestorePolicy
     ) {
         var claim = claim(isAnonymous: false)
+        var ofPerson = claim
+        ofPerson.owner?.isAnonymous = false
+        #expect(claim.verdict(under: policy) == ofPerson.verdict(under: policy))
+        claim.intent = .restore
         #expect(claim.verdict(under: policy) == .refuse(.documentTooOld))
+        claim.isShared = true
+        #expect(claim.verdict(under: policy) == .alreadyTheirs)
+        claim.isShared = false
         claim.documentAge = .days(30)
         #expect(claim.verdict(under: policy) == .move(by: .device))
         claim.intent = .sync

@@ -37,6 +37,10 @@ struct RestoreRow: Hashable, CustomStringConvertible, Sendable {
         case anonymousTokenBeside = "anonymous token beside"
         case anonymousUsedUp = "anonymous used up"
 
+        /// Whether a person takes from somebody who has not signed in. Without an intent the policy
+        /// decides, as between two people.
+        var isTaking: Bool { self == .anonymous || self == .anonymousToken }
+
         /// The people who have not signed in.
         var anonymous: Set<String> {
             switch self {

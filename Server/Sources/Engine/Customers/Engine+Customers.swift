@@ -107,7 +107,6 @@ extension Engine {
                 return .failure(.aliasJoinsTwoPeople(other))
             }
             try tx.merge(other, with: id, in: appID, at: now)
-            try tx.moveSharedPurchases(of: id, in: app, at: now)
             return .success(try tx.state(of: id, in: app, environment: environment, at: now))
         }
     }
@@ -231,13 +230,13 @@ extension DatabaseSession {
         return timelines + (try timelinesByToken(ids, in: app, environment: environment))
     }
 
-    /// Shared purchases count while the restore policy is to share. Between anonymous customers
-    /// they always count.
+    /// Shared purchases count while the restore policy is to share. Those of an anonymous owner
+    /// always count.
     private func sharedTimelines(
         with known: StoredCustomer?, in app: AppSettings, environment: Environment
     ) throws -> [(timeline: Timeline, owner: CustomerKind)] {
         let isPolicy = app.restorePolicy(in: environment) == .share
-        guard let known, known.isAnonymous || isPolicy else { return [] }
+        guard let known else { return [] }
         let shared = try sharedTimelines(
             with: known.customer, in: app.id, environment: environment)
         return try shared.compactMap { timeline in
@@ -277,21 +276,6 @@ extension DatabaseSession {
         } else {
             try requireIDLimit(for: 1, beside: customer)
             try addID(other, to: customer.customer, in: app, at: now)
-        }
-    }
-
-    /// Moves what a person shares with anonymous customers to the person: they were an anonymous
-    /// customer themselves until now, and had it on a device of the same store account.
-    fileprivate func moveSharedPurchases(
-        of id: CustomerID, in app: AppSettings, at now: Instant
-    ) throws {
-        guard let person = try customer(known: id, in: app.id), !person.isAnonymous else { return }
-        for purchase in try sharedPurchases(with: person.customer, in: app.id) {
-            guard let link = try link(of: purchase, in: app.id),
-                link.evidence != .support, try block(of: purchase, in: app.id) == nil,
-                try isAnonymous(link.customer, in: app.id)
-            else { continue }
-            _ = try move(purchase, to: person.customer, by: .device, in: app.id, at: now)
         }
     }
 

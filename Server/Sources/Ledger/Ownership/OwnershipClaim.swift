@@ -127,8 +127,18 @@ package struct OwnershipClaim: Hashable, Sendable {
             return .link(by: isNamed ? .token : .device)
         }
         if owner.customer == claimant { return .alreadyTheirs }
+        if isShared && policy == .share { return .alreadyTheirs }
+        let verdict = verdict(against: owner, isNamed: isNamed, policy, rules)
+        // Also somebody who has signed in since.
+        if isShared, owner.isAnonymous, case .refuse = verdict { return .alreadyTheirs }
+        return verdict
+    }
+
+    private func verdict(
+        against owner: Owner, isNamed: Bool, _ policy: RestorePolicy, _ rules: ShareRules
+    ) -> Verdict {
         let isAnonymous = owner.isAnonymous && isClaimantAnonymous
-        if isShared && (policy == .share || isAnonymous) { return .alreadyTheirs }
+        if isShared && isAnonymous { return .alreadyTheirs }
         if owner.isBlocked { return .refuse(.blocked) }
         if owner.evidence == .support { return .refuse(.decidedBySupport) }
         if named != nil && !isNamed { return .refuse(.namesAnother) }
@@ -141,7 +151,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         takingFrom owner: Owner, isNamed: Bool, _ policy: RestorePolicy, _ rules: ShareRules
     ) -> Verdict {
         if isNamed { return .move(by: .token) }
-        guard owner.isAnonymous else { return verdict(ofDevice: policy, rules) }
+        // Apps that do not say why they post are answered as before they could.
+        guard owner.isAnonymous, intent != nil else { return verdict(ofDevice: policy, rules) }
         return rules.accepts(documentOfAge: documentAge)
             ? .move(by: .device) : .refuse(.documentTooOld)
     }

@@ -123,20 +123,6 @@ extension DatabaseSession {
         }
     }
 
-    /// The purchases that are shared with a customer, in both environments.
-    package func sharedPurchases(
-        with customer: CustomerID, in app: AppID
-    ) throws(StorageFailure) -> [PurchaseID] {
-        let rows = try connection.rows(
-            "SELECT environment, purchase FROM shares WHERE app = $1 AND customer = $2 "
-                + "ORDER BY environment, purchase",
-            [.text(app.rawValue), .text(customer.rawValue)])
-        return try rows.map { (row) throws(StorageFailure) in
-            PurchaseID(
-                TransactionID(rawValue: try row.text(1)), in: try Environment.stored(row.text(0)))
-        }
-    }
-
     /// The timelines of purchases that are shared with a customer.
     package func sharedTimelines(
         with customer: CustomerID, in app: AppID, environment: Environment

@@ -277,7 +277,7 @@ extension Shop {
         var app = birds
         app.settings.restorePolicies = [.production: policy]
         try await withShop(on: database, app: app) { shop in
-            for (number, row) in rows.enumerated() {
+            for (number, row) in rows.enumerated() where !(intent == nil && row.path.isTaking) {
                 try await Self.play(
                     RestoreStage(shop: shop, row: row, number: 10 + number, intent: intent))
             }
