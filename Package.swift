@@ -8,11 +8,72 @@ let package = Package(
     name: "perennial",
     platforms: [.iOS(.v15), .macOS(.v12)],
     products: [
-        .library(name: "PerennialContract", targets: ["PerennialContract"])
+        .library(name: "PerennialContract", targets: ["PerennialContract"]),
+        .library(name: "Perennial", targets: ["Perennial"]),
+        .library(name: "PerennialUI", targets: ["PerennialUI"]),
     ],
     targets: [
         .target(name: "PerennialContract"),
+        .target(name: "AccessRules", dependencies: ["PerennialContract"]),
+        .target(
+            name: "Perennial", dependencies: ["AccessRules", "PerennialContract"],
+            resources: [.copy("PrivacyInfo.xcprivacy")]),
+        .target(
+            name: "PerennialUI", dependencies: ["Perennial"],
+            resources: [.copy("PrivacyInfo.xcprivacy")]),
         .testTarget(name: "PerennialContractTests", dependencies: ["PerennialContract"]),
+        .testTarget(
+            name: "AccessRulesTests", dependencies: ["AccessRules", "PerennialContract"],
+            exclude: ["Tables"]),
+        .testTarget(
+            name: "PerennialTests", dependencies: ["Perennial", "AccessRules"],
+            exclude: ["Tables"]),
     ],
     swiftLanguageModes: [.v6]
 )
+
+// On a Mac nothing of this exists, so that an app resolves no dependency.
+#if os(Linux)
+    // Foundation has no elliptic curves here; Apple's systems have CryptoKit.
+    package.dependencies.append(
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"))
+    // `swift package generate-documentation --target Perennial`. No target depends on it.
+    package.dependencies.append(
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.4.3"))
+    // Apple's names over the simulator, to run StoreKit code on Linux. Never elsewhere: a module of
+    // this name would hide Apple's.
+    package.products.append(.library(name: "StoreKit", targets: ["StoreKit"]))
+    // Worlds for tests: they start programs, which only desktops and servers can.
+    package.products.append(.library(name: "PerennialTesting", targets: ["PerennialTesting"]))
+    package.targets.first { $0.name == "PerennialTests" }?.dependencies += ["PerennialTesting"]
+    package.targets.first { $0.name == "Perennial" }?.dependencies += [
+        .product(name: "Crypto", package: "swift-crypto"), "StoreKit",
+    ]
+    package.targets += [
+        .target(name: "StoreKit"),
+        .target(
+            name: "PerennialTesting", dependencies: ["Perennial", "PerennialContract", "StoreKit"]),
+        // The app that the kill tests kill.
+        .executableTarget(
+            name: "KilledApp", dependencies: ["Perennial", "PerennialTesting"],
+            path: "Tests/KilledApp"),
+        .testTarget(name: "StoreKitTests", dependencies: ["StoreKit"]),
+        // Compiles the examples of the pages, and lists the public declarations.
+        .testTarget(
+            name: "DocsTests",
+            dependencies: [
+                "FirstPurchase", "Perennial", "PerennialContract", "PerennialTesting", "StoreKit",
+            ],
+            exclude: ["Stage.swift.txt", "Surface"]),
+        .executableTarget(
+            name: "StoreKitOnLinux", dependencies: ["StoreKit"], path: "Examples/StoreKitOnLinux"),
+        .executableTarget(
+            name: "FirstPurchase", dependencies: ["Perennial"], path: "Examples/FirstPurchase"),
+        .target(name: "RageCore", dependencies: ["Perennial"], path: "Examples/Rage/Core"),
+        .executableTarget(
+            name: "Rage", dependencies: ["Perennial", "RageCore", "StoreKit"],
+            path: "Examples/Rage/Terminal"),
+        .testTarget(
+            name: "RageTests", dependencies: ["Perennial", "RageCore", "StoreKit"]),
+    ]
+#endif

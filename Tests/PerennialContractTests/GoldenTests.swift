@@ -68,6 +68,10 @@ import Testing
         customerID: "anna", intent: .sync, signedTransactions: ["a.b.c"],
         signedRenewalInfos: ["d.e.f"])
 
+    static let bought = PurchasesRequest(
+        customerID: "anna", intent: .purchase, signedTransactions: ["a.b.c"],
+        placement: "onboarding", sdk: "birds/2", storefront: "DEU")
+
     static let receipt = PurchasesRequest(
         customerID: "anna", appReceipt: "MIIB", transactionReceipt: "ewo=",
         deviceGUID: "956328D9-CC6A-47F4-BE40-6953FB0AB6C7")
@@ -114,7 +118,10 @@ import Testing
                 customerSequence: 5, environment: .production,
                 wallet: WalletMovement(
                     currency: "seeds", amount: -30, before: 100, after: 70, debitID: "d7",
-                    reason: "an oak", idempotencyKey: "order-7"), cause: .init(kind: "request")),
+                    reason: "an oak", idempotencyKey: "order-7"),
+                cause: .init(
+                    kind: "request",
+                    author: .init(keyName: "desk", keyDigits: "0f4c7b9e", actor: "Mia"))),
         ], nextCursor: "14")
 
     @Test func `events are written as the golden file`() throws {
@@ -139,6 +146,7 @@ import Testing
             try Self.check(encoder.encode(value), of: value, against: name)
         }
         try check(Self.purchases, against: "purchases-request")
+        try check(Self.bought, against: "purchases-request-bought")
         try check(Self.receipt, against: "receipt-request")
         try check(AliasRequest(customerID: "anna@example.com"), against: "alias-request")
     }

@@ -1,0 +1,73 @@
+public import Foundation
+public import Perennial
+
+/// The app's rules: a log-in first, then a list of products, faces and comics. Terminal and iOS
+/// show what stands here.
+public struct RageShop: Sendable {
+    public static let placement: Perennial.PlacementID = "rage"
+    /// All comics, and faces without limit.
+    public static let everything: Perennial.EntitlementID = "everything"
+    public static let faces: Perennial.WalletID = "faces"
+
+    public let perennial: Perennial
+
+    public init(_ perennial: Perennial) { self.perennial = perennial }
+
+    /// - Parameter folder: where the app keeps its files, instead of the usual place.
+    public init(server: URL, key: String, folder: URL? = nil) {
+        var configuration = Perennial.Configuration(server: server, key: key)
+        // Like the classic: an account before anything is shown.
+        configuration.allowsAnonymous = false
+        configuration.folder = folder
+        configuration.log = Perennial.LogHandler(level: .error) { _, category, message in
+            FileHandle.standardError.write(Data("\(category): \(message)\n".utf8))
+        }
+        self.init(Perennial(configuration))
+    }
+}
+
+// MARK: - The account
+
+extension RageShop {
+    /// Who is logged in, or nil.
+    public var account: String? {
+        let customer = perennial.snapshot.customer
+        return customer.isAnonymous || customer.id.isEmpty ? nil : customer.id
+    }
+
+    public func logIn(_ name: String) async throws(Perennial.Failure) {
+        try await perennial.identify(name)
+    }
+
+    public func logOut() async { await perennial.signOut() }
+}
+
+// MARK: - The list
+
+extension RageShop {
+    /// Headline and products. Nil while nobody is logged in.
+    public func list() async throws(Perennial.Failure) -> Perennial.Shelf? {
+        guard account != nil else { return nil }
+        return try await perennial.shelf(Self.placement)
+    }
+
+    /// Only for who is logged in, so that a purchase has an account.
+    ///
+    /// - Returns: nil if nobody is logged in.
+    @discardableResult
+    public func buy(
+        _ product: Perennial.ProductID
+    ) async throws(Perennial.Failure) -> Perennial.Purchase? {
+        guard account != nil else { return nil }
+        return try await perennial.purchase(product)
+    }
+
+    /// Comics come from the store; ends of terms and the wallet come from the server.
+    ///
+    /// - Returns: nil if nobody is logged in.
+    @discardableResult
+    public func restore() async throws(Perennial.Failure) -> Perennial.Restoration? {
+        guard account != nil else { return nil }
+        return try await perennial.restore()
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import Perennial
+
+/// Lines of plain text.
+enum Screen {
+    /// Writes a line at once, also into a pipe.
+    static func say(_ line: String) {
+        FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+    }
+
+    static func ask(_ question: String) -> String? {
+        FileHandle.standardOutput.write(Data("\(question) ".utf8))
+        return readLine()?.trimmingCharacters(in: .whitespaces)
+    }
+
+    static func show(_ shelf: Perennial.Shelf) {
+        say("")
+        say("  \(shelf.headline.text ?? "")")
+        for (index, row) in shelf.rows.enumerated() {
+            let button = row.actionTitle.map { "[\($0)]" } ?? "✓"
+            let title = row.title.padding(toLength: 30, withPad: " ", startingAt: 0)
+            let status = row.status.map { "  \($0)" } ?? ""
+            say("  \(index + 1)  \(title) \(row.terms ?? row.price)  \(button)\(status)")
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Perennial
+import PerennialUI
+import SwiftUI
+
+/// The headline, and each product with its price and its button.
+struct ListScreen: View {
+    let rage: RageShop
+    @Binding var account: String?
+    @State private var shelf: Perennial.Shelf?
+
+    var body: some View {
+        List {
+            Section {
+                ForEach(shelf?.rows ?? []) { row in
+                    NavigationLink(destination: ProductScreen(rage: rage, row: row)) {
+                        RowView(row: row)
+                    }
+                }
+            } header: {
+                Perennial.AccessHeadline(RageShop.placement)
+            }
+            Perennial.RestoreButton()
+            Button("Log out") { Task { await logOut() } }
+        }
+        .navigationTitle("In-App Rage")
+        .task { await follow() }
+    }
+
+    /// Draws anew whenever something has changed: a purchase, a refund, another phone.
+    private func follow() async {
+        for await _ in rage.perennial.changes {
+            if let newest = try? await rage.list() { shelf = newest }
+        }
+    }
+
+    private func logOut() async {
+        await rage.logOut()
+        account = nil
+    }
+}
+
+struct RowView: View {
+    let row: Perennial.Shelf.Row
+
+    var body: some View {
+        HStack {
+            VStack(alignment: .leading) {
+                Text(row.title)
+                Text(row.terms ?? row.price).font(.caption)
+                if let status = row.status { Text(status).font(.caption) }
+                if let disclosure = row.disclosure { Text(disclosure).font(.caption2) }
+            }
+            Spacer()
+            Perennial.BuyButton(row)
+        }
+    }
+}

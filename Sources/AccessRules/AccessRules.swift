@@ -1,0 +1,32 @@
+/// The rules by which a device decides what is open, from the words of the server and of the App
+/// Store on the device. A pure function of evidence and time.
+///
+///  1. *Known.* Until the first evidence about a customer, a right is neither open nor shut.
+///  2. *Evidence is per purchase.* Any word that opens a right opens it. Of several, the one that
+///     ends last counts.
+///  3. *Whose.* A purchase of another person opens nothing here, and neither does one that this
+///     device first saw for another customer and that the server has not judged.
+///  4. *The later signed word counts.* A refund shuts at once, until a later word is without it.
+///  5. *Missing is no word*, unless a list that is not empty does not contain a purchase twice.
+///  6. *Held.* After a period whose renewal is not confirmed, a right stays open for a while.
+///  7. *It shuts on proof only*: a newer word, a lapse that was seen twice, or time.
+///  8. *Time* is reckoned: ``ReckonedClock``.
+///  9. *Offline.* What has no end, or only the server can say, counts until `offlineUntil`.
+/// 10. *Meaning.* A product that the offerings do not contain gives nothing.
+package enum AccessRules {
+    /// What is open, and why.
+    package static func judge(_ entitlement: String, by evidence: Evidence) -> Judgement {
+        Question(entitlement, StoreEvidence(evidence)).judgement
+    }
+
+    /// Judges every entitlement that any word names.
+    package static func judgeAll(_ evidence: Evidence) -> [String: Judgement] {
+        var names: Set<String> = []
+        names.formUnion(evidence.server.map { Array($0.rights.keys) } ?? [])
+        for transaction in evidence.store.transactions.values {
+            names.formUnion(evidence.meanings[transaction.productID]?.entitlements ?? [])
+        }
+        let prepared = StoreEvidence(evidence)
+        return names.reduce(into: [:]) { $0[$1] = Question($1, prepared).judgement }
+    }
+}

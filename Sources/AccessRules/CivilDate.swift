@@ -1,0 +1,61 @@
+/// A date of the Gregorian calendar, independent of a place.
+///
+/// `Timestamp` and the server contain the same algorithm: the contract does not export it, and what
+/// apps import must not contain server code. Years begin in March here, so that the leap day comes
+/// last; eras of 400 years repeat exactly.
+struct CivilDate: Hashable {
+    var year: Int64
+    /// From 1.
+    var month: Int64
+    /// From 1.
+    var day: Int64
+
+    static let dayMilliseconds: Int64 = 86_400_000
+
+    init(year: Int64, month: Int64, day: Int64) {
+        self.year = year
+        self.month = month
+        self.day = day
+    }
+
+    /// The date of a day counted from 1970-01-01.
+    init(dayNumber: Int64) {
+        let (era, dayOfEra) = Self.floorDivide(dayNumber + 719_468, by: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
+    }
+
+    /// Days since 1970-01-01: the inverse calculation.
+    var dayNumber: Int64 {
+        let (era, yearOfEra) = Self.floorDivide(month <= 2 ? year - 1 : year, by: 400)
+        let marchMonth = month > 2 ? month - 3 : month + 9
+        let dayOfYear = (153 * marchMonth + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+
+    /// The same day a number of months later, or the last day of that month if it has no such day.
+    func adding(months: Int) -> CivilDate {
+        let (years, monthIndex) = Self.floorDivide(year * 12 + month - 1 + Int64(months), by: 12)
+        let first = CivilDate(year: years, month: monthIndex + 1, day: 1)
+        let next = CivilDate(
+            year: monthIndex == 11 ? years + 1 : years, month: (monthIndex + 1) % 12 + 1, day: 1)
+        let length = next.dayNumber - first.dayNumber
+        return CivilDate(year: first.year, month: first.month, day: min(day, length))
+    }
+
+    /// The day of a moment counted in milliseconds since 1970-01-01, and the milliseconds into that
+    /// day.
+    static func dayAndRest(of milliseconds: Int64) -> (day: Int64, rest: Int64) {
+        floorDivide(milliseconds, by: dayMilliseconds)
+    }
+
+    private static func floorDivide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
+        let (quotient, rest) = value.quotientAndRemainder(dividingBy: divisor)
+        return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
+    }
+}

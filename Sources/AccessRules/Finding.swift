@@ -1,0 +1,58 @@
+internal import PerennialContract
+
+/// What one purchase or one grant says about a right at a moment.
+struct Finding {
+    var isOpen: Bool
+    var state: AccessState
+    /// If open: the end, nil for never. If shut: since when, nil if that is not known.
+    var until: Timestamp?
+    var willRenew: Bool?
+    var productID: String?
+    var basis: Judgement.Basis
+    var asOf: Timestamp
+    var rule: Int
+    var originalTransactionID: String?
+    /// One sentence. A function, because most findings are never shown.
+    var text: () -> String
+    /// Whether only the store could still say more: the server's word about a purchase, when a
+    /// device may no longer go by it.
+    var isSilent = false
+
+    /// Open beats shut. Of the open ones the one that ends last counts, of the others the one that
+    /// ended last; if they end at the same time, the stronger basis. The rest only makes the result
+    /// independent of the order.
+    func outranks(_ other: Finding) -> Bool {
+        if isOpen != other.isOpen { return isOpen }
+        if until != other.until {
+            guard let until else { return isOpen }
+            guard let theirs = other.until else { return !isOpen }
+            return until > theirs
+        }
+        if basis != other.basis { return basis.rawValue < other.basis.rawValue }
+        if asOf != other.asOf { return asOf > other.asOf }
+        return (originalTransactionID ?? "", productID ?? "", state.rawValue)
+            < (other.originalTransactionID ?? "", other.productID ?? "", other.state.rawValue)
+    }
+
+    var step: Judgement.Step {
+        .init(rule: rule, basis: basis, originalTransactionID: originalTransactionID, text: text())
+    }
+}
+
+extension Timestamp {
+    func adding(_ milliseconds: Int64) -> Timestamp {
+        let sum = self.milliseconds.addingReportingOverflow(milliseconds)
+        return Timestamp(milliseconds: sum.overflow ? .max : sum.partialValue)
+    }
+}
+
+extension StoreStatus {
+    /// When it was said. A lapse is a device's own conclusion, so it is as new as its sighting.
+    var saidAt: Timestamp {
+        guard state == .expired, let firstLapse else { return signedAt }
+        return max(signedAt, firstLapse.seenAt)
+    }
+
+    /// A lapse that was seen only once is no word.
+    var isWord: Bool { state != .expired || isConfirmed }
+}

@@ -1,0 +1,67 @@
+package import PerennialContract
+
+/// Whether one entitlement is open, and by which rule.
+package struct Judgement: Hashable, Sendable {
+    package var isActive: Bool
+    /// False until there is any evidence.
+    package var isKnown: Bool
+    /// The server's states, and `never` and `unknown`.
+    package var state: AccessState
+    package var until: Timestamp?
+    package var willRenew: Bool?
+    package var productID: String?
+    package var basis: Basis
+    /// When the evidence was signed.
+    package var asOf: Timestamp?
+    /// The number of the rule that decided.
+    package var rule: Int
+    /// When time alone will change this. Nil if it will not.
+    package var changesAt: Timestamp?
+    /// What was considered, for a person: one line each.
+    package var steps: [Step]
+
+    package init(
+        isActive: Bool, isKnown: Bool, state: AccessState, until: Timestamp? = nil,
+        willRenew: Bool? = nil, productID: String? = nil, basis: Basis, asOf: Timestamp? = nil,
+        rule: Int, changesAt: Timestamp? = nil, steps: [Step] = []
+    ) {
+        self.isActive = isActive
+        self.isKnown = isKnown
+        self.state = state
+        self.until = until
+        self.willRenew = willRenew
+        self.productID = productID
+        self.basis = basis
+        self.asOf = asOf
+        self.rule = rule
+        self.changesAt = changesAt
+        self.steps = steps
+    }
+
+    /// On whose word, the strongest first where two say the same.
+    package enum Basis: Int, Hashable, Sendable {
+        case server, token, store, held, none
+    }
+
+    package struct Step: Hashable, Sendable {
+        package var rule: Int
+        package var basis: Basis
+        package var originalTransactionID: String?
+        /// One sentence.
+        package var text: String
+
+        package init(rule: Int, basis: Basis, originalTransactionID: String?, text: String) {
+            self.rule = rule
+            self.basis = basis
+            self.originalTransactionID = originalTransactionID
+            self.text = text
+        }
+    }
+}
+
+extension AccessState {
+    /// The customer never had it.
+    package static let never = AccessState(rawValue: "never")
+    /// There is no evidence yet.
+    package static let unknown = AccessState(rawValue: "unknown")
+}

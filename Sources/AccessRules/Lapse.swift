@@ -1,0 +1,78 @@
+internal import PerennialContract
+
+/// What follows when a period of a renewing subscription is over and no later one is known.
+struct Lapse {
+    /// The end of the period.
+    var end: Timestamp
+    /// What the App Store on this device said about that end. Nil if nothing.
+    var status: StoreStatus?
+    /// False if renewal is known to be off.
+    var mayRenew: Bool
+    /// How long after the end access stays open. Milliseconds.
+    var hold: Int64
+
+    /// How long before the end of a period the App Store begins to collect for the next one. What
+    /// it says earlier is about another end.
+    static let collectedAheadMax: Int64 = 86_400_000
+
+    /// A result without the purchase that it is about.
+    struct Outcome {
+        var isOpen: Bool
+        var state: AccessState
+        var until: Timestamp
+        var rule: Int
+        var text: () -> String
+        /// Whether the status decided.
+        var isByStatus: Bool
+    }
+
+    func outcome(at now: Timestamp) -> Outcome {
+        switch status?.isWord == true ? status?.state : nil {
+        case .grace where status?.graceUntil != nil:
+            return grace(until: max(end, status?.graceUntil ?? end), at: now)
+        case .retry:
+            return byStatus(.retry, "There is a problem with the payment.")
+        case .expired, .revoked:
+            return byStatus(.expired, "The App Store on this device says that it has ended.")
+        default:
+            return mayRenew ? held(at: now) : switchedOff
+        }
+    }
+
+    private func grace(until: Timestamp, at now: Timestamp) -> Outcome {
+        guard now < until else {
+            return byStatus(.retry, "The grace period is over, and the payment failed.", until)
+        }
+        return Outcome(
+            isOpen: true, state: .grace, until: until, rule: 2,
+            text: { "The payment failed, and the grace period lasts until \(until)." },
+            isByStatus: true)
+    }
+
+    private func byStatus(
+        _ state: AccessState, _ text: @escaping @autoclosure () -> String, _ until: Timestamp? = nil
+    ) -> Outcome {
+        Outcome(
+            isOpen: false, state: state, until: until ?? end, rule: 7, text: text, isByStatus: true)
+    }
+
+    private var switchedOff: Outcome {
+        Outcome(
+            isOpen: false, state: .expired, until: end, rule: 7,
+            text: { "It ended at \(end), and renewal is off." }, isByStatus: false)
+    }
+
+    private func held(at now: Timestamp) -> Outcome {
+        let until = end.adding(hold)
+        guard now < until else {
+            return Outcome(
+                isOpen: false, state: .expired, until: end, rule: 7,
+                text: { "It ended at \(end), and nobody confirmed a renewal by \(until)." },
+                isByStatus: false)
+        }
+        return Outcome(
+            isOpen: true, state: .unconfirmed, until: until, rule: 6,
+            text: { "It ended at \(end). Its renewal is not confirmed yet, so it is held open." },
+            isByStatus: false)
+    }
+}

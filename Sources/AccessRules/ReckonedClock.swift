@@ -1,0 +1,74 @@
+package import PerennialContract
+
+/// The time as far as it is proven. A device's clock can be set by its user, so it counts only
+/// after a restart, and only as long as nobody who signs has told the time since.
+///
+/// While the device runs, the time is the anchor plus what a monotonic clock has counted since. The
+/// monotonic clock must also count while the device sleeps.
+package struct ReckonedClock: Hashable, Sendable {
+    /// Nil until the first signed time.
+    package private(set) var anchor: Anchor?
+
+    package init(anchor: Anchor? = nil) { self.anchor = anchor }
+
+    /// A signed time, and when it was heard.
+    package struct Anchor: Hashable, Sendable {
+        package var signed: Timestamp
+        /// Milliseconds since the device started.
+        package var monotonic: Int64
+        /// A name of the time between two restarts. Empty for a time that is only known to be over:
+        /// then it is a lower limit, and nothing is counted from it.
+        package var bootID: String
+
+        package init(signed: Timestamp, monotonic: Int64, bootID: String) {
+            self.signed = signed
+            self.monotonic = monotonic
+            self.bootID = bootID
+        }
+
+        /// Nil in another boot than the anchor's.
+        fileprivate func now(monotonic: Int64, bootID: String) -> Timestamp? {
+            guard bootID == self.bootID, !bootID.isEmpty else { return nil }
+            let passed = max(0, monotonic - self.monotonic)
+            return Timestamp(milliseconds: signed.milliseconds + passed)
+        }
+    }
+
+    /// The reckoned time. Never before the anchor.
+    ///
+    /// - Parameters:
+    ///   - deviceClock: what the device shows.
+    ///   - monotonic: milliseconds since the device started.
+    ///   - bootID: a name of the time between two restarts.
+    package func now(deviceClock: Timestamp, monotonic: Int64, bootID: String) -> Timestamp {
+        guard let anchor else { return deviceClock }
+        return anchor.now(monotonic: monotonic, bootID: bootID) ?? max(anchor.signed, deviceClock)
+    }
+
+    /// Records a signed time.
+    ///
+    /// - Parameter isContact: true if it was signed just now, such as the server's time in a
+    ///   response. It replaces the anchor, even by an earlier time. Any other signed time is only
+    ///   known to be over, so it can only raise the reckoned time.
+    package mutating func anchor(
+        signed: Timestamp, monotonic: Int64, bootID: String, isContact: Bool
+    ) {
+        let heard = Anchor(signed: signed, monotonic: monotonic, bootID: bootID)
+        if isContact {
+            anchor = heard
+        } else if let now = anchor?.now(monotonic: monotonic, bootID: bootID) {
+            if signed > now { anchor = heard }
+        } else if let old = anchor {
+            anchor?.signed = max(old.signed, signed)
+        } else {
+            anchor = Anchor(signed: signed, monotonic: monotonic, bootID: "")
+        }
+    }
+
+    /// Moves the anchor to the present if the device has not been restarted since. Idempotent. Call
+    /// it before the anchor is saved, so that the time that was counted survives a restart.
+    package mutating func advance(monotonic: Int64, bootID: String) {
+        guard let now = anchor?.now(monotonic: monotonic, bootID: bootID) else { return }
+        anchor = Anchor(signed: now, monotonic: monotonic, bootID: bootID)
+    }
+}

@@ -1,0 +1,189 @@
+internal import PerennialContract
+
+/// What the server's word says about one right, and which words of the store it replaces.
+struct ServerVoice {
+    var word: ServerWord
+    var right: ServerWord.Right?
+    /// Whether a later word of the store says that what gives the right was taken back.
+    private var isOverthrown = false
+    /// Whether a later word of the store says that what follows the right's end was taken back.
+    private var isOverthrownAtEnd = false
+    /// What the store said about the right's purchase after the server's word.
+    var status: StoreStatus?
+
+    /// - Parameters:
+    ///   - documents: the store's documents that count for the customer, by purchase, sorted by
+    ///     time of purchase.
+    ///   - gives: whether a product gives the right.
+    init(
+        _ word: ServerWord, on right: ServerWord.Right?, beside store: StoreWord,
+        documents: [[StoreTransaction]], gives: (String) -> Bool
+    ) {
+        self.word = word
+        self.right = right
+        guard let right, right.isActive, store.isTrusted, let id = right.originalTransactionID
+        else { return }
+        status = store.statuses[id].flatMap { $0.counts(beside: word.asOf) ? $0 : nil }
+        let own = documents.joined().filter { $0.originalID == id }
+        if let status, status.state == .revoked {
+            isOverthrown = own.allSatisfy {
+                $0.revokedAt != nil || $0.signedAt <= status.signedAt
+            }
+        }
+        let isTerm = own.first?.kind == .nonRenewing
+        let refunds = (isTerm ? Array(documents.joined()) : own).filter {
+            $0.revokedAt != nil && $0.counts(beside: word.asOf)
+                && (gives($0.productID) || $0.productID == right.productID)
+        }
+        for refund in refunds where right.isTakenBack(by: refund, own) {
+            isOverthrownAtEnd = true
+            if right.until.map({ refund.purchasedAt < $0 }) ?? true { isOverthrown = true }
+        }
+    }
+
+    /// Whether a later word of the store says that what gave the right was taken back.
+    private func isOverthrown(at now: Timestamp) -> Bool {
+        isOverthrown || isOverthrownAtEnd && right?.until.map { $0 <= now } == true
+    }
+
+    /// Whether a device may not go by the open right any more.
+    func isSilent(at now: Timestamp) -> Bool {
+        guard let right, right.isActive, let limit = word.offlineUntil, now >= limit else {
+            return false
+        }
+        guard let until = right.until else { return true }
+        return right.originalTransactionID == nil && until > limit
+    }
+
+    /// Whether the server's word replaces earlier words of the store about a purchase that it
+    /// knows.
+    func replaces(_ purchase: String, at now: Timestamp) -> Bool {
+        if let right, right.isActive, isOverthrown(at: now) || isSilent(at: now) { return false }
+        return word.verdicts[purchase] == .theirs || right?.originalTransactionID == purchase
+    }
+
+    /// Returns nil if it says nothing about the right.
+    func finding(at now: Timestamp, hold: (Timestamp) -> Int64) -> Finding? {
+        guard let right else { return nil }
+        if isOverthrown(at: now) { return revoked }
+        guard right.isActive else {
+            return finding(
+                isOpen: false, right.state, until: right.until, rule: 7,
+                "The server says that it is \(right.state.rawValue).")
+        }
+        if isSilent(at: now) {
+            return silent(since: word.offlineUntil ?? word.asOf)
+        }
+        if right.isCollecting, let status, status.isDecisive {
+            let end = min(status.saidAt, right.until ?? status.saidAt)
+            return outcome(since: end, at: now, hold: hold)
+        }
+        guard let until = right.until, until <= now else {
+            return finding(
+                isOpen: true, right.state, until: right.until, rule: 2,
+                "The server says that it is \(right.state.rawValue) "
+                    + "\(right.until.map { "until \($0)" } ?? "for ever").")
+        }
+        return outcome(since: until, at: now, hold: hold)
+    }
+
+    private func outcome(
+        since end: Timestamp, at now: Timestamp, hold: (Timestamp) -> Int64
+    ) -> Finding? {
+        guard let right else { return nil }
+        let isAboutEnd =
+            status.map {
+                $0.saidAt >= end.adding(-Lapse.collectedAheadMax) || right.isCollecting
+            } ?? false
+        let lapse = Lapse(
+            end: end, status: isAboutEnd ? status : nil,
+            mayRenew: right.mayRenew && !right.isCollecting && status?.willRenew != false,
+            hold: hold(end))
+        let outcome = lapse.outcome(at: now)
+        var finding = finding(
+            isOpen: outcome.isOpen, outcome.state, until: outcome.until, rule: outcome.rule,
+            outcome.text())
+        if outcome.isByStatus, let status {
+            finding.basis = .store
+            finding.asOf = status.saidAt
+        } else if right.isCollecting {
+            finding.state = right.state == .grace ? .retry : .expired
+            finding.text = { "The server kept it open until \(end), and that is over." }
+        } else if !right.mayRenew {
+            finding.text = { "It ended at \(end), and it does not renew." }
+        }
+        return finding
+    }
+
+    /// The store's own documents say more, if there are any.
+    private var revoked: Finding? {
+        guard let status, status.state == .revoked else { return nil }
+        var finding = finding(
+            isOpen: false, .revoked, until: status.signedAt, rule: 4,
+            "The App Store on this device says that it was revoked.")
+        (finding.basis, finding.asOf, finding.willRenew) = (.store, status.signedAt, false)
+        return finding
+    }
+
+    private func silent(since limit: Timestamp) -> Finding {
+        var finding = finding(
+            isOpen: false, .expired, until: limit, rule: 9,
+            "The server has not confirmed it since \(word.asOf), and that counts until \(limit).")
+        finding.isSilent = right?.originalTransactionID != nil
+        return finding
+    }
+
+    private func finding(
+        isOpen: Bool, _ state: AccessState, until: Timestamp?, rule: Int,
+        _ text: @escaping @autoclosure () -> String
+    ) -> Finding {
+        Finding(
+            isOpen: isOpen, state: state, until: until, willRenew: right?.willRenew,
+            productID: right?.productID, basis: basis, asOf: word.asOf, rule: rule,
+            originalTransactionID: right?.originalTransactionID, text: text)
+    }
+
+    /// The end of the right, if this purchase gives it and the server may still be believed.
+    func lastMoment(of purchase: String, at now: Timestamp) -> StorePurchase.End? {
+        guard let right, right.isActive, right.originalTransactionID == purchase, !isOverthrown,
+            !isOverthrownAtEnd, !isSilent(at: now)
+        else { return nil }
+        return right.until.map { .at($0) } ?? .never
+    }
+
+    var basis: Judgement.Basis { word.isLive ? .server : .token }
+}
+
+extension StoreStatus {
+    /// Whether it says what becomes of a payment that is due.
+    fileprivate var isDecisive: Bool {
+        switch state {
+        case .subscribed: false
+        case .expired: isWord
+        case .grace: graceUntil != nil
+        case .retry, .revoked: true
+        }
+    }
+}
+
+extension ServerWord.Right {
+    /// Whether a refunded document is about what gives the right.
+    ///
+    /// - Parameter own: all documents about the right's purchase, sorted by time of purchase.
+    fileprivate func isTakenBack(
+        by refund: StoreTransaction, _ own: [StoreTransaction]
+    ) -> Bool {
+        switch refund.kind {
+        case .consumable: return false
+        case .nonRenewing: return true
+        case .nonConsumable: return own.allSatisfy { $0.revokedAt != nil }
+        case .renewing:
+            guard !refund.isUpgraded || refund.isRevokedByFamily else { return false }
+            guard let until, let end = refund.expiresAt else { return true }
+            return isCollecting ? refund == own.last : end >= until
+        }
+    }
+
+    /// Whether ``until`` is the end of a wait for a payment, and not of a paid period.
+    var isCollecting: Bool { state == .grace || state == .unconfirmed }
+}

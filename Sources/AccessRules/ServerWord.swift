@@ -1,0 +1,65 @@
+package import PerennialContract
+
+/// What the server said about one customer: an answer, or a token that was kept.
+package struct ServerWord: Hashable, Sendable {
+    /// The time for which it holds, by the server's clock.
+    package var asOf: Timestamp
+    /// True for an answer that this process has received, false for a token that was kept.
+    package var isLive: Bool
+    /// How long a device that hears nothing may go by what has no end of its own, or what only the
+    /// server can say. Nil if the server signs no tokens: then until the process ends.
+    package var offlineUntil: Timestamp?
+    /// By entitlement. A token contains only the active ones.
+    package var rights: [String: Right]
+    /// Whose each purchase is, by original transaction id.
+    package var verdicts: [String: Verdict]
+
+    package init(
+        asOf: Timestamp, isLive: Bool, offlineUntil: Timestamp?, rights: [String: Right],
+        verdicts: [String: Verdict]
+    ) {
+        self.asOf = asOf
+        self.isLive = isLive
+        self.offlineUntil = offlineUntil
+        self.rights = rights
+        self.verdicts = verdicts
+    }
+
+    package struct Right: Hashable, Sendable {
+        package var isActive: Bool
+        package var state: AccessState
+        package var until: Timestamp?
+        /// Whether it may renew at ``until``: a renewing subscription whose renewal is not known to
+        /// be off. Only such a right is held open after its end.
+        package var mayRenew: Bool
+        /// Nil if the App Store has not said.
+        package var willRenew: Bool?
+        /// Nil for a grant, and in a token.
+        package var productID: String?
+        /// Nil for a grant.
+        package var originalTransactionID: String?
+
+        package init(
+            isActive: Bool, state: AccessState, until: Timestamp?, mayRenew: Bool = false,
+            willRenew: Bool? = nil, productID: String? = nil, originalTransactionID: String? = nil
+        ) {
+            self.isActive = isActive
+            self.state = state
+            self.until = until
+            self.mayRenew = mayRenew
+            self.willRenew = willRenew
+            self.productID = productID
+            self.originalTransactionID = originalTransactionID
+        }
+    }
+}
+
+/// Whose a purchase is, by the server's word.
+package enum Verdict: Hashable, Sendable {
+    /// The customer has it, alone or with others.
+    case theirs
+    /// It belongs to a customer who has not signed in: to nobody who has to be protected.
+    case anonymous
+    /// It belongs to another person.
+    case anotherPerson
+}

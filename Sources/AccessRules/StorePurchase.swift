@@ -1,0 +1,209 @@
+internal import PerennialContract
+
+/// All documents of the App Store on this device about one purchase, as far as they count.
+struct StorePurchase {
+    /// The original transaction id; of a term, the transaction's own.
+    var id: String
+    /// Sorted by time of purchase. All of them, also those that the server's word has replaced.
+    var all: [StoreTransaction]
+    /// Those that count beside the server's word.
+    var counting: [StoreTransaction]
+    /// Nil if there is none, or if the server's word has replaced it.
+    var status: StoreStatus?
+    /// Whether a list did not contain it.
+    var isAbsent: Bool
+    /// When the absence was first seen.
+    var missingSince: Timestamp?
+    /// The end of the same purchase by the server's word, if that is later than every end here.
+    var serverEnd: End?
+
+    enum End: Equatable, Comparable {
+        case at(Timestamp)
+        case never
+    }
+
+    /// - Parameters:
+    ///   - ends: ends of terms, by transaction id.
+    ///   - gives: whether a product gives the right.
+    ///   - hold: how long to hold what ended at a time, in milliseconds.
+    func finding(
+        at now: Timestamp, ends: [String: Timestamp], gives: (String) -> Bool,
+        hold: (Timestamp) -> Int64
+    ) -> Finding? {
+        let giving = counting.filter {
+            gives($0.productID) && !$0.isUpgraded && $0.paidEnd(ends) != nil
+        }
+        let valid = giving.filter { !isRevoked($0) }
+        var finding: Finding?
+        if let open = open(valid, at: now, ends) {
+            finding = open
+        } else if let revoked = revoked(among: giving, after: valid) {
+            return revoked
+        } else {
+            finding = lapsed(valid, at: now, ends, gives: gives, hold: hold)
+        }
+        return isAbsent ? finding.map(absent) : finding
+    }
+
+    /// Whether what it was bought for has been taken back by a document, or by a later status.
+    func isRevoked(_ transaction: StoreTransaction) -> Bool {
+        if transaction.revokedAt != nil { return true }
+        guard let status, status.state == .revoked else { return false }
+        return status.signedAt >= transaction.signedAt
+    }
+
+    // MARK: - Open
+
+    /// The period that was bought first counts now; the last one says when all of them end.
+    private func open(
+        _ valid: [StoreTransaction], at now: Timestamp, _ ends: [String: Timestamp]
+    ) -> Finding? {
+        let open = valid.filter { transaction in
+            transaction.paidEnd(ends).map { $0 > .at(now) } ?? false
+        }
+        guard let current = open.first else { return nil }
+        let last = open.compactMap { $0.paidEnd(ends) }.max() ?? .never
+        return finding(
+            about: current, isOpen: true, state: current.openState(ends), until: last.time, rule: 2,
+            text: "\(current.productID) is paid \(last.phrase).")
+    }
+
+    // MARK: - Shut
+
+    private func revoked(
+        among giving: [StoreTransaction], after valid: [StoreTransaction]
+    ) -> Finding? {
+        guard let revoked = giving.last(where: isRevoked),
+            valid.last.map({ $0.purchasedAt <= revoked.purchasedAt }) ?? true
+        else { return nil }
+        let isRefund = revoked.revokedAt != nil && !revoked.isRevokedByFamily
+        let at = revoked.revokedAt ?? status?.signedAt ?? revoked.signedAt
+        return finding(
+            about: revoked, isOpen: false, state: isRefund ? .refunded : .revoked,
+            until: min(at, revoked.expiresAt ?? at), rule: 4,
+            text: isRefund
+                ? "\(revoked.productID) was refunded at \(at)."
+                : "\(revoked.productID) is not shared any more since \(at).")
+    }
+
+    private func lapsed(
+        _ valid: [StoreTransaction], at now: Timestamp, _ ends: [String: Timestamp],
+        gives: (String) -> Bool, hold: (Timestamp) -> Int64
+    ) -> Finding? {
+        guard
+            let latest = valid.max(by: {
+                ($0.paidEnd(ends) ?? .never) < ($1.paidEnd(ends) ?? .never)
+            }),
+            let end = latest.paidEnd(ends)?.time
+        else { return graceAlone(at: now, gives: gives, hold: hold) }
+        guard latest.kind == .renewing else {
+            return ended(latest, at: end, "\(latest.productID) ended at \(end).")
+        }
+        let bought = valid.map(\.purchasedAt).max() ?? latest.purchasedAt
+        if let next = counting.last(where: { !isRevoked($0) && !$0.isUpgraded }),
+            next.purchasedAt > bought, !gives(next.productID)
+        {
+            return ended(latest, at: end, "It was changed to \(next.productID).")
+        }
+        if let serverEnd, serverEnd > .at(end) {
+            return ended(latest, at: end, "The server knows a later period.")
+        }
+        let status = status.flatMap { isAbout(end, from: bought, $0) ? $0 : nil }
+        let isOff = self.status.map { $0.willRenew == false && $0.signedAt >= bought } ?? false
+        let lapse = Lapse(end: end, status: status, mayRenew: !isOff, hold: hold(end))
+        return finding(about: latest, lapse.outcome(at: now))
+    }
+
+    /// A grace period that was reported after the server's word, when the documents of the period
+    /// before are older than that word.
+    private func graceAlone(
+        at now: Timestamp, gives: (String) -> Bool, hold: (Timestamp) -> Int64
+    ) -> Finding? {
+        guard let status, status.state == .grace, let until = status.graceUntil,
+            let last = all.last, last.kind == .renewing, gives(last.productID), !isRevoked(last),
+            let end = last.expiresAt, end <= now, isAbout(end, from: last.purchasedAt, status)
+        else { return nil }
+        let lapse = Lapse(end: min(end, until), status: status, mayRenew: true, hold: hold(end))
+        return finding(about: last, lapse.outcome(at: now))
+    }
+
+    private func isAbout(_ end: Timestamp, from start: Timestamp, _ status: StoreStatus) -> Bool {
+        let half = max(0, (end.milliseconds - start.milliseconds) / 2)
+        return status.saidAt >= end.adding(-min(Lapse.collectedAheadMax, half))
+    }
+
+    /// The App Store does not list it, so its documents open nothing.
+    private func absent(_ finding: Finding) -> Finding {
+        var shut = finding
+        if finding.isOpen {
+            shut.isOpen = false
+            shut.state = finding.state == .unconfirmed ? .expired : .revoked
+            shut.until = missingSince
+        }
+        shut.rule = 5
+        shut.text = { "The App Store on this device does not list it any more." }
+        return shut
+    }
+
+    // MARK: - Making
+
+    private func ended(
+        _ last: StoreTransaction, at end: Timestamp, _ text: @escaping @autoclosure () -> String
+    ) -> Finding {
+        finding(
+            about: last, isOpen: false, state: .expired, until: end, rule: 7, text: text())
+    }
+
+    private func finding(about last: StoreTransaction, _ outcome: Lapse.Outcome) -> Finding {
+        var finding = finding(
+            about: last, isOpen: outcome.isOpen, state: outcome.state, until: outcome.until,
+            rule: outcome.rule, text: outcome.text())
+        if outcome.isByStatus, let status { finding.asOf = status.saidAt }
+        return finding
+    }
+
+    private func finding(
+        about transaction: StoreTransaction, isOpen: Bool, state: AccessState, until: Timestamp?,
+        rule: Int, text: @escaping @autoclosure () -> String
+    ) -> Finding {
+        Finding(
+            isOpen: isOpen, state: state, until: until, willRenew: willRenew(after: transaction),
+            productID: transaction.productID, basis: transaction.isHeld ? .held : .store,
+            asOf: transaction.signedAt, rule: rule, originalTransactionID: transaction.originalID,
+            text: text)
+    }
+
+    private func willRenew(after transaction: StoreTransaction) -> Bool? {
+        guard transaction.kind == .renewing else { return false }
+        guard let status, status.signedAt >= transaction.purchasedAt else { return nil }
+        return status.state == .expired && status.isWord ? false : status.willRenew
+    }
+}
+
+extension StorePurchase.End {
+    /// Nil for never.
+    var time: Timestamp? { if case .at(let time) = self { time } else { nil } }
+
+    fileprivate var phrase: String { time.map { "until \($0)" } ?? "for ever" }
+}
+
+extension StoreTransaction {
+    /// When what it gives is over, if nothing is taken back. Nil if it gives nothing.
+    func paidEnd(_ terms: [String: Timestamp]) -> StorePurchase.End? {
+        switch kind {
+        case .renewing: expiresAt.map { .at($0) } ?? .never
+        case .nonConsumable: .never
+        case .nonRenewing: terms[id].map { .at($0) }
+        case .consumable: nil
+        }
+    }
+
+    fileprivate func openState(_ terms: [String: Timestamp]) -> AccessState {
+        if paidEnd(terms) == .never { return .owned }
+        switch offer {
+        case .none: return .paid
+        case .trial: return .trial
+        case .other: return .offer
+        }
+    }
+}

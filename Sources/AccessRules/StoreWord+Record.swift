@@ -1,0 +1,119 @@
+package import PerennialContract
+
+extension StoreWord {
+    /// Records a document about one transaction. The one that was signed last counts. If two were
+    /// signed at the same time, a refund does.
+    ///
+    /// Idempotent, and independent of the order of documents, except for one thing: a purchase
+    /// stays with the customer for whom its first document was recorded.
+    package mutating func record(_ transaction: StoreTransaction) {
+        var new = transaction
+        let relatives = transactions.values.filter { $0.originalID == new.originalID }
+        if let first = relatives.first { new.firstSeenFor = first.firstSeenFor }
+        if relatives.allSatisfy({ $0.signedAt < new.signedAt }) {
+            // A document from after the list that did not contain the purchase.
+            absent.remove(new.originalID)
+            missing[new.originalID] = nil
+        }
+        guard let old = transactions[new.id] else {
+            transactions[new.id] = new
+            return
+        }
+        var winner = new.outranks(old) ? new : old
+        winner.isHeld = old.isHeld && new.isHeld
+        if old.signedAt == new.signedAt, old.revokedAt == new.revokedAt {
+            winner.isAcknowledged = old.isAcknowledged || new.isAcknowledged
+        }
+        transactions[new.id] = winner
+    }
+
+    /// Notes that the server has recorded a document. A newer one of the same transaction, such as
+    /// a refund, stays to be posted.
+    package mutating func acknowledge(_ transaction: StoreTransaction) {
+        guard let kept = transactions[transaction.id], kept.hasSameContent(as: transaction) else {
+            return
+        }
+        transactions[transaction.id]?.isAcknowledged = true
+    }
+
+    /// Records what the App Store says about the renewal of one subscription. The renewal info that
+    /// was signed last counts, and of one renewal info the state that was seen last.
+    ///
+    /// Computes `isConfirmed`: a lapse is confirmed if it is seen again 30 seconds after it was
+    /// first seen, or in another launch. What is not a lapse needs no confirmation.
+    ///
+    /// - Parameters:
+    ///   - now: the reckoned time.
+    ///   - launch: a number that is another one in each process.
+    package mutating func record(_ status: StoreStatus, at now: Timestamp, launch: Int) {
+        var new = status
+        new.isConfirmed = true
+        new.firstLapse = nil
+        let old = statuses[new.originalID]
+        if let old, new.signedAt < old.signedAt { return }
+        if new.state == .expired {
+            let first = old?.firstLapse ?? Sighting(seenAt: now, launch: launch)
+            new.firstLapse = first
+            new.isConfirmed =
+                old?.firstLapse != nil && old?.isConfirmed == true
+                || first.isConfirmed(at: now, launch: launch)
+        }
+        statuses[new.originalID] = new
+    }
+
+    /// Records which purchases the App Store lists as current. An empty list is no word: it changes
+    /// nothing. A purchase that is not listed counts as absent if it is still not listed 30 seconds
+    /// later, or in another launch.
+    ///
+    /// - Parameters:
+    ///   - currentIDs: the original transaction ids of all current entitlements.
+    ///   - now: the reckoned time.
+    ///   - launch: a number that is another one in each process.
+    package mutating func recordList(of currentIDs: Set<String>, at now: Timestamp, launch: Int) {
+        guard !currentIDs.isEmpty else { return }
+        answeredAt = max(answeredAt ?? now, now)
+        for (id, transaction) in transactions where currentIDs.contains(transaction.originalID) {
+            transactions[id]?.isHeld = false
+        }
+        for purchase in Set(transactions.values.filter(\.kind.isListed).map(\.originalID)) {
+            guard !currentIDs.contains(purchase) else {
+                absent.remove(purchase)
+                missing[purchase] = nil
+                continue
+            }
+            let first = missing[purchase] ?? Sighting(seenAt: now, launch: launch)
+            missing[purchase] = first
+            if first.isConfirmed(at: now, launch: launch) { absent.insert(purchase) }
+        }
+    }
+}
+
+extension Sighting {
+    /// How long a device may report something that is not true while it renews a subscription.
+    package static let confirmationMilliseconds: Int64 = 30_000
+
+    fileprivate func isConfirmed(at now: Timestamp, launch: Int) -> Bool {
+        launch != self.launch
+            || now.milliseconds - seenAt.milliseconds >= Self.confirmationMilliseconds
+    }
+}
+
+extension StoreTransaction {
+    /// Whether the server learns nothing from the one if it has the other. StoreKit signs the same
+    /// content anew now and then.
+    package func hasSameContent(as other: Self) -> Bool {
+        expiresAt == other.expiresAt && revokedAt == other.revokedAt
+            && isUpgraded == other.isUpgraded
+    }
+
+    fileprivate func outranks(_ other: Self) -> Bool {
+        if signedAt != other.signedAt { return signedAt > other.signedAt }
+        return revokedAt != nil && other.revokedAt == nil
+    }
+}
+
+extension StoreTransaction.Kind {
+    /// Whether a purchase of this kind is listed as long as it is current. Of terms only the latest
+    /// of a product is listed, and consumables never are.
+    fileprivate var isListed: Bool { self == .renewing || self == .nonConsumable }
+}

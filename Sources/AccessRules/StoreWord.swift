@@ -1,0 +1,147 @@
+package import PerennialContract
+
+/// What the App Store on this device said about one transaction.
+package struct StoreTransaction: Hashable, Sendable {
+    package var id: String
+    package var originalID: String
+    package var productID: String
+    package var kind: Kind
+    package var purchasedAt: Timestamp
+    /// Nil for what has no end of its own.
+    package var expiresAt: Timestamp?
+    package var revokedAt: Timestamp?
+    /// Whether Family Sharing ended, and not a payment was given back.
+    package var isRevokedByFamily: Bool
+    package var isUpgraded: Bool
+    package var isFamilyShared: Bool
+    /// How many units were bought at once.
+    package var quantity: Int
+    package var offer: Offer
+    /// When the App Store signed this document.
+    package var signedAt: Timestamp
+    /// True while only the purchase itself returned it, and the store does not list it yet.
+    package var isHeld: Bool
+    /// Whether the server has said that it recorded this document.
+    package var isAcknowledged: Bool
+    /// The customer for whom this device first saw it; nil if that customer was anonymous.
+    package var firstSeenFor: String?
+
+    package init(
+        id: String, originalID: String, productID: String, kind: Kind, purchasedAt: Timestamp,
+        expiresAt: Timestamp? = nil, revokedAt: Timestamp? = nil, isRevokedByFamily: Bool = false,
+        isUpgraded: Bool = false, isFamilyShared: Bool = false, quantity: Int = 1,
+        offer: Offer = .none,
+        signedAt: Timestamp, isHeld: Bool = false, isAcknowledged: Bool = false,
+        firstSeenFor: String? = nil
+    ) {
+        self.id = id
+        self.originalID = originalID
+        self.productID = productID
+        self.kind = kind
+        self.purchasedAt = purchasedAt
+        self.expiresAt = expiresAt
+        self.revokedAt = revokedAt
+        self.isRevokedByFamily = isRevokedByFamily
+        self.isUpgraded = isUpgraded
+        self.isFamilyShared = isFamilyShared
+        self.quantity = quantity
+        self.offer = offer
+        self.signedAt = signedAt
+        self.isHeld = isHeld
+        self.isAcknowledged = isAcknowledged
+        self.firstSeenFor = firstSeenFor
+    }
+
+    package enum Kind: String, Hashable, Sendable {
+        case renewing
+        case nonRenewing = "non_renewing"
+        case nonConsumable = "non_consumable"
+        case consumable
+    }
+
+    package enum Offer: String, Hashable, Sendable {
+        case none
+        case trial
+        case other
+    }
+}
+
+/// What the App Store on this device said about the renewal of one subscription.
+package struct StoreStatus: Hashable, Sendable {
+    package var originalID: String
+    package var state: State
+    /// Nil if the App Store has not said.
+    package var willRenew: Bool?
+    package var graceUntil: Timestamp?
+    /// When the renewal info was signed.
+    package var signedAt: Timestamp
+    /// Whether a lapse was seen again 30 seconds after it was first seen, or at the next launch.
+    /// Without that it is no word: devices report it for an instant while they renew.
+    package var isConfirmed: Bool
+    /// When a lapse was first seen. Nil if the status says none.
+    package var firstLapse: Sighting?
+
+    package init(
+        originalID: String, state: State, willRenew: Bool?, graceUntil: Timestamp? = nil,
+        signedAt: Timestamp, isConfirmed: Bool, firstLapse: Sighting? = nil
+    ) {
+        self.originalID = originalID
+        self.state = state
+        self.willRenew = willRenew
+        self.graceUntil = graceUntil
+        self.signedAt = signedAt
+        self.isConfirmed = isConfirmed
+        self.firstLapse = firstLapse
+    }
+
+    package enum State: String, Hashable, Sendable {
+        case subscribed
+        case expired
+        case retry
+        case grace
+        case revoked
+    }
+}
+
+/// When something was seen that counts only if it is seen again.
+package struct Sighting: Hashable, Sendable {
+    package var seenAt: Timestamp
+    /// The launch of the app in which it was seen: a number that is another one in each process.
+    package var launch: Int
+
+    package init(seenAt: Timestamp, launch: Int) {
+        self.seenAt = seenAt
+        self.launch = launch
+    }
+}
+
+/// All that the App Store on this device has said, and when it was last heard.
+package struct StoreWord: Hashable, Sendable {
+    /// By transaction id, the newest document of each.
+    package var transactions: [String: StoreTransaction]
+    /// By original transaction id.
+    package var statuses: [String: StoreStatus]
+    /// Purchases that a list which was not empty did not contain, seen twice.
+    package var absent: Set<String>
+    /// Purchases that the last list which was not empty did not contain, and when that was first
+    /// seen. By original transaction id.
+    package var missing: [String: Sighting]
+    /// When the store last gave an answer that was not empty. Nil before the first.
+    package var answeredAt: Timestamp?
+    /// Whether these words can be trusted: the store has answered in this process, or the file that
+    /// kept them was not changed by anybody else. Without it nothing here opens anything.
+    package var isTrusted: Bool
+
+    package init(
+        transactions: [String: StoreTransaction] = [:], statuses: [String: StoreStatus] = [:],
+        absent: Set<String> = [], missing: [String: Sighting] = [:],
+        answeredAt: Timestamp? = nil, isTrusted: Bool = false
+    ) {
+        self.transactions = transactions
+        self.statuses = statuses
+        self.absent = absent
+        self.missing = missing
+        self.answeredAt = answeredAt
+        self.isTrusted = isTrusted
+    }
+}

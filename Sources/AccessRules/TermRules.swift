@@ -1,0 +1,156 @@
+package import PerennialContract
+
+/// How long terms last that do not renew, computed as the server does it. The App Store names no
+/// end for them.
+package struct TermRules: Sendable {
+    /// By product id.
+    package var products: [String: Length]
+    /// The clock by whose days and months terms are counted.
+    package var clock: WallClock
+    /// Whether the customer sees terms that follow each other without a gap as one.
+    package var isExtending: Bool
+
+    package init(products: [String: Length], clock: WallClock, isExtending: Bool = false) {
+        self.products = products
+        self.clock = clock
+        self.isExtending = isExtending
+    }
+
+    /// The length of one unit of a product, by the calendar.
+    package struct Length: Hashable, Sendable {
+        package var months: Int
+        /// Whole days in addition to the months, with the bonus.
+        package var days: Int
+        /// Terms of one chain follow each other; terms of different chains run side by side.
+        package var chain: String
+
+        package init(months: Int, days: Int, chain: String) {
+            self.months = months
+            self.days = days
+            self.chain = chain
+        }
+    }
+
+    /// One term that was bought.
+    package struct Term: Hashable, Sendable {
+        package var transactionID: String
+        package var productID: String
+        package var from: Timestamp
+        /// The end: earlier than paid for if the term was refunded.
+        package var until: Timestamp
+        /// Whether it follows the term before it in its chain without a gap.
+        package var continues: Bool
+        package var chain: String
+    }
+}
+
+extension TermRules {
+    /// Terms per chain; the oldest ones beyond this limit are ignored.
+    private static let termsMax = 1_000
+    /// Units bought at once; the App Store itself limits them to ten.
+    private static let quantityMax = 100
+
+    /// All terms of a customer, sorted by start. Transactions of other kinds, and those for
+    /// products without a length, are skipped.
+    ///
+    /// Each chain is built from its first purchase on. A term begins when it is bought, or at the
+    /// end of the term before it. The ends of consecutive terms are counted from the start of the
+    /// first one, so that the last day of a month stays the last; but no term is shorter than it
+    /// would be by itself. A refunded term ends at its refund, and those after it move up. A term
+    /// refunded before it began does not count.
+    package func terms(of transactions: some Sequence<StoreTransaction>) -> [Term] {
+        var chains: [String: [StoreTransaction]] = [:]
+        for transaction in transactions where transaction.kind == .nonRenewing {
+            guard let chain = products[transaction.productID]?.chain else { continue }
+            chains[chain, default: []].append(transaction)
+        }
+        return chains.flatMap { chainedTerms($1, as: $0) }.sorted(by: Self.precedes)
+    }
+
+    /// The end of each term, by transaction id: `termEnds` of ``Evidence``.
+    package func ends(of transactions: some Sequence<StoreTransaction>) -> [String: Timestamp] {
+        terms(of: transactions).reduce(into: [:]) { $0[$1.transactionID] = $1.until }
+    }
+
+    /// Terms as shown to the customer: if ``isExtending``, each run without a gap is one term,
+    /// represented by its last purchase. For display only.
+    ///
+    /// - Parameter terms: the result of ``terms(of:)``.
+    package func displayed(_ terms: [Term]) -> [Term] {
+        guard isExtending else { return terms }
+        var shown: [Term] = []
+        var last: [String: Int] = [:]
+        for term in terms {
+            if term.continues, let run = last[term.chain] {
+                let from = shown[run].from
+                shown[run] = term
+                shown[run].from = from
+            } else {
+                last[term.chain] = shown.count
+                shown.append(term)
+            }
+        }
+        return shown.sorted(by: Self.precedes)
+    }
+
+    private static func precedes(_ one: Term, _ other: Term) -> Bool {
+        (one.from, one.until, one.transactionID) < (other.from, other.until, other.transactionID)
+    }
+
+    private func chainedTerms(_ bought: [StoreTransaction], as name: String) -> [Term] {
+        let inOrder = bought.sorted { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }
+        var chain = Chain(name: name)
+        for transaction in inOrder.suffix(Self.termsMax) {
+            guard var length = products[transaction.productID] else { continue }
+            let count = max(1, min(transaction.quantity, Self.quantityMax))
+            length.months *= count
+            length.days *= count
+            chain.add(transaction, lasting: length, by: clock)
+        }
+        return chain.terms
+    }
+}
+
+/// The terms of one chain, built one after the other.
+private struct Chain {
+    let name: String
+    var terms: [TermRules.Term] = []
+    /// The start of the current run of terms without a gap, and the length added to it since.
+    private var anchor: Timestamp?
+    private var months = 0
+    private var days = 0
+    private var end: Timestamp?
+
+    /// A term that begins after an hour that the clocks skip still ends at its run's time of day,
+    /// so it may be shorter by up to this much. Milliseconds.
+    private static let leapMax: Int64 = 12 * 3_600_000
+
+    init(name: String) { self.name = name }
+
+    mutating func add(
+        _ transaction: StoreTransaction, lasting more: TermRules.Length, by clock: WallClock
+    ) {
+        let running = end.flatMap { transaction.purchasedAt < $0 ? $0 : nil }
+        let from = running ?? transaction.purchasedAt
+        if let refund = transaction.revokedAt, refund <= from { return }
+        if running == nil || anchor == nil { (anchor, months, days) = (from, 0, 0) }
+        (months, days) = (months + more.months, days + more.days)
+        var paid = clock.moment(months: months, days: days, after: anchor ?? from)
+        // Days and months added up over a long run may be less than this term alone: then the run
+        // is counted anew from here.
+        let alone = clock.moment(months: more.months, days: more.days, after: from)
+        if alone > paid.adding(Self.leapMax) {
+            (paid, anchor, months, days) = (alone, from, more.months, more.days)
+        }
+        var term = TermRules.Term(
+            transactionID: transaction.id, productID: transaction.productID, from: from,
+            until: paid, continues: end == from, chain: name)
+        if let refund = transaction.revokedAt, refund < paid {
+            term.until = refund
+            // What follows is counted anew from there.
+            (anchor, months, days) = (refund, 0, 0)
+        }
+        end = term.until
+        terms.append(term)
+    }
+}

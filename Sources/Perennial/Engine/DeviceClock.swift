@@ -1,0 +1,59 @@
+internal import Foundation
+package import PerennialContract
+
+/// The clocks of a device.
+package protocol DeviceClock: Sendable {
+    /// What the device shows. Whoever holds the device can set it.
+    func now() -> Timestamp
+    /// Milliseconds since the device was started, sleep included. Nobody can set it.
+    func monotonic() -> Int64
+    /// Changes with each start of the device.
+    func bootID() -> String
+    /// Throws when the task is cancelled.
+    func sleep(milliseconds: Int64) async throws
+}
+
+/// The clocks of the machine that runs the app.
+struct SystemClock: DeviceClock {
+    func now() -> Timestamp {
+        Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+    }
+
+    func monotonic() -> Int64 {
+        #if canImport(Darwin)
+            Int64(clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW) / 1_000_000)
+        #else
+            var time = timespec()
+            clock_gettime(CLOCK_BOOTTIME, &time)
+            return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        #endif
+    }
+
+    func bootID() -> String {
+        #if canImport(Darwin)
+            var size = 0
+            sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0)
+            guard size > 0, size <= 64 else { return "" }
+            var bytes = [UInt8](repeating: 0, count: size)
+            sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0)
+            return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        #else
+            let text = try? String(
+                contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+            return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        #endif
+    }
+
+    func sleep(milliseconds: Int64) async throws {
+        try await Task.sleep(nanoseconds: UInt64(max(0, milliseconds)) * 1_000_000)
+    }
+}
+
+extension Timestamp {
+    /// The same moment as a `Date`.
+    var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+
+    init(_ date: Date) {
+        self.init(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+    }
+}

@@ -1,0 +1,139 @@
+internal import AccessRules
+internal import Foundation
+internal import PerennialContract
+
+// MARK: - Explaining and diagnosing
+
+extension Engine {
+    /// How far the device's clock may be off before it is worth a word. Milliseconds.
+    private static let clockTolerance: Int64 = 5 * 60_000
+
+    func diagnose() async -> Perennial.Diagnosis {
+        await open()
+        var findings = await serverFindings()
+        findings += await productFindings()
+        findings += await outboxFindings()
+        findings.append(clockFinding())
+        if memory.isXcode {
+            findings.append(
+                .init(
+                    isProblem: false,
+                    text: "Xcode's local store signs the purchases: nothing is posted."))
+        }
+        return Perennial.Diagnosis(findings: findings)
+    }
+
+    private func serverFindings() async -> [Perennial.Diagnosis.Finding] {
+        do {
+            let ping = try await send(.get(Paths.ping, within: configuration.patience))
+                .decode(Ping.self)
+            return findings(in: ping)
+        } catch {
+            return [
+                .init(
+                    isProblem: true, text: "The server: \(error.failure.code.rawValue).",
+                    remedy: error.failure.remedy)
+            ]
+        }
+    }
+
+    private func findings(in ping: Ping) -> [Perennial.Diagnosis.Finding] {
+        var findings: [Perennial.Diagnosis.Finding] = [
+            .init(
+                isProblem: false,
+                text: "The server answers for \(ping.app) (\(ping.bundleID)), "
+                    + "version \(ping.serverVersion).")
+        ]
+        if ping.keyKind != "app" {
+            findings.append(
+                .init(
+                    isProblem: true, text: "The app contains a secret key.",
+                    remedy: "Replace it by an app key (pk_…), and end the secret key now."))
+        }
+        if let own = Bundle.main.bundleIdentifier, own != ping.bundleID, !ping.simulated {
+            findings.append(
+                .init(
+                    isProblem: true, text: "The bundle id of this app is \(own).",
+                    remedy: "Use the key of the app that has it, or change `bundle_id`."))
+        }
+        for product in ping.unknownProductIDs ?? [] {
+            findings.append(
+                .init(
+                    isProblem: true, text: "The .storekit file has no product \(product).",
+                    remedy: "Check the spelling in perennial.yaml."))
+        }
+        return findings
+    }
+
+    private func productFindings() async -> [Perennial.Diagnosis.Finding] {
+        await fetchOfferings(within: configuration.patience)
+        let ids = (memory.offerings?.products ?? []).map {
+            Perennial.ProductID(rawValue: $0.productID)
+        }
+        guard let (found, missing) = try? await products(ids) else {
+            return [
+                .init(
+                    isProblem: true, text: "The App Store does not answer.",
+                    remedy: "Try again later.")
+            ]
+        }
+        return [.init(isProblem: false, text: "The App Store knows \(found.count) products.")]
+            + missing.map {
+                .init(isProblem: true, text: "\($0.id.rawValue) is missing.", remedy: $0.reason)
+            }
+    }
+
+    private func outboxFindings() async -> [Perennial.Diagnosis.Finding] {
+        guard let outbox else {
+            return [.init(isProblem: true, text: "The SDK's files cannot be used now.")]
+        }
+        let entries = await outbox.entries
+        var findings: [Perennial.Diagnosis.Finding] = []
+        let waiting = entries.filter { $0.state == .waiting }
+        if !waiting.isEmpty {
+            findings.append(
+                .init(isProblem: false, text: "\(waiting.count) entries wait for the server."))
+        }
+        for entry in entries {
+            guard case .setApart(let code) = entry.state else { continue }
+            findings.append(
+                .init(
+                    isProblem: true, text: "The server refused a document (\(code)).",
+                    remedy: "It stays unfinished, and is tried once a day."))
+        }
+        return findings
+    }
+
+    private func clockFinding() -> Perennial.Diagnosis.Finding {
+        let difference = clock.now().milliseconds - now.milliseconds
+        guard abs(difference) > Self.clockTolerance else {
+            return .init(isProblem: false, text: "The device's clock is right.")
+        }
+        return .init(
+            isProblem: true,
+            text: "The device's clock is off by \(difference / 60_000) minutes.",
+            remedy: "Access does not depend on it. Dates that the app shows do.")
+    }
+}
+
+extension Picture {
+    /// Why an entitlement is open or shut, by what is known now.
+    func explain(_ entitlement: Perennial.EntitlementID) -> Perennial.Explanation {
+        let judgement = judge(entitlement.rawValue)
+        return Perennial.Explanation(
+            access: Perennial.Access(judgement, of: entitlement), rule: judgement.rule,
+            steps: judgement.steps.map {
+                Perennial.Explanation.Step(
+                    rule: $0.rule, basis: Perennial.Basis($0.basis),
+                    purchase: $0.originalTransactionID, text: $0.text)
+            },
+            supportCode: supportCode)
+    }
+
+    /// Names the customer in a form that can be read out.
+    private var supportCode: String {
+        let letters = Array("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")
+        let digest = Cryptography.sha256(Array(snapshot.customer.id.utf8))
+        return String(digest.prefix(6).map { letters[Int($0) % letters.count] })
+    }
+}

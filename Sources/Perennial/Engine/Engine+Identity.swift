@@ -1,0 +1,148 @@
+internal import AccessRules
+internal import Foundation
+internal import PerennialContract
+
+// MARK: - Who it is
+
+extension Engine {
+    /// From now on for this customer. What the one before had is shut before anything is sent.
+    func identify(_ customer: String) async throws(Perennial.Failure) -> Perennial.Snapshot {
+        await open()
+        let before = memory.state.customerID
+        guard customer != before || memory.state.isAnonymous else { return picture.snapshot }
+        let anonymous = memory.state.isAnonymous ? before : nil
+        let hadSomething = anonymous != nil && hasAnything
+        await change(to: customer, isAnonymous: false)
+        if let anonymous, hadSomething {
+            let entry = OutboxEntry(.alias(anonymous), for: customer, firstSeen: now)
+            _ = try? await outbox?.add([entry])
+        }
+        mustAsk = true
+        do throws(Perennial.Failure) {
+            try await fetchCustomer(within: configuration.patience)
+        } catch {
+            // Offline it is `unknown` until the first contact: no failure of the log-in itself.
+            if !error.isTemporary {
+                if error.code == "customer_id_meaningless" { _ = await signOut() }
+                throw error
+            }
+        }
+        await readStore()
+        await post()
+        await postEntitlements()
+        return await publish()
+    }
+
+    /// A new anonymous customer. Nothing of the old one is shown or sent on.
+    func signOut() async -> Perennial.Snapshot {
+        await open()
+        do {
+            secrets = try files.secrets.renewAnonymousID(random: Self.randomBytes)
+        } catch {
+            log.error("identity", "A new anonymous id could not be kept: \(error).")
+            // Two people never share an id, even if the next launch makes another one.
+            let id = DeviceSecrets.anonymousPrefix + UUID().uuidString.lowercased()
+            secrets?.anonymousID = id
+        }
+        let id = configuration.allowsAnonymous ? secrets?.anonymousID : nil
+        await change(to: id, isAnonymous: true)
+        mustAsk = id != nil
+        await readStore()
+        return await publish()
+    }
+
+    /// Forgets the person on the server and here.
+    func erase() async throws(Perennial.Failure) {
+        await open()
+        guard let id = memory.state.customerID else { return }
+        await post()
+        do {
+            _ = try await send(
+                ServerRequest(
+                    method: "DELETE", path: Paths.customer(id), customer: id,
+                    timeout: configuration.patience))
+        } catch {
+            throw error.failure
+        }
+        // What still waited would make the customer anew.
+        let left = await outbox?.entries.filter { $0.customerID == id }.map(\.id) ?? []
+        do { try await outbox?.complete(left) } catch {
+            log.error("identity", "What waited for the erased customer stays: \(error).")
+        }
+        _ = await signOut()
+    }
+
+    /// Whether the anonymous customer has anything that the next one should keep.
+    private var hasAnything: Bool {
+        !memory.state.words.transactions.isEmpty || !(memory.answer?.wallets.isEmpty ?? true)
+            || !(memory.answer?.purchases.isEmpty ?? true)
+    }
+
+    private func change(to customer: String?, isAnonymous: Bool) async {
+        memory.state.forgetCustomer()
+        memory.state.customerID = customer
+        memory.state.isAnonymous = isAnonymous
+        memory.serverWord = nil
+        memory.answer = nil
+        memory.serverAnsweredAt = nil
+        memory.aliases = []
+        memory.waiting = []
+        memory.unconfirmedDebits = [:]
+        etag = nil
+        memory.unconfirmedDebits = await waitingDebits()
+        await publish()
+    }
+
+    /// Makes an anonymous customer, and the person who has signed in on their device, one. Not if
+    /// the person has something already, because that cannot be undone: then a restore asks.
+    func join(
+        _ anonymous: String, with person: String, within timeout: TimeInterval
+    ) async throws(ServerError) {
+        let answer = try await send(
+            .get(Paths.customer(person), query: environmentQuery, for: person, within: timeout))
+        let customer = try answer.decode(PerennialContract.Customer.self)
+        guard customer.isFresh else {
+            if memory.state.customerID == person { recordUnrestored() }
+            return
+        }
+        _ = try await send(
+            .post(
+                Paths.aliases(of: person), AliasRequest(customerID: anonymous), for: person,
+                within: timeout))
+        let joined = try await send(
+            .get(Paths.customer(person), query: environmentQuery, for: person, within: timeout))
+        await accept(
+            try joined.decode(PerennialContract.Customer.self), for: person, by: joined.number)
+    }
+
+    private func recordUnrestored() {
+        for transaction in memory.state.words.transactions.values
+        where memory.state.verdicts[transaction.originalID] == .anonymous {
+            recordWaiting(.restore, .init(rawValue: transaction.productID))
+        }
+    }
+
+    /// Asks the server whose the present purchases of the store account are.
+    private func postEntitlements() async {
+        guard let id = memory.state.customerID, mayPost else { return }
+        let documents = await store.documents(.entitlements) ?? []
+        let jws = documents.filter(\.isVerified).map(\.jws).prefix(Self.batchMax)
+        guard !jws.isEmpty else { return }
+        let body = PurchasesRequest(
+            customerID: id, intent: .sync, signedTransactions: Array(jws))
+        guard
+            let answer = try? await send(
+                .post(Paths.purchases, body, for: id, within: configuration.patience)),
+            let customer = try? answer.decode(PerennialContract.Customer.self)
+        else { return }
+        await accept(customer, for: id, by: answer.number)
+    }
+}
+
+extension PerennialContract.Customer {
+    /// Whether nothing was ever known of this customer.
+    fileprivate var isFresh: Bool {
+        entitlements.isEmpty && purchases.isEmpty && subscriptions.isEmpty && oneTime.isEmpty
+            && nonRenewing.isEmpty && wallets.allSatisfy { $0.value.balance == 0 }
+    }
+}

@@ -1,0 +1,258 @@
+internal import Foundation
+internal import PerennialContract
+
+// MARK: - What is for sale
+
+extension Engine {
+    /// Takes the newest offerings that this device has: from the cache, or from the app's bundle.
+    func readOfferings() {
+        let bundled = configuration.bundledOfferings.flatMap { try? Data(contentsOf: $0) }
+            .flatMap { try? JSONDecoder().decode(Offerings.self, from: $0) }
+        // The bundle is signed by Apple with the app. The cache has to prove itself.
+        memory.offerings = bundled.flatMap {
+            $0.environment == memory.contractEnvironment ? $0 : nil
+        }
+        guard let kept = files.catalogue.read() else { return }
+        for product in kept.products { products[product.id] = StoreProduct(product) }
+        guard let text = kept.offerings, let signed = verify(offerings: text) else { return }
+        memory.offerings = signed.offerings
+        signedOfferings = text
+        offeringsETag = kept.version
+    }
+
+    private func verify(offerings text: String) -> SignedOfferings? {
+        SignedOfferings(
+            text, by: memory.state.keys,
+            audience: Audience(app: memory.state.app, environment: memory.contractEnvironment))
+    }
+
+    /// Fetches the offerings. What is not signed by a key that this device trusts is not used,
+    /// unless the app has no tokens and so signs nothing.
+    func fetchOfferings(within timeout: TimeInterval) async {
+        guard !memory.isXcode else { return }
+        var request = ServerRequest.get(
+            Paths.offerings, query: environmentQuery, within: timeout)
+        if let offeringsETag, memory.offerings != nil {
+            request.headers["If-None-Match"] = offeringsETag
+        }
+        guard let answer = try? await send(request), answer.status != 304,
+            let offerings = try? answer.decode(Offerings.self),
+            offerings.environment == memory.contractEnvironment
+        else { return }
+        guard let text = offerings.jws else {
+            // An app without tokens signs nothing. One that has keys is not to be talked out of it.
+            if memory.state.keys.keys.isEmpty { memory.offerings = offerings }
+            return
+        }
+        if verify(offerings: text) == nil { await fetchKeys() }
+        guard let signed = verify(offerings: text) else {
+            log.error("server", "The offerings are signed by a key that is not trusted.")
+            return
+        }
+        memory.state.app = signed.app
+        memory.offerings = signed.offerings
+        signedOfferings = text
+        offeringsETag = answer.etag
+        saveCatalogue()
+    }
+
+    private func saveCatalogue() {
+        var catalogue = CatalogueFile.Catalogue()
+        catalogue.offerings = signedOfferings
+        catalogue.version = offeringsETag
+        catalogue.products = products.values.sorted { $0.id < $1.id }
+            .map(CatalogueFile.Product.init)
+        do { try files.catalogue.write(catalogue) } catch {
+            log.info("store", "The catalogue could not be kept: \(error).")
+        }
+    }
+
+    func offering(
+        _ placement: Perennial.PlacementID?
+    ) async throws(Perennial.Failure) -> Perennial.Offering {
+        await open()
+        if memory.offerings == nil { await fetchOfferings(within: configuration.patience) }
+        guard let offerings = memory.offerings else {
+            throw Perennial.Failure(
+                .serverUnreachable,
+                remedy: "The offerings are not known yet. Put a file of `perennial config export` "
+                    + "into the app, for a first launch without a network.",
+                isTemporary: true)
+        }
+        let place =
+            placement.map { id in offerings.placements.first { $0.placementID == id.rawValue } }
+            ?? offerings.placements.first
+        if let placement, place == nil {
+            throw Perennial.Failure(
+                "placement_unknown",
+                remedy: "`perennial.yaml` has no placement \(placement.rawValue).")
+        }
+        let ids = place?.products ?? offerings.products.map(\.productID)
+        let (found, missing) = try await products(ids.map(Perennial.ProductID.init(rawValue:)))
+        return Perennial.Offering(
+            id: place?.placementID ?? "", products: found, missing: missing,
+            metadata: (place?.metadata ?? [:]).mapValues(Perennial.MetadataValue.init))
+    }
+
+    /// The products in this order, and those that the store does not know.
+    func products(
+        _ ids: [Perennial.ProductID]
+    ) async throws(Perennial.Failure) -> (
+        found: [Perennial.Product], missing: [Perennial.MissingProduct]
+    ) {
+        await open()
+        let unknown = ids.map(\.rawValue).filter { products[$0]?.storeProduct == nil }
+        if !unknown.isEmpty {
+            do {
+                for product in try await store.products(unknown) { products[product.id] = product }
+                saveCatalogue()
+            } catch {
+                guard ids.contains(where: { products[$0.rawValue] != nil }) else {
+                    throw Perennial.Failure(error)
+                }
+            }
+        }
+        let found = ids.compactMap { products[$0.rawValue].map(makeProduct) }
+        let missing = ids.filter { products[$0.rawValue] == nil }.map { id in
+            Perennial.MissingProduct(
+                id: id,
+                reason: "The store does not know it. Most often the id is misspelt, the product "
+                    + "lacks something in App Store Connect, or the agreements are not signed.")
+        }
+        return (found, missing)
+    }
+
+    private func makeProduct(_ product: StoreProduct) -> Perennial.Product {
+        let meaning = memory.offerings?.products.first { $0.productID == product.id }
+        return Perennial.Product(
+            id: .init(rawValue: product.id), kind: product.kind, name: product.name,
+            details: product.details, price: product.price, displayPrice: product.displayPrice,
+            currencyCode: product.currencyCode,
+            period: product.period ?? meaning?.term.map(Perennial.Period.init),
+            group: product.group, offers: product.offers,
+            entitlements: Set(
+                (meaning?.entitlements ?? []).map(Perennial.EntitlementID.init(rawValue:))),
+            credits: Dictionary(
+                uniqueKeysWithValues: (meaning?.credits ?? [:]).map {
+                    (Perennial.WalletID(rawValue: $0.key), Int($0.value))
+                }),
+            isFamilyShareable: product.isFamilyShareable, storeProduct: product.storeProduct)
+    }
+}
+
+// MARK: - Offers
+
+extension Engine {
+    /// The offers of a product, those first that the customer may take.
+    func offers(
+        for product: Perennial.ProductID
+    ) async throws(Perennial.Failure) -> [Perennial.Offer] {
+        let found = try await products([product]).found
+        guard let known = found.first else {
+            throw Perennial.Failure(
+                .productUnknown, remedy: "The App Store does not know \(product.rawValue).")
+        }
+        let words = await offerWords(for: product)
+        var offers: [Perennial.Offer] = []
+        for offer in known.offers {
+            offers.append(await judge(offer, of: known, by: words))
+        }
+        return offers.filter(\.isEligible) + offers.filter { !$0.isEligible }
+    }
+
+    /// What the server says of a product's offers. Nil if it could not be asked.
+    private func offerWords(for product: Perennial.ProductID) async -> [OfferList.Offer]? {
+        guard mayPost, let id = memory.state.customerID else { return nil }
+        let request = ServerRequest.get(
+            "\(Paths.customer(id))/offers", query: environmentQuery, for: id,
+            within: configuration.patience)
+        guard let answer = try? await send(request),
+            let list = try? answer.decode(OfferList.self)
+        else { return nil }
+        return list.items.filter { $0.productID == product.rawValue }
+    }
+
+    /// An introductory offer needs three times yes: from the store, from the server, and because no
+    /// subscription of the group runs.
+    private func judge(
+        _ offer: Perennial.Offer, of product: Perennial.Product, by words: [OfferList.Offer]?
+    ) async -> Perennial.Offer {
+        var offer = offer
+        guard let words else {
+            offer.reason = .serverNotAsked
+            return offer
+        }
+        let word = words.first { $0.kind == offer.kind.rawValue && $0.offerID == offer.id }
+        offer.isEligible = word?.eligible ?? false
+        offer.reason = word.map { .init(rawValue: $0.why) } ?? .unknown
+        guard offer.kind == .introductory, offer.isEligible, let group = product.group else {
+            return offer
+        }
+        if isSubscribed(in: group) {
+            offer.isEligible = false
+            offer.reason = .subscribedInGroup
+        } else if await !store.isEligibleForIntroductoryOffer(group: group) {
+            offer.isEligible = false
+            offer.reason = .storeSaysNo
+        }
+        return offer
+    }
+
+    private func isSubscribed(in group: String) -> Bool {
+        memory.state.words.transactions.values.contains { transaction in
+            transaction.kind == .renewing && transaction.revokedAt == nil
+                && !transaction.isUpgraded
+                && memory.groups[transaction.originalID] == group
+                && (transaction.expiresAt.map { $0 > now } ?? true)
+        }
+    }
+}
+
+// MARK: - Conversions
+
+extension Perennial.Period {
+    fileprivate init(_ term: Offerings.Term) {
+        if term.days > 0 || term.months == 0 {
+            self.init(term.days + term.months * 30, .day, bonusDays: term.bonusDays)
+        } else if term.months % 12 == 0 {
+            self.init(term.months / 12, .year, bonusDays: term.bonusDays)
+        } else {
+            self.init(term.months, .month, bonusDays: term.bonusDays)
+        }
+    }
+}
+
+extension Perennial.MetadataValue {
+    init(_ value: PerennialContract.MetadataValue) {
+        self.init(
+            text: value.text, number: value.number, flag: value.flag,
+            list: value.list?.map(Self.init), members: value.members?.mapValues(Self.init))
+    }
+}
+
+extension StoreProduct {
+    /// As the store described it at an earlier launch.
+    fileprivate init(_ product: CatalogueFile.Product) {
+        self.init(
+            id: product.id, kind: .init(rawValue: product.kind), name: product.name,
+            details: product.details, price: product.price, displayPrice: product.displayPrice,
+            currencyCode: product.currencyCode,
+            period: product.period.map {
+                Perennial.Period($0.count, Perennial.Period.Unit(rawValue: $0.unit))
+            },
+            group: nil, offers: [], isFamilyShareable: product.isFamilyShareable)
+    }
+}
+
+extension CatalogueFile.Product {
+    fileprivate init(_ product: StoreProduct) {
+        self.init(
+            id: product.id, kind: product.kind.rawValue, name: product.name,
+            details: product.details, price: product.price, displayPrice: product.displayPrice,
+            currencyCode: product.currencyCode,
+            period: product.period.map {
+                CatalogueFile.Period(unit: $0.unit.rawValue, count: $0.value)
+            },
+            isFamilyShareable: product.isFamilyShareable)
+    }
+}

@@ -1,0 +1,247 @@
+internal import AccessRules
+internal import Foundation
+internal import PerennialContract
+
+// MARK: - Sending what the server must hear
+
+extension Engine {
+    /// The documents of one request.
+    static let batchMax = 200
+    /// The batches of one run.
+    static let batchesMax = 1000
+
+    /// Sends everything that waits and is due, the oldest first. What fails is tried again later.
+    func post() async {
+        await open()
+        guard !isPosting, mayPost, outbox?.isWriter == true else { return }
+        isPosting = true
+        defer { isPosting = false }
+        for _ in 0..<Self.batchesMax {
+            guard let batch = await nextBatch() else { break }
+            guard await send(batch, within: configuration.patience * 3) else { break }
+            if isOutboxFull {
+                // There is room again.
+                isOutboxFull = false
+                recordAnnounced()
+            }
+        }
+        await recordWaiting()
+        await publish()
+    }
+
+    /// The next documents of one customer, intent, placement and environment; or one debit.
+    private func nextBatch() async -> [OutboxEntry]? {
+        let due = (await outbox?.due(at: now) ?? []).filter { !$0.isAmong(postedAtOnce) }
+        guard let first = due.first else { return nil }
+        guard case .document(let document) = first.content else { return [first] }
+        if first.state != .waiting { return [first] }
+        let environment = document.environment
+        let alike = due.filter { entry in
+            guard case .document(let other) = entry.content else { return false }
+            return entry.state == .waiting && entry.customerID == first.customerID
+                && other.intent == document.intent && other.placement == document.placement
+                && other.environment == environment
+        }
+        return Array(alike.prefix(Self.batchMax))
+    }
+
+    /// Returns whether the next batch may be tried.
+    private func send(_ batch: [OutboxEntry], within timeout: TimeInterval) async -> Bool {
+        do {
+            switch batch.first?.content {
+            case .document: try await postDocuments(batch, within: timeout)
+            case .debit(let debit):
+                guard let entry = batch.first else { return false }
+                try await postDebit(debit, entry, within: timeout)
+            case .alias(let alias):
+                guard let entry = batch.first else { return false }
+                try await join(alias, with: entry.customerID, within: timeout)
+                try? await outbox?.complete([entry.id])
+            case nil: return false
+            }
+            return true
+        } catch {
+            return await handle(error, of: batch)
+        }
+    }
+
+    private func handle(_ error: ServerError, of batch: [OutboxEntry]) async -> Bool {
+        failuresInARow += error.failure.isTemporary ? 0 : 1
+        let wait = max(retryWait, Int64(error.retryAfter ?? 0) * 1000, Self.retryMin)
+        let next = Timestamp(milliseconds: now.milliseconds + wait)
+        if case .alias = batch.first?.content, error.problem?.status == 409 {
+            // The two are no one customer. A restore still joins what was bought.
+            try? await outbox?.complete(batch.map(\.id))
+            return true
+        }
+        if batch.count == 1, !error.failure.isTemporary, error.problem?.isAboutTheDocument == true {
+            try? await outbox?.setApart(
+                batch[0].id, code: error.failure.code.rawValue, at: now)
+            return true
+        }
+        try? await outbox?.postpone(batch.map(\.id), until: next)
+        return false
+    }
+
+    /// Posts documents, and does with each what the server says of it.
+    ///
+    /// - Throws: what was not about the documents themselves.
+    func postDocuments(
+        _ entries: [OutboxEntry], within timeout: TimeInterval
+    ) async throws(ServerError) {
+        guard let customer = entries.first?.customerID,
+            case .document(let first) = entries.first?.content
+        else { return }
+        var body = PurchasesRequest(
+            customerID: customer, intent: first.intent, placement: first.placement,
+            sdk: Perennial.libraryName)
+        let documents = entries.compactMap { entry -> OutboxEntry.Document? in
+            guard case .document(let document) = entry.content else { return nil }
+            return document
+        }
+        let transactions = documents.filter { $0.kind == .transaction }
+        body.signedTransactions = transactions.isEmpty ? nil : transactions.map(\.text)
+        body.signedRenewalInfos = renewalInfos(of: transactions)
+        body.appReceipt = documents.first { $0.kind == .receipt }?.text
+        body.signedAppTransaction = documents.first { $0.kind == .appTransaction }?.text
+        do {
+            let answer = try await send(
+                .post(Paths.purchases, body, for: customer, within: timeout))
+            let answered = try answer.decode(PerennialContract.Customer.self)
+            await accept(answered, for: customer, by: answer.number)
+            await apply(entries, by: answered.outcomes)
+        } catch {
+            guard let problem = error.problem, problem.customer != nil || problem.outcomes != nil
+            else { throw error }
+            if let answered = problem.customer {
+                await accept(answered, for: customer, by: error.number)
+            }
+            await apply(entries, by: problem.outcomes)
+        }
+    }
+
+    /// What the store says of the renewal of these subscriptions, as far as it fits into one
+    /// request. Nil if there is nothing.
+    private func renewalInfos(of documents: [OutboxEntry.Document]) -> [String]? {
+        let ids = Set(
+            documents.compactMap {
+                TransactionPayload(StoreDocument(jws: $0.text, isVerified: true))?
+                    .originalTransactionId
+            })
+        let infos = ids.sorted().compactMap { memory.renewalInfos[$0] }
+        let fitting = Array(infos.prefix(Self.batchMax - documents.count))
+        return fitting.isEmpty ? nil : fitting
+    }
+
+    /// - Parameter outcomes: nil if the server has recorded every document.
+    private func apply(_ entries: [OutboxEntry], by outcomes: [DocumentOutcome]?) async {
+        var position = 0
+        var acknowledged: [OutboxEntry] = []
+        for entry in entries {
+            guard case .document(let document) = entry.content else { continue }
+            let member = document.kind.member
+            let index = document.kind == .transaction ? position : 0
+            if document.kind == .transaction { position += 1 }
+            let outcome = outcomes?.first { $0.member == member && $0.index == index }
+            switch outcome?.outcome {
+            case .kept?, .repeat?: acknowledged.append(entry)
+            case nil where outcomes == nil: acknowledged.append(entry)
+            default: await leave(entry, outcome)
+            }
+        }
+        await acknowledge(acknowledged)
+    }
+
+    /// The server has not recorded it.
+    private func leave(_ entry: OutboxEntry, _ outcome: DocumentOutcome?) async {
+        guard outcome?.outcome == .refused else {
+            let next = now.milliseconds + max(retryWait, Self.retryMin)
+            try? await outbox?.postpone([entry.id], until: Timestamp(milliseconds: next))
+            return
+        }
+        let code = outcome?.code?.rawValue ?? "refused"
+        log.error("server", "A document was refused (\(code)). It stays unfinished.")
+        try? await outbox?.setApart(entry.id, code: code, at: now)
+    }
+
+    /// The server has them: now, and not before, they are finished.
+    private func acknowledge(_ entries: [OutboxEntry]) async {
+        var finished: [StoreDocument] = []
+        for entry in entries {
+            guard case .document(let document) = entry.content else { continue }
+            let posted = StoreDocument(jws: document.text, isVerified: true)
+            guard let payload = TransactionPayload(posted) else { continue }
+            let isVerified = memory.state.words.transactions[payload.transactionId] != nil
+            memory.state.words.acknowledge(payload.makeWord(isHeld: false, firstSeenFor: nil))
+            // What StoreKit has not verified is never finished.
+            if isVerified || !isOfPresent(entry), mayFinish(document) { finished.append(posted) }
+        }
+        if outbox != nil, !finished.isEmpty { await store.finish(finished) }
+        try? await outbox?.complete(entries.map(\.id))
+    }
+
+    /// Of a customer who has logged out, the words are gone: then the server has verified it.
+    private func isOfPresent(_ entry: OutboxEntry) -> Bool {
+        entry.customerID == memory.state.customerID
+    }
+
+    /// An observer never finishes, and beside another seller only what is ours is finished.
+    private func mayFinish(_ document: OutboxEntry.Document) -> Bool {
+        guard configuration.role == .seller, let product = document.productID else { return false }
+        if let id = document.transactionID, ownPurchases.contains(id) { return true }
+        guard let offerings = memory.offerings else { return false }
+        return offerings.products.contains { $0.productID == product }
+            || offerings.placements.contains { $0.products.contains(product) }
+    }
+
+    func recordWaiting() async {
+        let entries = await outbox?.entries ?? []
+        var waiting = memory.waiting.filter { $0.reason != .server }
+        for entry in entries where entry.customerID == memory.state.customerID {
+            guard case .document(let document) = entry.content, entry.state == .waiting,
+                document.intent == .purchase, let product = document.productID
+            else { continue }
+            waiting.append(
+                Perennial.WaitingPurchase(
+                    product: .init(rawValue: product), reason: .server,
+                    since: entry.firstSeen.date))
+        }
+        memory.waiting = waiting
+        memory.unconfirmedDebits = await waitingDebits()
+    }
+}
+
+extension OutboxEntry {
+    /// Whether it is one of these signed texts.
+    fileprivate func isAmong(_ texts: Set<String>) -> Bool {
+        guard case .document(let document) = content else { return false }
+        return texts.contains(document.text)
+    }
+}
+
+extension OutboxEntry.Document {
+    /// As the payload names it; empty for a receipt.
+    fileprivate var environment: String {
+        kind == .receipt
+            ? "" : TransactionPayload(StoreDocument(jws: text, isVerified: true))?.environment ?? ""
+    }
+}
+
+extension OutboxEntry.Document.Kind {
+    /// The member of the request that contains it.
+    fileprivate var member: String {
+        switch self {
+        case .transaction: "signed_transactions"
+        case .renewalInfo: "signed_renewal_infos"
+        case .appTransaction: "signed_app_transaction"
+        case .receipt: "app_receipt"
+        }
+    }
+}
+
+extension Problem {
+    /// Whether the same document would be refused again, whoever sends it.
+    fileprivate var isAboutTheDocument: Bool {
+        status == 400 || status == 413 || status == 422
+    }
+}

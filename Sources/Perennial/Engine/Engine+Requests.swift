@@ -1,0 +1,46 @@
+internal import Foundation
+internal import PerennialContract
+
+/// Somebody who takes requests. The one who began last gets them.
+final class RequestReader: Sendable {
+    fileprivate let hasBegun = Locked(false)
+}
+
+// MARK: - Purchases that began outside the app
+
+extension Engine {
+    func add(_ request: Perennial.PurchaseRequest) {
+        do { try requests.add(request, at: now) } catch {
+            log.error("store", "A request could not be written down: \(error).")
+        }
+        resumeRequestReader()
+    }
+
+    /// The next one, when there is one. Nil if another reader has begun, or at the end.
+    func nextRequest(for reader: RequestReader) async -> Perennial.PurchaseRequest? {
+        await open()
+        if reader.hasBegun.withLock({ begun in
+            defer { begun = true }
+            return !begun
+        }) {
+            requestReader = reader
+            resumeRequestReader()
+        }
+        while requestReader === reader, !isOver, !Task.isCancelled {
+            do {
+                if let request = try requests.removeFirst(at: now) { return request }
+            } catch {
+                log.error("store", "A request could not be taken: \(error).")
+                return nil
+            }
+            await withCheckedContinuation { requestWaiter = $0 }
+        }
+        return nil
+    }
+
+    /// Lets whoever waits look again.
+    func resumeRequestReader() {
+        requestWaiter?.resume()
+        requestWaiter = nil
+    }
+}

@@ -1,0 +1,303 @@
+internal import AccessRules
+internal import Foundation
+internal import PerennialContract
+
+// MARK: - What the server says
+
+extension Engine {
+    /// How often the keys are asked for at most. Milliseconds.
+    static let keysInterval: Int64 = 60_000
+    /// How much later than a signed time an unsigned one may be to count. Milliseconds: a token may
+    /// have been signed a little before the answer that contains it.
+    static let unsignedMax: Int64 = 60_000
+
+    var environmentQuery: [String: String] {
+        memory.contractEnvironment == .production
+            ? [:] : ["environment": memory.contractEnvironment.rawValue]
+    }
+
+    /// Sends a request, takes the server's time from the answer, and obeys `Retry-After`.
+    func send(_ request: ServerRequest) async throws(ServerError) -> ServerAnswer {
+        requestsSent += 1
+        let number = requestsSent
+        do {
+            var answer = try await server.send(request)
+            answer.number = number
+            recordTime(answer.serverTime)
+            failuresInARow = 0
+            silentUntil = nil
+            return answer
+        } catch {
+            var error = error
+            error.number = number
+            recordTime(error.serverTime)
+            if error.failure.isTemporary { failuresInARow += 1 }
+            if let seconds = error.retryAfter {
+                silentUntil = clock.monotonic() + Int64(seconds) * 1000
+            }
+            log.info(
+                "server",
+                "\(request.method) failed: \(error.failure.code.rawValue). \(error.failure.remedy)")
+            throw error
+        }
+    }
+
+    /// The time in a header is not signed. A device that knows the server's keys does not set its
+    /// clock by it: see ``recordTime(of:serverTime:)``.
+    func recordTime(_ time: Timestamp?) {
+        guard let time else { return }
+        if memory.state.keys.keys.isEmpty { anchor(at: time) }
+        memory.serverAnsweredAt = now
+    }
+
+    /// Sets the clock by a token that has just come. An earlier one than the last is no news: who
+    /// repeats it must not wind the clock back.
+    ///
+    /// - Parameter serverTime: when the server answered, unsigned.
+    private func recordTime(of token: CustomerToken, serverTime: Timestamp?) {
+        guard token.asOf >= memory.lastToken ?? token.asOf else { return }
+        memory.lastToken = token.asOf
+        var time = token.asOf
+        if let serverTime, serverTime > time,
+            serverTime.milliseconds - time.milliseconds <= Self.unsignedMax
+        {
+            time = serverTime
+        }
+        anchor(at: time)
+    }
+
+    private func anchor(at time: Timestamp) {
+        memory.clock.anchor(
+            signed: time, monotonic: clock.monotonic(), bootID: clock.bootID(), isContact: true)
+    }
+
+    /// Asks what the customer may use now.
+    func fetchCustomer(within timeout: TimeInterval) async throws(Perennial.Failure) {
+        await open()
+        guard mayPost, let id = memory.state.customerID else { return }
+        var request = ServerRequest.get(
+            Paths.customer(id), query: environmentQuery, for: id, within: timeout)
+        if let etag, memory.answer != nil { request.headers["If-None-Match"] = etag }
+        do {
+            let answer = try await send(request)
+            if answer.status == 304 {
+                confirm(id)
+            } else {
+                let customer = try answer.decode(PerennialContract.Customer.self)
+                if await accept(customer, for: id, by: answer.number) { etag = answer.etag }
+            }
+            mustAsk = false
+            follow()
+        } catch {
+            // What will fail again is asked again when the app comes to the foreground.
+            mustAsk = error.failure.isTemporary
+            throw error.failure
+        }
+        await publish()
+    }
+
+    /// Nothing has changed since the last answer.
+    func confirm(_ id: String) {
+        guard memory.state.customerID == id, var word = memory.serverWord else { return }
+        word.asOf = max(word.asOf, now)
+        word.isLive = true
+        memory.serverWord = word
+    }
+
+    /// Takes an answer about a customer. An older one, or one about somebody else, is dropped.
+    ///
+    /// - Parameter request: the number of the request.
+    /// - Returns: whether it was taken.
+    @discardableResult
+    func accept(
+        _ customer: PerennialContract.Customer, for id: String, by request: Int
+    ) async -> Bool {
+        let token = await readToken(of: customer, for: id)
+        guard memory.state.customerID == id,
+            customer.environment == memory.contractEnvironment
+        else { return false }
+        let order = AnswerOrder(
+            asOf: customer.asOf, sequence: token?.sequence ?? 0, request: request)
+        if memory.answer != nil, let last = memory.answerOrder, order < last { return false }
+        if memory.state.keys.isPinned, token == nil,
+            customer.entitlements.contains(where: { $0.value.active })
+        {
+            log.error("server", "An answer without a token of a trusted key was not taken.")
+            return false
+        }
+        memory.answerOrder = order
+        if let token { recordTime(of: token, serverTime: customer.serverTime) }
+        save(token)
+        memory.answer = customer
+        memory.aliases = ([customer.customerID] + customer.aliases).filter { $0 != id }
+        memory.state.accountToken = customer.accountToken ?? memory.state.accountToken
+        memory.serverAnsweredAt = max(memory.serverAnsweredAt ?? customer.asOf, now)
+        memory.recordOwners(customer.purchases)
+        var word = ServerWord(customer, offlineUntil: token?.offlineUntil)
+        if let token { word.restrict(to: token) }
+        memory.serverWord = word
+        memory.state.closed = customer.entitlements.filter { !$0.value.active }
+            .mapValues { ClosedNote(state: $0.state, until: $0.until) }
+        return true
+    }
+
+    /// The token of an answer, if its signature is right; otherwise it is not kept.
+    private func readToken(
+        of customer: PerennialContract.Customer, for id: String
+    ) async -> CustomerToken? {
+        guard let text = customer.token else { return nil }
+        // A device that was off may be far behind. Only a signature can say so, and this is one.
+        let now = max(now, customer.serverTime ?? now)
+        if let token = verify(text, for: id, at: now) { return token }
+        await fetchKeys()
+        guard let token = verify(text, for: id, at: now) else {
+            log.error("server", "The token is signed by a key that this device does not trust.")
+            return nil
+        }
+        return token
+    }
+
+    private func verify(
+        _ text: String, for id: String, at now: Timestamp
+    ) -> CustomerToken? {
+        let audience = Audience(app: memory.state.app, environment: memory.contractEnvironment)
+        return CustomerToken(
+            text, by: memory.state.keys,
+            expected: CustomerToken.Expectation(
+                audience: audience, customerIDs: [id], now: now))
+    }
+
+    private func save(_ token: CustomerToken?) {
+        memory.state.token = token?.text
+        memory.state.app = token?.app ?? memory.state.app
+    }
+
+    /// Fetches the keys that sign tokens, at most once a minute.
+    func fetchKeys() async {
+        if fetchingKeys == nil { fetchingKeys = Task { await loadKeys() } }
+        await fetchingKeys?.value
+        fetchingKeys = nil
+    }
+
+    private func loadKeys() async {
+        let monotonic = clock.monotonic()
+        if let last = keysAskedAt, monotonic - last < Self.keysInterval { return }
+        keysAskedAt = monotonic
+        let request = ServerRequest.get(Paths.publishedKeys, within: configuration.patience)
+        guard let answer = try? await send(request),
+            let keys = try? answer.decode(TokenKeySet.self)
+        else { return }
+        _ = memory.state.keys.learn(from: keys, app: memory.state.app)
+    }
+}
+
+/// Which of two answers about a customer describes the later moment. Those of one moment are
+/// ordered by their tokens, and those with one token by their requests.
+struct AnswerOrder: Comparable, Sendable {
+    var asOf: Timestamp
+    var sequence: Int64
+    var request: Int
+
+    static func < (one: Self, other: Self) -> Bool {
+        (one.asOf, one.sequence, one.request) < (other.asOf, other.sequence, other.request)
+    }
+}
+
+extension Memory {
+    /// Keeps whose purchases are, so that the next person on this device gets nothing of the last
+    /// one's.
+    mutating func recordOwners(_ verdicts: [PurchaseVerdict]) {
+        for verdict in verdicts {
+            let id = verdict.originalTransactionID
+            switch verdict.verdict {
+            case .another, .refused:
+                if verdict.owner == .anonymous {
+                    state.verdicts[id] = .anonymous
+                } else if verdict.owner == .person || verdict.why == "names_another" {
+                    recordAnotherPerson(id)
+                }
+            default:
+                state.verdicts[id] =
+                    person.map { KeptVerdict.person($0, salt: state.salt) } ?? .anonymous
+            }
+        }
+    }
+
+    private mutating func recordAnotherPerson(_ purchase: String) {
+        if case .person = state.verdicts[purchase],
+            state.verdicts[purchase]?.verdict(for: person, salt: state.salt) == .anotherPerson
+        {
+            return
+        }
+        state.verdicts[purchase] = .unnamedPerson
+    }
+}
+
+extension ServerWord {
+    /// What an answer says.
+    init(_ customer: PerennialContract.Customer, offlineUntil: Timestamp?) {
+        let subscriptions = Dictionary(
+            customer.subscriptions.map { ($0.purchaseID, $0) }, uniquingKeysWith: { $1 })
+        self.init(
+            asOf: customer.asOf, isLive: true, offlineUntil: offlineUntil,
+            rights: customer.entitlements.mapValues { entitlement in
+                Right(
+                    entitlement,
+                    subscription: entitlement.purchaseID.flatMap { subscriptions[$0] })
+            },
+            verdicts: Dictionary(
+                customer.purchases.map { ($0.originalTransactionID, Verdict($0)) },
+                uniquingKeysWith: { $1 }))
+    }
+}
+
+extension ServerWord {
+    /// Opens only what the signed token opens, and no longer: nobody between the app and the server
+    /// can add to it.
+    fileprivate mutating func restrict(to token: CustomerToken) {
+        for (name, right) in rights where right.isActive {
+            guard let signed = token.entitlements[name] else {
+                rights[name] = nil
+                continue
+            }
+            rights[name]?.state = signed.state
+            rights[name]?.mayRenew = right.mayRenew && signed.mayRenew
+            guard let until = signed.until else { continue }
+            // A token counts in seconds.
+            let isSame = right.until.map { $0.milliseconds / 1000 == until.milliseconds / 1000 }
+            if isSame != true { rights[name]?.until = until }
+        }
+    }
+}
+
+extension ServerWord.Right {
+    fileprivate init(
+        _ entitlement: Entitlement, subscription: PerennialContract.Subscription?
+    ) {
+        let canRenew: [PerennialContract.AccessState] = [.paid, .trial, .offer]
+        self.init(
+            isActive: entitlement.active, state: entitlement.state, until: entitlement.until,
+            mayRenew: subscription != nil && entitlement.willRenew != false
+                && canRenew.contains(entitlement.state),
+            willRenew: entitlement.willRenew, productID: entitlement.productID,
+            originalTransactionID: entitlement.purchaseID.map(Self.originalTransactionID))
+    }
+
+    /// The last part of `production:2000000123`.
+    private static func originalTransactionID(_ purchase: String) -> String {
+        purchase.lastIndex(of: ":").map { String(purchase[purchase.index(after: $0)...]) }
+            ?? purchase
+    }
+}
+
+extension Verdict {
+    fileprivate init(_ verdict: PurchaseVerdict) {
+        switch verdict.verdict {
+        case .another, .refused:
+            self =
+                verdict.owner == .person || verdict.why == "names_another"
+                ? .anotherPerson : .anonymous
+        default: self = .theirs
+        }
+    }
+}

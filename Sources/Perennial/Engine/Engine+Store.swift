@@ -1,0 +1,254 @@
+internal import AccessRules
+internal import Foundation
+internal import PerennialContract
+
+// MARK: - What the App Store says
+
+extension Engine {
+    func handle(_ update: StoreUpdate) async {
+        await open()
+        switch update {
+        case .transaction(let document):
+            announced.append(document)
+            recordAnnounced()
+        case .renewal(let renewal):
+            record([renewal])
+            await collectChanged([renewal])
+            await publish()
+            await post()
+        case .request(let product, let offerID):
+            add(Perennial.PurchaseRequest(product: .init(rawValue: product), offerID: offerID))
+        case .storefront:
+            products = [:]
+            await readStore()
+        }
+    }
+
+    /// Records what was announced, reads the store and posts: once for all that arrives meanwhile.
+    /// At a launch StoreKit announces everything that is unfinished, one by one.
+    func recordAnnounced() {
+        mustSettle = true
+        guard settling == nil else { return }
+        settling = Task {
+            while mustSettle, !isOver {
+                mustSettle = false
+                let documents = announced
+                announced = []
+                await collect(documents, intent: .sync)
+                await readStore()
+                await post()
+            }
+            settling = nil
+        }
+    }
+
+    /// Reads the lists of the store, and writes down what the server has not seen. An empty answer
+    /// changes nothing.
+    func readStore() async {
+        await open()
+        await readEnvironment()
+        let unfinished = await store.documents(.unfinished) ?? []
+        let entitlements = await store.documents(.entitlements) ?? []
+        await collect(unfinished + entitlements, intent: .sync)
+        let current = entitlements.compactMap { $0.isVerified ? TransactionPayload($0) : nil }
+        memory.state.words.recordList(
+            of: Set(current.map(\.originalTransactionId)), at: now, launch: launch)
+        if let renewals = await store.renewals(of: Set(memory.groups.values)) {
+            record(renewals)
+            await recordLapsed(renewals)
+            await collectChanged(renewals)
+        }
+        await publish()
+    }
+
+    /// The documents of subscriptions that are no entitlement any more: a refund is read here, and
+    /// never from an empty list.
+    private func recordLapsed(_ renewals: [StoreRenewal]) async {
+        await collect(renewals.map(\.transaction), intent: .sync)
+    }
+
+    /// Writes down the transaction of each subscription whose renewal was switched on or off since
+    /// the server's last answer. Its renewal info is posted with it. Once for each renewal info.
+    private func collectChanged(_ renewals: [StoreRenewal]) async {
+        var entries: [OutboxEntry] = []
+        for renewal in renewals where renewal.renewalInfo.isVerified {
+            guard let payload = RenewalPayload(renewal.renewalInfo),
+                let known = memory.answer?.subscriptions.first(where: {
+                    $0.originalTransactionID == payload.originalTransactionId
+                })?.willRenew,
+                let says = payload.autoRenewStatus, known != (says == 1), let id = buyer.id,
+                renewal.transaction.isVerified, !memory.isXcode,
+                let transaction = TransactionPayload(renewal.transaction),
+                postedRenewals.insert(renewal.renewalInfo.jws).inserted
+            else { continue }
+            entries.append(
+                OutboxEntry(
+                    .document(
+                        OutboxEntry.Document(
+                            kind: .transaction, text: renewal.transaction.jws, intent: .sync,
+                            transactionID: transaction.transactionId,
+                            productID: transaction.productId)),
+                    for: id, firstSeen: now))
+        }
+        guard !entries.isEmpty else { return }
+        do { _ = try await outbox?.add(entries) } catch {
+            log.error("store", "Documents could not be written down: \(error).")
+        }
+    }
+
+    private func record(_ renewals: [StoreRenewal]) {
+        for renewal in renewals where renewal.renewalInfo.isVerified {
+            guard let payload = RenewalPayload(renewal.renewalInfo) else { continue }
+            memory.renewalInfos[payload.originalTransactionId] = renewal.renewalInfo.jws
+        }
+        for word in renewals.compactMap({ $0.makeWord() }) {
+            memory.state.words.record(word, at: now, launch: launch)
+            // Without a network StoreKit repeats what it knew: an answer of that time.
+            let answeredAt = min(word.signedAt, now)
+            memory.state.words.answeredAt = max(
+                memory.state.words.answeredAt ?? answeredAt, answeredAt)
+        }
+        let isUnconfirmed = memory.state.words.statuses.values.contains { !$0.isConfirmed }
+        let isMissing = memory.state.words.missing.keys.contains {
+            !memory.state.words.absent.contains($0)
+        }
+        if isUnconfirmed || isMissing, secondLookAt == nil {
+            secondLookAt = clock.monotonic() + Self.secondLook
+        }
+    }
+
+    /// Records documents, and writes down those that the server has not acknowledged.
+    ///
+    /// - Parameter buyer: who bought, if that may be another customer than the present one.
+    func collect(
+        _ documents: [StoreDocument], intent: PerennialContract.PurchaseIntent,
+        isHeld: Bool = false, for buyer: Buyer? = nil, at placement: Perennial.PlacementID? = nil
+    ) async {
+        let buyer = buyer ?? self.buyer
+        var entries: [OutboxEntry] = []
+        let (ofOthers, waiting) = await transactionsInOutbox()
+        for (document, payload) in Self.oldestFirst(documents) {
+            // Whoever forges a document must not be able to say where purchases are made.
+            if document.isVerified { recordEnvironment(payload.environment) }
+            let isWaiting = waiting.contains(payload.transactionId) && isKnown(document, payload)
+            let isNews = record(document, payload, isHeld: isHeld, for: buyer)
+            guard isNews, !memory.isXcode, let customer = buyer.id,
+                intent != .sync || !isWaiting && !ofOthers.contains(payload.transactionId)
+            else { continue }
+            entries.append(
+                OutboxEntry(
+                    .document(
+                        OutboxEntry.Document(
+                            kind: .transaction, text: document.jws, intent: intent,
+                            transactionID: payload.transactionId, productID: payload.productId,
+                            placement: placement?.rawValue)),
+                    for: customer, firstSeen: now))
+        }
+        guard !entries.isEmpty else { return }
+        do {
+            let additions = try await outbox?.add(entries) ?? []
+            // The rest stays unfinished, and is read again when there is room.
+            if additions.contains(.full) { isOutboxFull = true }
+        } catch {
+            log.error("store", "Documents could not be written down: \(error).")
+        }
+    }
+
+    private static func oldestFirst(
+        _ documents: [StoreDocument]
+    ) -> [(StoreDocument, TransactionPayload)] {
+        documents.compactMap { document in TransactionPayload(document).map { (document, $0) } }
+            .sorted { $0.1.purchaseDate < $1.1.purchaseDate }
+    }
+
+    /// The transactions that wait to be posted: for the customer who bought them, so that they must
+    /// not be posted for the present one before; and for the present one.
+    private func transactionsInOutbox() async -> (ofOthers: Set<String>, waiting: Set<String>) {
+        var ofOthers: Set<String> = []
+        var waiting: Set<String> = []
+        for entry in await outbox?.entries ?? [] {
+            guard case .document(let document) = entry.content, let id = document.transactionID
+            else { continue }
+            if entry.customerID != memory.state.customerID {
+                ofOthers.insert(id)
+            } else if entry.state == .waiting {
+                waiting.insert(id)
+            }
+        }
+        return (ofOthers, waiting)
+    }
+
+    /// Whether a document says what is known already. StoreKit may sign the same anew.
+    private func isKnown(_ document: StoreDocument, _ payload: TransactionPayload) -> Bool {
+        guard document.isVerified,
+            let old = memory.state.words.transactions[payload.transactionId]
+        else { return false }
+        return old.hasSameContent(as: payload.makeWord(isHeld: false, firstSeenFor: nil))
+    }
+
+    /// Returns whether the server has to hear of it.
+    private func record(
+        _ document: StoreDocument, _ payload: TransactionPayload, isHeld: Bool, for buyer: Buyer
+    ) -> Bool {
+        guard document.isVerified else { return true }
+        var word = payload.makeWord(isHeld: isHeld, firstSeenFor: buyer.person)
+        let old = memory.state.words.transactions[word.id]
+        if let old, old.isAcknowledged, old.hasSameContent(as: word) { word.isAcknowledged = true }
+        memory.state.words.record(word)
+        memory.groups[word.originalID] = payload.subscriptionGroupIdentifier
+        memory.clock.anchor(
+            signed: word.signedAt, monotonic: clock.monotonic(), bootID: clock.bootID(),
+            isContact: false)
+        return !word.isAcknowledged
+    }
+
+    /// Before the first purchase, the app's own transaction says where purchases are made.
+    private func readEnvironment() async {
+        guard let document = await store.appTransaction(), document.isVerified,
+            let payload = AppTransactionPayload(document)
+        else { return }
+        recordEnvironment(payload.receiptType ?? payload.environment)
+    }
+
+    private func recordEnvironment(_ name: String?) {
+        switch name {
+        case "Xcode", "LocalTesting":
+            if !memory.isXcode {
+                log.notice("store", "Xcode's local store signs here: nothing is posted.")
+            }
+            memory.isXcode = true
+        case "Sandbox": enter(.sandbox)
+        case "Production": enter(.production)
+        default: break
+        }
+    }
+
+    /// What was said in one environment counts nothing in the other.
+    private func enter(_ environment: PerennialContract.StoreEnvironment) {
+        let before = memory.contractEnvironment
+        memory.state.environment = environment
+        guard before != environment else { return }
+        memory.serverWord = nil
+        memory.answer = nil
+        memory.state.token = nil
+        memory.state.closed = [:]
+        memory.state.words = StoreWord(isTrusted: memory.state.words.isTrusted)
+        memory.offerings = nil
+        etag = nil
+        offeringsETag = nil
+        mustAsk = true
+    }
+}
+
+/// What the engine reads from the signed app transaction.
+struct AppTransactionPayload: Decodable {
+    var receiptType: String?
+    var environment: String?
+
+    init?(_ document: StoreDocument) {
+        guard let payload = CompactPayload.bytes(of: document.jws),
+            let value = try? JSONDecoder().decode(Self.self, from: payload)
+        else { return nil }
+        self = value
+    }
+}

@@ -1,0 +1,329 @@
+internal import AccessRules
+internal import Foundation
+internal import PerennialContract
+
+/// Keeps what is known in step with the server and the App Store, and sends what the server must
+/// hear. Everything that changes memory happens here, one thing after the other.
+actor Engine {
+    /// The shortest and the longest time between two attempts. Milliseconds.
+    static let retryMin: Int64 = 1_000
+    static let retryMax: Int64 = 3_600_000
+    /// The time after which a lapse is looked at again. Milliseconds; a little more than the rules
+    /// ask for.
+    static let secondLook: Int64 = 31_000
+
+    let configuration: Perennial.Configuration
+    let store: any DeviceStore
+    let clock: any DeviceClock
+    let server: ServerClient
+    let picture: Picture
+    let files: DeviceFiles
+    let log: Log
+
+    var memory: Memory
+    var outbox: Outbox?
+    var secrets: DeviceSecrets.Values?
+    /// Another number in each process.
+    let launch: Int
+    var etag: String?
+    var requestsSent = 0
+    var keysAskedAt: Int64?
+    var fetchingKeys: Task<Void, Never>?
+    /// The store's products by id, from the last answers.
+    var products: [String: StoreProduct] = [:]
+    var offeringsETag: String?
+    /// The offerings as the server signed them, for the cache.
+    var signedOfferings: String?
+    /// Transactions that were returned by purchases of this process: finished whatever the
+    /// offerings say.
+    var ownPurchases: Set<String> = []
+    /// The documents of purchases that post themselves, so that they are not posted twice.
+    var postedAtOnce: Set<String> = []
+    var purchasing: [String: Task<PurchaseOutcome, Never>] = [:]
+    var lastPurchase: Task<PurchaseOutcome, Never>?
+    /// Nothing is sent in the background before: the server has said so. Monotonic milliseconds.
+    var silentUntil: Int64?
+    var failuresInARow = 0
+    var isPosting = false
+    var isAsking = false
+    /// Whether the customer has to be asked again.
+    var mustAsk = true
+    var secondLookAt: Int64?
+    var timer: Task<Void, Never>?
+    /// No timer is set any more.
+    private(set) var isOver = false
+    /// What the store has announced and is not recorded yet.
+    var announced: [StoreDocument] = []
+    var mustSettle = false
+    var settling: Task<Void, Never>?
+    /// Whether documents were left out because there was no room for them.
+    var isOutboxFull = false
+    var requests: RequestFile
+    var requestReader: RequestReader?
+    var requestWaiter: CheckedContinuation<Void, Never>?
+    /// The customer about whom the server is asked to say when something changes.
+    var following: String?
+    /// Renewal infos that were posted, so that none is posted twice.
+    var postedRenewals: Set<String> = []
+    private var opening: Task<Void, Never>?
+
+    init(
+        _ configuration: Perennial.Configuration, store: any DeviceStore,
+        clock: any DeviceClock, files: DeviceFiles, memory: Memory, picture: Picture,
+        stored: StoredState?
+    ) {
+        self.configuration = configuration
+        self.store = store
+        self.clock = clock
+        self.files = files
+        self.memory = memory
+        self.picture = picture
+        server = ServerClient(
+            base: configuration.server, key: configuration.key, proof: configuration.proof)
+        log = Log(configuration.log)
+        launch = Int.random(in: 1...Int.max)
+        requests = RequestFile(folder: files.folder)
+        self.stored = stored
+        logged = picture.snapshot
+    }
+
+    private let stored: StoredState?
+    /// The last snapshot whose changes were logged.
+    private var logged: Perennial.Snapshot
+
+    /// Runs until the task is cancelled.
+    func run() async {
+        await open()
+        let updates = store.updates()
+        let listening = Task { for await update in updates { await handle(update) } }
+        let watching = Task {
+            for await _ in ForegroundWatch.returns() { await enterForeground() }
+        }
+        await refresh(within: configuration.patience)
+        await post()
+        await withTaskCancellationHandler {
+            await listening.value
+        } onCancel: {
+            listening.cancel()
+            watching.cancel()
+        }
+        await stop()
+    }
+
+    /// See ``Perennial/stop()``. Without an outbox nothing is posted, saved or finished.
+    func stop() async {
+        isOver = true
+        timer?.cancel()
+        resumeRequestReader()
+        let last = outbox
+        outbox = nil
+        await last?.close()
+    }
+
+    /// Reads what is not needed for the first answer. Every call that uses files awaits it.
+    func open() async {
+        if opening == nil { opening = Task { await readFiles() } }
+        await opening?.value
+    }
+
+    /// An app's extension only reads what the app has written: that has to be posted by the app.
+    private static let isExtension = Bundle.main.bundlePath.hasSuffix(".appex")
+
+    private func readFiles() async {
+        do {
+            try files.folder.create()
+            let values = try files.secrets.values(random: Self.randomBytes)
+            secrets = values
+            prove(by: values)
+            outbox = try Outbox(folder: files.folder, mayWrite: !Self.isExtension)
+        } catch {
+            log.error("store", "The SDK's files cannot be read or written now: \(error).")
+        }
+        if memory.state.salt.isEmpty { memory.state.salt = Self.randomBytes(16) }
+        if memory.state.customerID == nil { beAnonymous() }
+        requests.read()
+        readOfferings()
+        memory.unconfirmedDebits = await waitingDebits()
+        await publish()
+    }
+
+    /// Takes the App Store's words from the file if this device wrote it, and forgets them if not.
+    private func prove(by secrets: DeviceSecrets.Values) {
+        guard let stored else {
+            memory.state.words.isTrusted = true
+            return
+        }
+        if var proven = stored.proven(by: secrets.code) {
+            if stored.hasMore,
+                let more = try? files.state.readMore(proven, code: secrets.code)
+            {
+                proven = more
+            }
+            // Whom the app named at the launch counts, not who was there before.
+            if let named = configuration.customer { proven.become(named) }
+            memory.state = proven
+            memory.readToken(now: memory.clock.now(by: clock))
+        } else {
+            log.notice("access", "The state file was changed by somebody else, and was dropped.")
+            memory.state.forgetUnproven()
+            memory.readToken(now: memory.clock.now(by: clock))
+        }
+        memory.state.words.isTrusted = true
+    }
+
+    /// A new anonymous customer, or the one that this device had.
+    private func beAnonymous() {
+        guard configuration.allowsAnonymous, let secrets else { return }
+        memory.state.customerID = secrets.anonymousID
+        memory.state.isAnonymous = true
+    }
+
+    static func randomBytes(_ count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+}
+
+// MARK: - Showing and keeping
+
+extension Engine {
+    /// For whom something is bought.
+    struct Buyer: Sendable {
+        /// Nil before there is a customer.
+        var id: String?
+        /// Nil if nobody has signed in.
+        var person: String?
+    }
+
+    var buyer: Buyer { Buyer(id: memory.state.customerID, person: memory.person) }
+
+    var now: Timestamp { memory.clock.now(by: clock) }
+
+    /// Shows what is known now, keeps it, and sets the timer.
+    @discardableResult
+    func publish() async -> Perennial.Snapshot {
+        let snapshot = picture.publish(memory)
+        logChanges(to: snapshot)
+        save()
+        await schedule()
+        return snapshot
+    }
+
+    private func logChanges(to after: Perennial.Snapshot) {
+        // Not with what was shown last: that may have changed by time alone.
+        let before = logged
+        logged = after
+        for (name, access) in after.access.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+        where before[name].isActive != access.isActive || before[name].state != access.state {
+            let rule = picture.judge(name.rawValue).rule
+            log.notice(
+                "access",
+                "\(name.rawValue) is \(access.isActive ? "open" : "shut") "
+                    + "(\(access.state.rawValue), by \(access.basis.rawValue), rule \(rule)).")
+        }
+    }
+
+    private func save() {
+        guard let secrets, outbox?.isWriter == true else { return }
+        memory.clock.advance(monotonic: clock.monotonic(), bootID: clock.bootID())
+        memory.state.anchor = memory.clock.anchor.map {
+            TimeAnchor(
+                signedAt: $0.signed, monotonicMilliseconds: $0.monotonic, bootID: $0.bootID)
+        }
+        do { try files.state.write(memory.state, code: secrets.code) } catch {
+            log.error("store", "The state could not be saved: \(error).")
+        }
+    }
+
+    /// Sets the timer to the next thing that has to be done.
+    func schedule() async {
+        timer?.cancel()
+        let wait = await nextWait()
+        // Another call may have set one meanwhile.
+        timer?.cancel()
+        guard let wait, !isOver else { return }
+        let clock = clock
+        timer = Task { [weak self] in
+            do { try await clock.sleep(milliseconds: wait) } catch { return }
+            // In a task of its own, so that setting the next timer does not cancel its requests.
+            Task { await self?.tick() }
+        }
+    }
+
+    /// Milliseconds until something has to be done. Nil: nothing is planned.
+    func nextWait() async -> Int64? {
+        var waits: [Int64] = []
+        let now = now
+        if let changesAt = picture.changesAt {
+            waits.append(changesAt.milliseconds - now.milliseconds)
+        }
+        let monotonic = clock.monotonic()
+        if let secondLookAt { waits.append(secondLookAt - monotonic) }
+        if mayPost {
+            let silence = max(0, (silentUntil ?? 0) - monotonic)
+            if mustAsk { waits.append(max(silence, retryWait)) }
+            let due = await outbox?.entries.map { $0.nextTry?.milliseconds ?? now.milliseconds }
+            if let first = due?.min() {
+                waits.append(max(silence, first - now.milliseconds, isPosting ? retryWait : 0))
+            }
+        }
+        return waits.min().map { max($0, 1) }
+    }
+
+    private func tick() async {
+        let monotonic = clock.monotonic()
+        if let at = secondLookAt, at <= monotonic {
+            secondLookAt = nil
+            await readStore()
+        }
+        if mayPost, (silentUntil ?? 0) <= monotonic {
+            if mustAsk { try? await fetchCustomer(within: configuration.patience) }
+            await post()
+        }
+        await publish()
+    }
+
+    /// The wait after so many failures in a row, with jitter. Milliseconds.
+    var retryWait: Int64 {
+        guard failuresInARow > 0 else { return 0 }
+        let doubled = Self.retryMin << min(Int64(failuresInARow - 1), 12)
+        let limit = min(doubled, Self.retryMax)
+        return Int64.random(in: limit / 2...limit)
+    }
+
+    /// Whether there is somebody to speak for, and a store whose documents the server accepts.
+    var mayPost: Bool { memory.state.customerID != nil && !memory.isXcode && outbox != nil }
+}
+
+// MARK: - Looking anew
+
+extension Engine {
+    /// Asks the server, and looks at the store. Throws nothing: what fails is tried again.
+    func refresh(within timeout: TimeInterval) async {
+        await fetchOfferings(within: timeout)
+        // The store first: a server that has not heard of a purchase yet must not shut it for an
+        // instant.
+        await readStore()
+        try? await fetchCustomer(within: timeout)
+    }
+
+    /// As ``refresh(within:)``, for somebody who waits for the result.
+    func refreshNow() async throws(Perennial.Failure) {
+        await open()
+        await outbox?.hurry()
+        await fetchOfferings(within: configuration.patience)
+        await readStore()
+        await post()
+        try await fetchCustomer(within: configuration.patience)
+    }
+
+    /// The app is in front of somebody again: what may have happened meanwhile is read.
+    func enterForeground() async {
+        await open()
+        await outbox?.hurry()
+        mustAsk = true
+        try? await fetchCustomer(within: configuration.patience)
+        await readStore()
+        await post()
+    }
+}

@@ -1,0 +1,217 @@
+internal import AccessRules
+internal import Foundation
+internal import PerennialContract
+
+/// All that is known about the present customer on this device. A value: the engine changes it,
+/// and every reader gets a whole one.
+struct Memory: Sendable {
+    /// What is kept from one launch to the next.
+    var state: DeviceState
+    var aliases: [String] = []
+    /// Whether Xcode's local store signs here. Nothing of it is posted.
+    var isXcode = false
+    /// What the server said last about this customer, or the token that was kept.
+    var serverWord: ServerWord?
+    /// The server's last whole answer in this process.
+    var answer: PerennialContract.Customer?
+    var answerOrder: AnswerOrder?
+    var serverAnsweredAt: Timestamp?
+    /// The moment that the latest token describes. Signed.
+    var lastToken: Timestamp?
+    /// Subscription groups by original transaction id, as transactions name them.
+    var groups: [String: String] = [:]
+    /// The last verified renewal info of each subscription, by original transaction id.
+    var renewalInfos: [String: String] = [:]
+    var offerings: Offerings?
+    var clock: ReckonedClock
+    var waiting: [Perennial.WaitingPurchase] = []
+    /// What was spent and not confirmed yet, by currency.
+    var unconfirmedDebits: [String: Int64] = [:]
+    /// Milliseconds.
+    var silentHold: Int64
+}
+
+extension Memory {
+    /// The id of the customer as a person; nil if nobody has signed in.
+    var person: String? { state.isAnonymous ? nil : state.customerID }
+
+    var contractEnvironment: PerennialContract.StoreEnvironment { state.environment ?? .production }
+
+    var environment: Perennial.StoreEnvironment {
+        isXcode ? .xcode : .init(rawValue: contractEnvironment.rawValue)
+    }
+
+    var customer: Perennial.Customer {
+        Perennial.Customer(
+            id: state.customerID ?? "", aliases: aliases, isAnonymous: state.isAnonymous,
+            accountToken: state.accountToken.flatMap { UUID(uuidString: $0) })
+    }
+
+    func makeEvidence(at now: Timestamp) -> Evidence {
+        let products = offerings?.products ?? []
+        let person = person
+        return Evidence(
+            person: person, server: serverWord, store: state.words,
+            keptVerdicts: state.verdicts.mapValues {
+                $0.verdict(for: person, salt: state.salt)
+            },
+            meanings: Dictionary(
+                products.map { ($0.productID, ProductMeaning(entitlements: Set($0.entitlements))) },
+                uniquingKeysWith: { first, _ in first }),
+            termEnds: termEnds(), serverAnsweredAt: serverAnsweredAt, now: now,
+            holds: Evidence.Holds(
+                answered: Int64(offerings?.unconfirmedHoldHours ?? 24) * 3_600_000,
+                silent: silentHold))
+    }
+
+    private func termEnds() -> [String: Timestamp] {
+        guard let offerings else { return [:] }
+        return TermRules(offerings).ends(of: state.words.transactions.values)
+    }
+}
+
+// MARK: - What an app sees
+
+extension Memory {
+    /// Everything that is known at a moment, and when time alone will change it.
+    func makeSnapshot(
+        of evidence: Evidence
+    ) -> (snapshot: Perennial.Snapshot, changesAt: Timestamp?) {
+        let judgements = AccessRules.judgeAll(evidence)
+        var access: [Perennial.EntitlementID: Perennial.Access] = [:]
+        for (name, judgement) in judgements {
+            let id = Perennial.EntitlementID(rawValue: name)
+            access[id] = Perennial.Access(judgement, of: id)
+        }
+        let snapshot = Perennial.Snapshot(
+            customer: customer, environment: environment, access: access,
+            subscriptions: subscriptions(), terms: terms(evidence), owned: owned(),
+            wallets: wallets(), waiting: waiting, isKnown: isKnown(evidence),
+            serverAnswered: serverAnsweredAt?.date, storeAnswered: state.words.answeredAt?.date)
+        return (snapshot, judgements.values.compactMap(\.changesAt).min())
+    }
+
+    /// An entitlement that nobody has heard of is known to be shut once anything is known.
+    private func isKnown(_ evidence: Evidence) -> Bool {
+        AccessRules.judge("", by: evidence).isKnown
+    }
+
+    private func subscriptions() -> [Perennial.Subscription] {
+        if let answer { return answer.subscriptions.map(Perennial.Subscription.init) }
+        guard state.words.isTrusted else { return [] }
+        return newestOfEachPurchase(.renewing).map { transaction in
+            Perennial.Subscription(transaction, state.words.statuses[transaction.originalID])
+        }
+    }
+
+    private func terms(_ evidence: Evidence) -> [Perennial.Term] {
+        if let answer {
+            return answer.nonRenewing.map {
+                Perennial.Term(
+                    product: .init(rawValue: $0.productID), from: $0.from.date,
+                    until: $0.until?.date)
+            }
+        }
+        guard state.words.isTrusted else { return [] }
+        return state.words.transactions.values.filter { $0.kind == .nonRenewing }
+            .sorted { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }
+            .map {
+                Perennial.Term(
+                    product: .init(rawValue: $0.productID), from: $0.purchasedAt.date,
+                    until: evidence.termEnds[$0.id]?.date)
+            }
+    }
+
+    private func owned() -> [Perennial.OwnedProduct] {
+        if let answer {
+            return answer.oneTime.map {
+                Perennial.OwnedProduct(
+                    product: .init(rawValue: $0.productID), purchased: $0.purchasedAt.date,
+                    revoked: $0.revokedAt?.date)
+            }
+        }
+        guard state.words.isTrusted else { return [] }
+        return newestOfEachPurchase(.nonConsumable).map {
+            Perennial.OwnedProduct(
+                product: .init(rawValue: $0.productID), purchased: $0.purchasedAt.date,
+                revoked: $0.revokedAt?.date)
+        }
+    }
+
+    private func wallets() -> [Perennial.WalletID: Perennial.Wallet] {
+        var wallets: [Perennial.WalletID: Perennial.Wallet] = [:]
+        for (name, wallet) in answer?.wallets ?? [:] {
+            let spent = unconfirmedDebits[name] ?? 0
+            wallets[.init(rawValue: name)] = Perennial.Wallet(
+                balance: Int(wallet.balance - spent), unconfirmed: Int(-spent))
+        }
+        return wallets
+    }
+
+    private func newestOfEachPurchase(_ kind: StoreTransaction.Kind) -> [StoreTransaction] {
+        let newest = Dictionary(
+            state.words.transactions.values.filter { $0.kind == kind && !$0.isUpgraded }
+                .map { ($0.originalID, $0) },
+            uniquingKeysWith: { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) ? $1 : $0 })
+        return newest.values.sorted { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }
+    }
+}
+
+extension Perennial.Access {
+    init(_ judgement: Judgement, of entitlement: Perennial.EntitlementID) {
+        self.init(
+            entitlement: entitlement, isActive: judgement.isActive, isKnown: judgement.isKnown,
+            state: .init(rawValue: judgement.state.rawValue), until: judgement.until?.date,
+            willRenew: judgement.willRenew,
+            product: judgement.productID.map(Perennial.ProductID.init(rawValue:)),
+            basis: .init(judgement.basis), asOf: judgement.asOf?.date)
+    }
+}
+
+extension Perennial.Basis {
+    init(_ basis: Judgement.Basis) {
+        switch basis {
+        case .server: self = .server
+        case .token: self = .token
+        case .store: self = .store
+        case .held: self = .held
+        case .none: self = .none
+        }
+    }
+}
+
+extension Perennial.Subscription {
+    init(_ subscription: PerennialContract.Subscription) {
+        self.init(
+            id: subscription.originalTransactionID,
+            product: .init(rawValue: subscription.productID),
+            state: .init(rawValue: subscription.state.rawValue),
+            from: subscription.period.from.date, until: subscription.period.until?.date,
+            willRenew: subscription.willRenew,
+            renewsTo: subscription.renewsTo.map(Perennial.ProductID.init(rawValue:)),
+            graceUntil: subscription.graceUntil?.date,
+            commitment: subscription.commitment.map {
+                Commitment(
+                    month: $0.month, months: $0.months, until: $0.until?.date, renews: $0.renews)
+            },
+            isFamilyShared: subscription.ownership == .familyShared)
+    }
+
+    init(_ transaction: StoreTransaction, _ status: StoreStatus?) {
+        let state: Perennial.AccessState =
+            switch status?.state {
+            case .retry: .retry
+            case .grace: .grace
+            case .expired: .expired
+            case .revoked: .revoked
+            case .subscribed, nil:
+                transaction.revokedAt != nil
+                    ? .refunded : transaction.offer == .trial ? .trial : .paid
+            }
+        self.init(
+            id: transaction.originalID, product: .init(rawValue: transaction.productID),
+            state: state, from: transaction.purchasedAt.date, until: transaction.expiresAt?.date,
+            willRenew: status?.willRenew, graceUntil: status?.graceUntil?.date,
+            isFamilyShared: transaction.isFamilyShared)
+    }
+}

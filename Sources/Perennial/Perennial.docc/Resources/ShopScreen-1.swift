@@ -1,0 +1,13 @@
+import Perennial
+import PerennialUI
+import SwiftUI
+
+struct ShopScreen: View {
+    let perennial: Perennial
+
+    var body: some View {
+        Perennial.AccessHeadline()
+            .perennial(perennial)
+            .perennialReady()
+    }
+}

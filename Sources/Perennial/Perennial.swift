@@ -1,0 +1,135 @@
+public import Foundation
+internal import PerennialContract
+
+/// Purchases, access and identity of one app. Make one at launch and keep it.
+///
+///     let perennial = Perennial(server: URL(string: "https://iap.example.com")!, key: "pk_…")
+///
+///     if perennial["pro"].isActive { … }
+///     try await perennial.purchase("pro.monthly")
+///     try await perennial.restore()
+///     for await snapshot in perennial.changes { … }
+public final class Perennial: Sendable {
+    /// The version of this library, as semver.org defines it.
+    public static let version = "0.1.0"
+    /// What the server is told with each purchase.
+    static let libraryName = "perennial-swift/\(version)"
+
+    let picture: Picture
+    /// Nil for a preview, which never connects.
+    let engine: Engine?
+    let preview: Preview?
+    private let running: RunningEngine?
+
+    /// Listens to the store from now on. Reads one small file; asks neither network nor Keychain
+    /// before it returns.
+    public convenience init(server: URL, key: String, customer: String? = nil) {
+        var configuration = Configuration(server: server, key: key)
+        configuration.customer = customer
+        self.init(configuration)
+    }
+
+    /// A second one for the same server and key, in one process, is the first one's twin: it shows
+    /// and does the same, and its configuration is not used.
+    public convenience init(_ configuration: Configuration) {
+        self.init(RunningEngine.shared(configuration))
+    }
+
+    /// With another store and other clocks. Never a twin.
+    package convenience init(
+        _ configuration: Configuration, store: any DeviceStore, clock: any DeviceClock
+    ) {
+        self.init(configuration, store: store, clock: clock, files: DeviceFiles(configuration))
+    }
+
+    convenience init(
+        _ configuration: Configuration, store: any DeviceStore, clock: any DeviceClock,
+        files: DeviceFiles
+    ) {
+        self.init(RunningEngine(configuration, store: store, clock: clock, files: files))
+    }
+
+    private init(_ running: RunningEngine) {
+        self.running = running
+        engine = running.engine
+        picture = running.picture
+        preview = nil
+    }
+
+    /// See `Perennial.preview`.
+    init(preview: Preview, picture: Picture) {
+        self.preview = preview
+        self.picture = picture
+        engine = nil
+        running = nil
+    }
+
+    /// What the app's coming to the foreground causes. Apple's systems tell of it by themselves.
+    package func enterForeground() async { await engine?.enterForeground() }
+
+    /// Ends everything at once, as the end of the process does: nothing more is written, sent or
+    /// finished. What was being done goes on at the next launch.
+    package func stop() async { await running?.stop() }
+
+    /// What is open now: from memory, on any thread. Never waits, never throws.
+    public subscript(_ entitlement: EntitlementID) -> Access { snapshot[entitlement] }
+
+    /// All that is known, of one moment.
+    public var snapshot: Snapshot {
+        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) { picture.registerReading() }
+        return picture.snapshot
+    }
+
+    /// The time as far as it is proven: never before what Apple or the server has signed.
+    public var now: Date { picture.now.date }
+
+    /// Each new picture, the present one first. Equal ones are not repeated, and a late reader
+    /// misses the middle.
+    public var changes: AsyncStream<Snapshot> { picture.changes() }
+
+    /// Each change of one entitlement, the present state first.
+    public func changes(of entitlement: EntitlementID) -> AsyncStream<Access> {
+        let changes = picture.changes()
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Access.self, bufferingPolicy: .bufferingNewest(1))
+        let following = Task {
+            var last: Access?
+            for await snapshot in changes where snapshot[entitlement] != last {
+                last = snapshot[entitlement]
+                continuation.yield(snapshot[entitlement])
+            }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in following.cancel() }
+        return stream
+    }
+
+    /// Waits for the first evidence; returns what there is after a time in any case.
+    ///
+    /// - Parameter seconds: how long to wait at most.
+    public func known(withinSeconds seconds: TimeInterval = 3) async -> Snapshot {
+        let changes = picture.changes()
+        let waiting = Task { () -> Snapshot? in
+            for await snapshot in changes where snapshot.isKnown { return snapshot }
+            return nil
+        }
+        let limit = Task {
+            try await Task.sleep(nanoseconds: UInt64(max(0, seconds) * 1_000_000_000))
+            waiting.cancel()
+        }
+        let found = await waiting.value
+        limit.cancel()
+        return found ?? snapshot
+    }
+
+    /// Asks server and store anew. Not needed in the usual course: launch, foreground, purchases
+    /// and updates do so.
+    ///
+    /// - Throws: `Failure` if the server cannot be asked. What the store says is taken even then.
+    @discardableResult
+    public func refresh() async throws(Failure) -> Snapshot {
+        guard let engine else { return snapshot }
+        try await engine.refreshNow()
+        return snapshot
+    }
+}

@@ -1,0 +1,62 @@
+internal import AccessRules
+internal import Foundation
+internal import PerennialContract
+
+// MARK: - What the server signs for the App Store
+
+extension Engine {
+    /// The signature of a promotional offer.
+    func sign(
+        _ offer: Perennial.Offer?, of product: Perennial.ProductID
+    ) async throws(Perennial.Failure) -> StorePurchaseOptions.Offer? {
+        guard let offer = offer?.id else { return nil }
+        let signature = try await fetchSignature(
+            "promotional", offerID: offer, of: product, naming: newestTransaction)
+        return signature?.compactJWS.map { .promotional(id: offer, compactJWS: $0) }
+    }
+
+    /// The signature that allows an introductory offer, if the app has chosen one. Nil if there is
+    /// no transaction to name: then the App Store applies the offer by itself.
+    ///
+    /// - Throws: what the server has against it. Without the signature the full price might be
+    ///   charged.
+    func signIntroductory(
+        of product: Perennial.ProductID
+    ) async throws(Perennial.Failure) -> StorePurchaseOptions.Offer? {
+        guard let transaction = newestTransaction else { return nil }
+        let signature = try await fetchSignature(
+            "introductory", offerID: nil, of: product, naming: transaction)
+        guard let jws = signature?.compactJWS else { return nil }
+        guard signature?.allowsIntroductory == true else {
+            throw Perennial.Failure(
+                .offerNotAccepted,
+                remedy: "The server says that this customer had an introductory offer before.")
+        }
+        return .introductory(compactJWS: jws)
+    }
+
+    /// The id of a transaction that the customer has posted.
+    private var newestTransaction: String? {
+        memory.state.words.transactions.values.filter(\.isAcknowledged)
+            .max { ($0.signedAt, $0.id) < ($1.signedAt, $1.id) }?.id
+    }
+
+    private func fetchSignature(
+        _ kind: String, offerID: String?, of product: Perennial.ProductID,
+        naming transaction: String?
+    ) async throws(Perennial.Failure) -> OfferSignature? {
+        guard let id = memory.state.customerID else { return nil }
+        let body = OfferSignatureRequest(
+            customerID: id, productID: product.rawValue, kind: kind, offerID: offerID,
+            transactionID: transaction)
+        do {
+            return try await send(
+                .post(
+                    Paths.offerSignatures, body, query: environmentQuery, for: id,
+                    within: configuration.patience)
+            ).decode(OfferSignature.self)
+        } catch {
+            throw error.failure
+        }
+    }
+}

@@ -1,0 +1,377 @@
+internal import AccessRules
+internal import Foundation
+internal import PerennialContract
+
+// MARK: - Buying
+
+extension Engine {
+    /// Buys. A second call for the same product while the first one is under way joins it; one for
+    /// another product waits.
+    func purchase(
+        _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions,
+        anchor: PurchaseAnchor?
+    ) async -> PurchaseOutcome {
+        if let running = purchasing[product.rawValue] { return await running.value }
+        let before = lastPurchase
+        let task = Task { () -> PurchaseOutcome in
+            _ = await before?.value
+            return await buy(product, options, anchor: anchor)
+        }
+        purchasing[product.rawValue] = task
+        lastPurchase = task
+        let outcome = await task.value
+        purchasing[product.rawValue] = nil
+        return outcome
+    }
+
+    private func buy(
+        _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions,
+        anchor: PurchaseAnchor?
+    ) async -> PurchaseOutcome {
+        await open()
+        do throws(Perennial.Failure) {
+            try await checkMayBuy()
+            if !options.regardlessOfAdvice,
+                let outcome = try advisedAgainst(product)
+            {
+                return .success(await makePurchase(outcome, product))
+            }
+            return .success(try await buyNow(product, options, anchor: anchor))
+        } catch {
+            log.info("store", "A purchase failed: \(error.code.rawValue).")
+            return .failure(error)
+        }
+    }
+
+    private func checkMayBuy() async throws(Perennial.Failure) {
+        guard configuration.role == .seller else {
+            throw Perennial.Failure(
+                .observing, remedy: "Buy with StoreKit, and call `receive` with the result.")
+        }
+        guard memory.state.customerID != nil else {
+            throw Perennial.Failure(
+                .customerMissing, remedy: "Call `identify` before the first purchase.")
+        }
+    }
+
+    private func buyNow(
+        _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions,
+        anchor: PurchaseAnchor?
+    ) async throws(Perennial.Failure) -> Perennial.Purchase {
+        let storeOptions = try await makeOptions(product, options)
+        let sheet = Sheet(
+            product: product, buyer: buyer, placement: options.placement,
+            known: Set(memory.state.words.transactions.keys), shownAt: now)
+        let result: StorePurchase
+        do {
+            result = try await store.purchase(product.rawValue, storeOptions, anchor: anchor)
+        } catch {
+            if error == .cancelled { return await makePurchase(.cancelled, product) }
+            var failure = Perennial.Failure(error)
+            if case .failed = error { failure.charged = .unclear }
+            throw failure
+        }
+        return try await receive(result, of: sheet)
+    }
+
+    /// What was so when the payment sheet was shown.
+    struct Sheet: Sendable {
+        var product: Perennial.ProductID
+        var buyer: Buyer
+        var placement: Perennial.PlacementID?
+        /// The transactions that were there already.
+        var known: Set<String>
+        var shownAt: Timestamp
+    }
+
+    /// Takes what a purchase returned: writes it down, posts it, and only then finishes it.
+    private func receive(
+        _ document: StoreDocument, of sheet: Sheet
+    ) async throws(Perennial.Failure) -> Perennial.Purchase {
+        guard document.isVerified, let payload = TransactionPayload(document) else {
+            await collect(
+                [document], intent: .purchase, for: sheet.buyer, at: sheet.placement)
+            await post()
+            throw Perennial.Failure(
+                .purchaseNotVerified,
+                remedy: "StoreKit could not verify the transaction. The server has been told.",
+                charged: .unclear)
+        }
+        if configuration.role == .seller { ownPurchases.insert(payload.transactionId) }
+        postedAtOnce.insert(document.jws)
+        await collect(
+            [document], intent: .purchase, isHeld: true, for: sheet.buyer, at: sheet.placement)
+        memory.waiting.removeAll { $0.product == sheet.product && $0.reason == .approval }
+        await publish()
+        let isKept = await postAtOnce(document, for: payload)
+        postedAtOnce.remove(document.jws)
+        guard memory.state.customerID == sheet.buyer.id else {
+            throw Perennial.Failure(
+                .customerChanged,
+                remedy: "Somebody else signed in while the sheet was shown. "
+                    + "The purchase belongs to the customer who saw it.",
+                charged: .yes)
+        }
+        let outcome = try judge(payload, of: sheet)
+        await post()
+        var purchase = await makePurchase(outcome, sheet.product)
+        purchase.transactionID = payload.transactionId
+        purchase.isKeptByServer = isKept
+        return purchase
+    }
+
+    /// Posts one document before everything else that waits. Returns whether the server has it.
+    private func postAtOnce(
+        _ document: StoreDocument, for payload: TransactionPayload
+    ) async -> Bool {
+        guard mayPost, (silentUntil ?? 0) <= clock.monotonic() else { return false }
+        if memory.offerings == nil { await fetchOfferings(within: configuration.patience) }
+        let entries = await outbox?.entries ?? []
+        let waiting = entries.filter {
+            guard case .document(let waiting) = $0.content else { return false }
+            return waiting.text == document.jws
+        }
+        guard !waiting.isEmpty else {
+            return memory.state.words.transactions[payload.transactionId]?.isAcknowledged ?? false
+        }
+        do {
+            try await postDocuments(waiting, within: configuration.patience)
+        } catch {
+            let next = now.milliseconds + max(retryWait, Self.retryMin)
+            try? await outbox?.postpone(
+                waiting.map(\.id), until: Timestamp(milliseconds: next))
+            return false
+        }
+        return memory.state.words.transactions[payload.transactionId]?.isAcknowledged ?? false
+    }
+
+    /// Compares what was asked for with what the store returned.
+    private func judge(
+        _ payload: TransactionPayload, of sheet: Sheet
+    ) throws(Perennial.Failure) -> Perennial.Purchase.Outcome {
+        let verdict =
+            memory.serverWord?.verdicts[payload.originalTransactionId]
+            ?? memory.state.verdicts[payload.originalTransactionId]?
+            .verdict(for: memory.person, salt: memory.state.salt)
+        if verdict == .anotherPerson { return .belongsToAnother }
+        if payload.productId != sheet.product.rawValue {
+            if payload.kind == .renewing { return .planChangeScheduled }
+            throw Perennial.Failure(
+                .purchaseReturnedAnother,
+                remedy: "The store returned a transaction of another product.",
+                charged: .unclear)
+        }
+        let isOver = payload.expiresDate.map { $0 <= sheet.shownAt.milliseconds } ?? false
+        if isOver {
+            throw Perennial.Failure(
+                .purchaseReturnedAnother,
+                remedy: "The store returned a transaction that has ended.", charged: .unclear)
+        }
+        return sheet.known.contains(payload.transactionId) ? .alreadyHad : .bought
+    }
+
+    /// What Apple's views or the app's own code bought.
+    func receive(
+        _ result: StorePurchase, for product: Perennial.ProductID
+    ) async throws(Perennial.Failure) -> Perennial.Purchase {
+        await open()
+        let sheet = Sheet(
+            product: product, buyer: buyer, known: Set(memory.state.words.transactions.keys),
+            shownAt: now)
+        return try await receive(result, of: sheet)
+    }
+
+    private func receive(
+        _ result: StorePurchase, of sheet: Sheet
+    ) async throws(Perennial.Failure) -> Perennial.Purchase {
+        switch result {
+        case .bought(let document):
+            return try await receive(document, of: sheet)
+        case .pending:
+            recordWaiting(.approval, sheet.product)
+            await publish()
+            return await makePurchase(.pending, sheet.product)
+        case .cancelled: return await makePurchase(.cancelled, sheet.product)
+        case .unknown:
+            throw Perennial.Failure(
+                .purchaseResultUnknown,
+                remedy: "If it was paid, the transaction arrives by itself. Update Perennial.",
+                charged: .unclear)
+        }
+    }
+
+    /// The receipt of an app that uses StoreKit 1. Returns when the server has it.
+    func receive(
+        appReceipt: Data, because intent: Perennial.Intent
+    ) async throws(Perennial.Failure) {
+        await open()
+        guard let id = memory.state.customerID else {
+            throw Perennial.Failure(.customerMissing, remedy: "Call `identify` first.")
+        }
+        let entry = OutboxEntry(
+            .document(
+                OutboxEntry.Document(
+                    kind: .receipt, text: appReceipt.base64EncodedString(),
+                    intent: .init(rawValue: intent.rawValue))),
+            for: id, firstSeen: now)
+        _ = try? await outbox?.add([entry])
+        do {
+            try await postDocuments([entry], within: configuration.patience)
+        } catch {
+            throw error.failure
+        }
+        await publish()
+    }
+
+    func makePurchase(
+        _ outcome: Perennial.Purchase.Outcome, _ product: Perennial.ProductID
+    ) async -> Perennial.Purchase {
+        // `post` publishes nothing while another call of it is under way.
+        await recordWaiting()
+        return Perennial.Purchase(
+            outcome: outcome, product: product, snapshot: await publish())
+    }
+
+    func recordWaiting(_ reason: Perennial.WaitingPurchase.Reason, _ product: Perennial.ProductID) {
+        guard !memory.waiting.contains(where: { $0.product == product && $0.reason == reason })
+        else { return }
+        memory.waiting.append(
+            Perennial.WaitingPurchase(product: product, reason: reason, since: now.date))
+    }
+}
+
+// MARK: - Before the sheet
+
+extension Engine {
+    /// The outcome without a sheet, if the customer should not buy.
+    private func advisedAgainst(
+        _ product: Perennial.ProductID
+    ) throws(Perennial.Failure) -> Perennial.Purchase.Outcome? {
+        switch advice(on: product).reason {
+        case .alreadyHad?: return .alreadyHad
+        case .storeAccountOfAnother?:
+            throw Perennial.Failure(
+                .storeAccountOfAnother,
+                remedy: "The Apple account of this device pays for another customer. "
+                    + "Let them sign in as that customer, or buy `regardlessOfAdvice`.")
+        default: return nil
+        }
+    }
+
+    /// By what is known here.
+    func advice(on product: Perennial.ProductID) -> Perennial.Advice {
+        let words = memory.state.words.transactions.values
+        let own = words.filter { $0.productID == product.rawValue && $0.revokedAt == nil }
+        if own.contains(where: { $0.kind == .nonConsumable && isTheirs($0.originalID) }) {
+            return Perennial.Advice(product: product, buy: false, reason: .alreadyHad)
+        }
+        let running = own.filter { transaction in
+            transaction.kind == .renewing && !transaction.isUpgraded
+                && (transaction.expiresAt.map { $0 > now } ?? true)
+        }
+        if let held = running.first(where: { isTheirs($0.originalID) }),
+            memory.state.words.statuses[held.originalID]?.willRenew != false
+        {
+            return Perennial.Advice(product: product, buy: false, reason: .alreadyHad)
+        }
+        if isPaidForAnother(product) {
+            return Perennial.Advice(product: product, buy: false, reason: .storeAccountOfAnother)
+        }
+        if memory.offerings?.overlap == "refuse", hasRunningTerm(like: product) {
+            return Perennial.Advice(product: product, buy: false, reason: .termRuns)
+        }
+        return Perennial.Advice(product: product, buy: true)
+    }
+
+    private func verdict(on purchase: String) -> Verdict? {
+        memory.serverWord?.verdicts[purchase]
+            ?? memory.state.verdicts[purchase]?
+            .verdict(for: memory.person, salt: memory.state.salt)
+    }
+
+    private func isTheirs(_ purchase: String) -> Bool { verdict(on: purchase) != .anotherPerson }
+
+    /// Whether the store account has a running subscription, of the product's group, that is
+    /// another person's: a new purchase would continue it there.
+    private func isPaidForAnother(_ product: Perennial.ProductID) -> Bool {
+        let group = products[product.rawValue]?.group
+        return memory.state.words.transactions.values.contains { transaction in
+            transaction.kind == .renewing && transaction.revokedAt == nil
+                && (transaction.expiresAt.map { $0 > now } ?? true)
+                && (transaction.productID == product.rawValue
+                    || group != nil && memory.groups[transaction.originalID] == group)
+                && verdict(on: transaction.originalID) == .anotherPerson
+        }
+    }
+
+    private func hasRunningTerm(like product: Perennial.ProductID) -> Bool {
+        guard let offerings = memory.offerings,
+            let chain = offerings.products.first(where: { $0.productID == product.rawValue })?
+                .term?.chain
+        else { return false }
+        let chained = Set(offerings.products.filter { $0.term?.chain == chain }.map(\.productID))
+        return picture.snapshot.terms.contains {
+            chained.contains($0.product.rawValue) && ($0.until.map { $0 > now.date } ?? false)
+        }
+    }
+
+    /// The account token, and the signature of an offer.
+    private func makeOptions(
+        _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions
+    ) async throws(Perennial.Failure) -> StorePurchaseOptions {
+        var made = StorePurchaseOptions()
+        made.quantity = options.quantity
+        made.custom = CustomOptions(options.storeOptions)
+        made.accountToken = await accountToken()
+        switch options.offer?.kind {
+        case .promotional?: made.offer = try await sign(options.offer, of: product)
+        case .introductory?: made.offer = try await signIntroductory(of: product)
+        case .winBack?: made.offer = (options.offer?.id).map { .winBack(id: $0) }
+        default: break
+        }
+        return made
+    }
+
+    /// What purchases carry, so that they belong to the customer even if the app is killed before
+    /// it can post them. Nil if the server cannot be asked.
+    private func accountToken() async -> String? {
+        if let token = memory.state.accountToken { return token }
+        guard let id = memory.state.customerID, mayPost, (silentUntil ?? 0) <= clock.monotonic()
+        else { return nil }
+        let request = ServerRequest(
+            method: "POST", path: "\(Paths.customer(id))/account_token", body: Data("{}".utf8),
+            customer: id, timeout: configuration.patience / 2)
+        guard let answer = try? await send(request),
+            let token = try? answer.decode(AccountToken.self), memory.state.customerID == id
+        else { return nil }
+        memory.state.accountToken = token.accountToken
+        return token.accountToken
+    }
+}
+
+extension Perennial.Failure {
+    init(_ error: StoreError) {
+        switch error {
+        case .cancelled:
+            self.init(.storeFailed, remedy: "The customer cancelled.")
+        case .unreachable:
+            self.init(
+                .storeUnreachable, remedy: "The App Store cannot be reached. Try again later.",
+                isTemporary: true)
+        case .productUnavailable, .notInStorefront:
+            self.init(
+                .productUnknown,
+                remedy: "The App Store does not sell this product here. Check its id and state.")
+        case .notAllowed:
+            self.init(
+                .purchaseNotAllowed, remedy: "Purchases are switched off on this device.")
+        case .offerNotAccepted(let part):
+            self.init(
+                .offerNotAccepted, remedy: "The App Store did not accept the offer (\(part)).")
+        case .failed(let type):
+            self.init(
+                .storeFailed, remedy: "StoreKit failed (\(type)). Try again later.",
+                isTemporary: true)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+internal import Foundation
+internal import PerennialContract
+
+// MARK: - Restoring
+
+extension Engine {
+    /// Looks, and asks for a password only if the first look found nothing. Changes nothing if
+    /// another customer would lose something.
+    func restore() async throws(Perennial.Failure) -> Perennial.Restoration {
+        await open()
+        var documents = await ownDocuments()
+        if documents.isEmpty {
+            do { try await store.sync() } catch {
+                guard error == .cancelled else { throw Perennial.Failure(error) }
+            }
+            documents = await ownDocuments()
+        }
+        guard !documents.isEmpty else {
+            try await fetchCustomer(within: configuration.patience)
+            return await makeRestoration(.nothingFound, Perennial.RestorePreview(items: []))
+        }
+        let preview = try await preview(documents)
+        if preview.items.contains(where: { $0.effect == .moves }) {
+            return await makeRestoration(.needsConsent, preview)
+        }
+        return try await restore(documents, shown: preview)
+    }
+
+    func previewRestore() async throws(Perennial.Failure) -> Perennial.RestorePreview {
+        await open()
+        let documents = await ownDocuments()
+        guard !documents.isEmpty else { return Perennial.RestorePreview(items: []) }
+        return try await preview(documents)
+    }
+
+    /// Does what was shown, if it is still so.
+    func restore(
+        _ shown: Perennial.RestorePreview
+    ) async throws(Perennial.Failure) -> Perennial.Restoration {
+        await open()
+        let documents = await ownDocuments()
+        let preview = try await preview(documents)
+        guard Set(preview.items) == Set(shown.items) else {
+            throw Perennial.Failure(
+                .previewOutdated, remedy: "Something has changed: show a new preview.")
+        }
+        return try await restore(documents, shown: preview)
+    }
+
+    /// Everything that the store account has bought, each once.
+    private func ownDocuments() async -> [StoreDocument] {
+        let all = await store.documents(.all) ?? []
+        let entitlements = await store.documents(.entitlements) ?? []
+        var seen: Set<String> = []
+        return (all + entitlements).filter { $0.isVerified && seen.insert($0.jws).inserted }
+    }
+
+    private func preview(
+        _ documents: [StoreDocument]
+    ) async throws(Perennial.Failure) -> Perennial.RestorePreview {
+        guard let id = memory.state.customerID else {
+            throw Perennial.Failure(.customerMissing, remedy: "Call `identify` first.")
+        }
+        var items: [String: Perennial.RestorePreview.ShownPurchase] = [:]
+        for start in stride(from: 0, to: documents.count, by: Self.batchMax) {
+            let part = documents[start..<min(start + Self.batchMax, documents.count)]
+            let body = PreviewRequest(
+                customerID: id, intent: .restore, signedTransactions: part.map(\.jws))
+            do {
+                let answer = try await send(
+                    .post(Paths.preview, body, for: id, within: configuration.patience))
+                for shown in try answer.decode(PurchasePreview.self).purchases {
+                    items[shown.originalTransactionID] = Perennial.RestorePreview.ShownPurchase(
+                        shown)
+                }
+            } catch {
+                throw error.failure
+            }
+        }
+        return Perennial.RestorePreview(items: items.values.sorted { $0.purchase < $1.purchase })
+    }
+
+    private func restore(
+        _ documents: [StoreDocument], shown preview: Perennial.RestorePreview
+    ) async throws(Perennial.Failure) -> Perennial.Restoration {
+        guard let id = memory.state.customerID else {
+            throw Perennial.Failure(.customerMissing, remedy: "Call `identify` first.")
+        }
+        await collect(documents, intent: .restore)
+        let entries = documents.compactMap { makeEntry($0, for: id) }
+        _ = try? await outbox?.add(entries)
+        for start in stride(from: 0, to: entries.count, by: Self.batchMax) {
+            let part = Array(entries[start..<min(start + Self.batchMax, entries.count)])
+            do {
+                try await postDocuments(part, within: configuration.patience)
+            } catch {
+                throw error.failure
+            }
+        }
+        memory.waiting.removeAll { $0.reason == .restore }
+        await publish()
+        let effects = preview.items.map(\.effect)
+        let outcome: Perennial.Restoration.Outcome =
+            effects.allSatisfy { $0 == .refused }
+            ? .refused : effects.allSatisfy { $0 == .none } ? .nothingNew : .restored
+        return await makeRestoration(outcome, preview)
+    }
+
+    private func makeEntry(_ document: StoreDocument, for id: String) -> OutboxEntry? {
+        TransactionPayload(document).map { payload in
+            OutboxEntry(
+                .document(
+                    OutboxEntry.Document(
+                        kind: .transaction, text: document.jws, intent: .restore,
+                        transactionID: payload.transactionId, productID: payload.productId)),
+                for: id, firstSeen: now)
+        }
+    }
+
+    private func makeRestoration(
+        _ outcome: Perennial.Restoration.Outcome, _ preview: Perennial.RestorePreview
+    ) async -> Perennial.Restoration {
+        Perennial.Restoration(outcome: outcome, preview: preview, snapshot: picture.snapshot)
+    }
+}
+
+extension Perennial.RestorePreview.ShownPurchase {
+    /// What an anonymous device loses, nobody loses: that is shown as a link.
+    fileprivate init(_ shown: PurchasePreview.Shown) {
+        let takesFromAPerson = shown.ownerKind != .anonymous
+        let effect = Perennial.RestorePreview.Effect(rawValue: shown.outcome)
+        self.init(
+            purchase: shown.originalTransactionID,
+            product: .init(rawValue: shown.productID ?? ""), isActive: shown.active,
+            effect: effect == .moves && !takesFromAPerson ? .links : effect,
+            ownerHint: shown.ownerHint)
+    }
+}

@@ -1,0 +1,213 @@
+internal import Foundation
+internal import PerennialContract
+
+#if canImport(FoundationNetworking)
+    internal import FoundationNetworking
+#endif
+
+/// Sends requests to the Perennial server.
+struct ServerClient: Sendable {
+    /// The longest answer that is read.
+    static let answerBytesMax = 8 * 1024 * 1024
+
+    var base: URL
+    var key: String
+    var proof: (@Sendable (String) async throws -> String)?
+    private let session: URLSession
+
+    init(
+        base: URL, key: String, proof: (@Sendable (String) async throws -> String)? = nil
+    ) {
+        self.base = base
+        self.key = key
+        self.proof = proof
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpCookieStorage = nil
+        configuration.urlCache = nil
+        session = URLSession(configuration: configuration)
+    }
+
+    /// - Parameter request: `customer` is whom the request speaks for, and needs a proof.
+    /// - Throws: ``ServerError`` for any answer but 2xx and 304.
+    func send(_ request: ServerRequest) async throws(ServerError) -> ServerAnswer {
+        var message = try makeMessage(request)
+        if let proof, let customer = request.customer {
+            do {
+                message.setValue(
+                    try await proof(customer), forHTTPHeaderField: "Perennial-Customer-Proof")
+            } catch {
+                throw ServerError(
+                    failure: Perennial.Failure(
+                        Perennial.Failure.Code(rawValue: "customer_proof_missing"),
+                        remedy: "Your `proof` closure threw \(type(of: error)).",
+                        isTemporary: true))
+            }
+        }
+        let (body, response) = try await exchange(message)
+        let answer = ServerAnswer(
+            status: response.statusCode, body: body,
+            etag: response.value(forHTTPHeaderField: "ETag"),
+            serverTime: response.value(forHTTPHeaderField: "Perennial-Server-Time")
+                .flatMap { Timestamp($0) })
+        if (200..<300).contains(answer.status) || answer.status == 304 { return answer }
+        throw ServerError(answer, retryAfter: response.value(forHTTPHeaderField: "Retry-After"))
+    }
+
+    private func makeMessage(_ request: ServerRequest) throws(ServerError) -> URLRequest {
+        // The path is percent-encoded already: it is added as it is.
+        var text = base.absoluteString
+        while text.hasSuffix("/") { text.removeLast() }
+        text += request.path
+        if !request.query.isEmpty {
+            let pairs = request.query.sorted { $0.key < $1.key }
+                .map { "\(Paths.percentEncoded($0.key))=\(Paths.percentEncoded($0.value))" }
+            text += "?" + pairs.joined(separator: "&")
+        }
+        guard let url = URL(string: text) else {
+            throw ServerError(
+                failure: Perennial.Failure(
+                    .serverUnreachable, remedy: "Check the server's address: it is no URL."))
+        }
+        var message = URLRequest(url: url, timeoutInterval: request.timeout)
+        message.httpMethod = request.method
+        message.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization")
+        if let body = request.body {
+            message.httpBody = body
+            message.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        }
+        for (name, value) in request.headers { message.setValue(value, forHTTPHeaderField: name) }
+        return message
+    }
+
+    private func exchange(
+        _ message: URLRequest
+    ) async throws(ServerError) -> (Data, HTTPURLResponse) {
+        do {
+            let (body, response) = try await response(to: message)
+            guard let response = response as? HTTPURLResponse, body.count <= Self.answerBytesMax
+            else { throw URLError(.badServerResponse) }
+            return (body, response)
+        } catch {
+            throw ServerError(
+                failure: Perennial.Failure(
+                    .serverUnreachable,
+                    remedy: "Check the server's address and the network (\(Self.name(of: error))).",
+                    isTemporary: true))
+        }
+    }
+
+    /// A request that was sent goes on when nobody waits for it any more. On Linux, cancelling can
+    /// lock URLSession, and its own time limit does not count there while nothing arrives; on
+    /// Apple's systems it begins anew with each part that arrives.
+    private func response(to message: URLRequest) async throws -> (Data, URLResponse) {
+        let (ends, continuation) = AsyncStream.makeStream(
+            of: Result<(Data, URLResponse), any Error>.self)
+        let exchange = Task { [session] in
+            do {
+                continuation.yield(.success(try await session.data(for: message)))
+            } catch {
+                continuation.yield(.failure(error))
+            }
+        }
+        let limit = Task {
+            try await Task.sleep(nanoseconds: UInt64(message.timeoutInterval * 1_000_000_000))
+            continuation.yield(.failure(URLError(.timedOut)))
+            #if !os(Linux)
+                exchange.cancel()
+            #endif
+        }
+        // An unstructured task is not cancelled with its parent.
+        let first = Task { () -> Result<(Data, URLResponse), any Error> in
+            for await end in ends { return end }
+            return .failure(URLError(.cancelled))
+        }
+        defer { limit.cancel() }
+        return try await first.value.get()
+    }
+
+    private static func name(of error: any Error) -> String {
+        (error as? URLError).map { "URLError \($0.errorCode)" } ?? "\(type(of: error))"
+    }
+}
+
+/// A request to the server.
+struct ServerRequest: Sendable {
+    var method: String
+    /// Percent-encoded: see ``Paths``.
+    var path: String
+    var query: [String: String] = [:]
+    var headers: [String: String] = [:]
+    var body: Data?
+    /// Whom the request speaks for. Nil if it is about nobody.
+    var customer: String?
+    /// Seconds.
+    var timeout: TimeInterval
+
+    static func get(
+        _ path: String, query: [String: String] = [:], for customer: String? = nil,
+        within timeout: TimeInterval
+    ) -> Self {
+        Self(method: "GET", path: path, query: query, customer: customer, timeout: timeout)
+    }
+
+    static func post(
+        _ path: String, _ body: some Encodable, query: [String: String] = [:],
+        for customer: String?, within timeout: TimeInterval
+    ) -> Self {
+        Self(
+            method: "POST", path: path, query: query, body: try? JSONEncoder().encode(body),
+            customer: customer, timeout: timeout)
+    }
+}
+
+/// An answer of the server: 2xx or 304.
+struct ServerAnswer: Sendable {
+    /// Of two requests, the one that was sent later has the greater number.
+    var number = 0
+    var status: Int
+    var body: Data
+    var etag: String?
+    var serverTime: Timestamp?
+
+    func decode<Value: Decodable>(_ type: Value.Type) throws(ServerError) -> Value {
+        do {
+            return try JSONDecoder().decode(type, from: body)
+        } catch {
+            throw ServerError(
+                failure: Perennial.Failure(
+                    .serverAnswerNotUnderstood,
+                    remedy: "Check that the address is that of a Perennial server."))
+        }
+    }
+}
+
+/// Why a request failed.
+struct ServerError: Error, Sendable {
+    var failure: Perennial.Failure
+    /// Nil if the server did not answer, or not in its own form.
+    var problem: Problem?
+    /// Seconds for which nothing should be sent. Nil if the server has not said.
+    var retryAfter: Int?
+    var serverTime: Timestamp?
+    /// As in ``ServerAnswer``.
+    var number = 0
+
+    /// The longest `Retry-After` that is obeyed, in seconds.
+    static let retryAfterMax = 3600
+
+    init(failure: Perennial.Failure) { self.failure = failure }
+
+    init(_ answer: ServerAnswer, retryAfter: String?) {
+        problem = try? JSONDecoder().decode(Problem.self, from: answer.body)
+        serverTime = answer.serverTime
+        self.retryAfter = retryAfter.flatMap { Int($0) }.map { min(max($0, 0), Self.retryAfterMax) }
+        let isTemporary = answer.status == 429 || answer.status == 408 || answer.status >= 500
+        failure = Perennial.Failure(
+            Perennial.Failure.Code(
+                rawValue: problem?.code.rawValue
+                    ?? (isTemporary ? "server_unreachable" : "server_answer_not_understood")),
+            remedy: problem?.remedy
+                ?? "The answer had the status \(answer.status) and no explanation.",
+            requestID: problem?.requestID, isTemporary: isTemporary)
+    }
+}

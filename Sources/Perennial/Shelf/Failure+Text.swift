@@ -1,0 +1,38 @@
+public import Foundation
+
+extension Perennial.Failure: LocalizedError {
+    /// What the customer may know, in one sentence or two. The code and the remedy are for you.
+    public var errorDescription: String? { text(in: .current) }
+
+    public func text(in locale: Locale) -> String { Wording(locale: locale).text(textKey) }
+
+    /// Whether they were charged matters more to a customer than what went wrong.
+    private var textKey: TextKey {
+        switch charged {
+        case .yes: .paidAndSafe
+        case .unclear: .chargeUnclear
+        default: Self.keys[code] ?? (isTemporary ? .failedForNow : .failed)
+        }
+    }
+
+    private static let keys: [Code: TextKey] = [
+        .serverUnreachable: .serverUnreachable,
+        .storeUnreachable: .storeUnreachable,
+        .storeFailed: .failedForNow,
+        .productUnknown: .productUnknown,
+        .purchaseNotAllowed: .purchaseNotAllowed,
+        .offerNotAccepted: .offerNotAccepted,
+        .storeAccountOfAnother: .accountOfAnother,
+        .customerMissing: .customerMissing,
+        .customerChanged: .customerChanged,
+        .previewOutdated: .customerChanged,
+        .walletHasTooLittle: .walletHasTooLittle,
+        // The server's own.
+        Code(rawValue: "purchase_belongs_to_another_customer"): .restoreRefused,
+        Code(rawValue: "offer_not_for_customer"): .offerNotAccepted,
+        Code(rawValue: "customer_proof_missing"): .customerMissing,
+        Code(rawValue: "customer_proof_not_valid"): .customerMissing,
+        Code(rawValue: "content_not_open"): .contentNotOpen,
+        Code(rawValue: "server_busy"): .failedForNow,
+    ]
+}

@@ -1,0 +1,91 @@
+import Foundation
+
+extension Perennial.Shelf.Headline {
+    init(_ situation: ShelfSituation, _ wording: Wording, calendar: Calendar) {
+        guard situation.snapshot.isKnown else {
+            self.init(kind: .unknown, text: nil)
+            return
+        }
+        if situation.plans.contains(where: situation.isKeptForGood) {
+            self.init(kind: .unlocked, text: wording.text(.unlocked))
+        } else if let open = situation.openSubscription {
+            self.init(open, situation, wording, calendar: calendar)
+        } else if situation.hasPaymentProblem {
+            self.init(kind: .paymentProblem, text: wording.text(.paymentProblem))
+        } else if situation.isAnythingUnknown {
+            self.init(kind: .unknown, text: nil)
+        } else if situation.plans.isEmpty && !situation.offering.products.isEmpty {
+            self.init(kind: .nothing, text: nil)
+        } else {
+            self.init(kind: .notSubscribed, text: wording.text(.notSubscribed))
+        }
+    }
+
+    /// The headline while a subscription is open.
+    private init(
+        _ open: Perennial.Access, _ situation: ShelfSituation, _ wording: Wording,
+        calendar: Calendar
+    ) {
+        guard open.state != .grace else {
+            self.init(kind: .paymentProblem, text: wording.text(.paymentProblem))
+            return
+        }
+        let days = open.daysRemaining(at: situation.date, calendar: calendar)
+        let left = days.flatMap { $0 > 0 ? $0 : nil }
+        let text: String
+        if let months = situation.lastMonth(of: open) {
+            text = wording.text(.subscribedEndsAfterMonth, count: months)
+        } else if open.willRenew == true, let until = open.until, until > situation.date {
+            text = wording.text(.subscribedRenews, [.date: wording.date(until)])
+        } else if let left {
+            text = wording.text(.subscribedDays, count: left)
+        } else {
+            text = wording.text(.subscribed)
+        }
+        self.init(kind: .subscribed, text: text, daysRemaining: left)
+    }
+}
+
+extension ShelfSituation {
+    /// The products that are subscriptions.
+    var plans: [Product] { offering.products.filter { [.renewing, .term].contains($0.kind) } }
+
+    /// Of what is not bought to keep, the access that lasts longest.
+    var openSubscription: Access? {
+        subscribedAccess.filter { $0.isActive && $0.state != .owned }.max {
+            ($0.until ?? .distantFuture) < ($1.until ?? .distantFuture)
+        }
+    }
+
+    /// Whether nothing is open because a renewal could not be charged.
+    var hasPaymentProblem: Bool {
+        subscribedAccess.contains { $0.state == .retry }
+            || snapshot.subscriptions.contains {
+                $0.state == .retry && !$0.isFamilyShared && isOffered($0.product)
+            }
+    }
+
+    var isAnythingUnknown: Bool { subscribedAccess.contains { !$0.isKnown } }
+
+    func lastMonth(of access: Access) -> Int? {
+        snapshot.subscriptions.first { $0.product == access.product && $0.commitment != nil }
+            .flatMap(lastMonth)
+    }
+
+    /// The access that subscriptions of this offering can give. In an offering without products,
+    /// all access that there is.
+    private var subscribedAccess: [Access] {
+        if let everything { return [snapshot[everything]] }
+        if offering.products.isEmpty {
+            return snapshot.access.values.sorted {
+                $0.entitlement.rawValue < $1.entitlement.rawValue
+            }
+        }
+        let entitlements = Set(plans.flatMap(\.entitlements))
+        return entitlements.sorted { $0.rawValue < $1.rawValue }.map { snapshot[$0] }
+    }
+
+    private func isOffered(_ id: Perennial.ProductID) -> Bool {
+        offering.products.isEmpty || product(id) != nil
+    }
+}

@@ -1,0 +1,140 @@
+public import Foundation
+
+extension Perennial {
+    /// A shop's screen as values: a headline and a row for each product. Pure: the same arguments
+    /// give the same texts.
+    ///
+    /// Texts are in the language of `locale`: English, German, French, Spanish or Japanese, and
+    /// English for any other. Prices are as the store writes them.
+    ///
+    /// If one entitlement gives everything that a placement offers, name it in the placement's
+    /// metadata, and products that it covers have a checkmark while it is open, also consumables:
+    ///
+    ///     metadata: {everything: pro}
+    ///
+    /// Without that, a non-consumable is covered if each of its own entitlements is open.
+    public struct Shelf: Hashable, Sendable {
+        public var headline: Headline
+        /// In the order of the offering. Products that the store does not know are left out.
+        public var rows: [Row]
+
+        public init(headline: Headline, rows: [Row]) {
+            self.headline = headline
+            self.rows = rows
+        }
+
+        /// - Parameters:
+        ///   - offering: what is for sale.
+        ///   - snapshot: what is known of the customer.
+        ///   - date: the present moment; use ``Perennial/now``.
+        ///   - locale: the language of the texts.
+        ///   - calendar: counts the days that are left, in its time zone.
+        public init(
+            _ offering: Offering, _ snapshot: Snapshot, at date: Date, locale: Locale = .current,
+            calendar: Calendar = .current
+        ) {
+            let situation = ShelfSituation(offering, snapshot, at: date)
+            let wording = Wording(locale: locale, calendar: calendar)
+            headline = Headline(situation, wording, calendar: calendar)
+            rows = offering.products.map {
+                Row($0, situation.standing(of: $0), wording, situation)
+            }
+        }
+
+        /// What stands above the rows.
+        public struct Headline: Hashable, Sendable {
+            public var kind: Kind
+            /// One line without a full stop, such as "Subscribed: 12 days left". Nil if there is
+            /// nothing to say: nothing is known yet, or the offering has no subscription.
+            public var text: String?
+            /// The days left; the last one counts as 1. Nil unless a subscription with an end is
+            /// open.
+            public var daysRemaining: Int?
+
+            public init(kind: Kind, text: String?, daysRemaining: Int? = nil) {
+                self.kind = kind
+                self.text = text
+                self.daysRemaining = daysRemaining
+            }
+
+            public struct Kind: RawRepresentable, Hashable, Sendable {
+                public let rawValue: String
+                public init(rawValue: String) { self.rawValue = rawValue }
+
+                /// Nothing is known yet.
+                public static let unknown = Self(rawValue: "unknown")
+                public static let subscribed = Self(rawValue: "subscribed")
+                public static let notSubscribed = Self(rawValue: "not_subscribed")
+                /// Bought to keep: no subscription is needed.
+                public static let unlocked = Self(rawValue: "unlocked")
+                /// A renewal could not be charged. Access is open in a grace period, else shut.
+                public static let paymentProblem = Self(rawValue: "payment_problem")
+                /// The offering has no subscription.
+                public static let nothing = Self(rawValue: "nothing")
+            }
+        }
+
+        /// One product.
+        public struct Row: Hashable, Sendable, Identifiable {
+            public var id: ProductID
+            public var title: String
+            public var action: Action
+            /// The button's title. Nil where a checkmark belongs.
+            public var actionTitle: String?
+            /// As the store writes it.
+            public var price: String
+            /// The price with its period, such as "9,99 € a month". Nil for what is bought to keep.
+            public var terms: String?
+            /// What the customer has of it, such as "Renews on 24 May 2027", or what it waits for.
+            public var status: String?
+            public var hasPaymentProblem: Bool
+            /// The introductory offer. Nil unless the customer may take it.
+            public var trial: String?
+            /// What App Review wants beside the button of a plan that renews.
+            public var disclosure: String?
+
+            public init(
+                id: ProductID, title: String, action: Action, actionTitle: String? = nil,
+                price: String, terms: String? = nil, status: String? = nil,
+                hasPaymentProblem: Bool = false, trial: String? = nil, disclosure: String? = nil
+            ) {
+                self.id = id
+                self.title = title
+                self.action = action
+                self.actionTitle = actionTitle
+                self.price = price
+                self.terms = terms
+                self.status = status
+                self.hasPaymentProblem = hasPaymentProblem
+                self.trial = trial
+                self.disclosure = disclosure
+            }
+
+            /// Whether a tap on its button buys.
+            public var canBuy: Bool {
+                [.buy, .subscribe, .renew, .switchPlan].contains(action)
+            }
+        }
+
+        /// What the row's button does.
+        public struct Action: RawRepresentable, Hashable, Sendable {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+
+            public static let buy = Self(rawValue: "buy")
+            public static let subscribe = Self(rawValue: "subscribe")
+            /// Buys another term, which begins when the present one ends.
+            public static let renew = Self(rawValue: "renew")
+            /// Changes to another plan of the same subscription group.
+            public static let switchPlan = Self(rawValue: "switch_plan")
+            /// A checkmark: the customer has bought it.
+            public static let owned = Self(rawValue: "owned")
+            /// A checkmark: something else that the customer has covers it.
+            public static let included = Self(rawValue: "included")
+            /// Bought, and not complete yet.
+            public static let pending = Self(rawValue: "pending")
+            /// Not to be bought now; above all, while nothing is known about the customer.
+            public static let unavailable = Self(rawValue: "unavailable")
+        }
+    }
+}

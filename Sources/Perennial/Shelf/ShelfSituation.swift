@@ -1,0 +1,208 @@
+import Foundation
+
+/// Decides what each row of a shelf does. Texts are written elsewhere.
+///
+/// The rules, by kind of product. The first one that fits counts.
+///
+/// - While nothing is known, nothing is for sale.
+/// - A plan that renews: *owned* while it runs, and while the App Store tries to charge it;
+///   *pending* if the customer changes to it; *switch* while another plan of its group runs;
+///   *included* if all that it gives is open; else *subscribe*.
+/// - A term: *included* only if all that it gives was bought to keep; *renew* while time remains,
+///   whoever gave it; else *subscribe*.
+/// - A non-consumable: *owned*, *included*, else *buy*.
+/// - A consumable: *included* while the entitlement that gives everything is open; else *buy*.
+///
+/// Where a purchase of it waits, *pending* replaces the action that would buy.
+struct ShelfSituation {
+    typealias Product = Perennial.Product
+    typealias Subscription = Perennial.Subscription
+    typealias Access = Perennial.Access
+
+    /// The metadata of a placement that names the entitlement which gives everything.
+    static let everythingKey = "everything"
+
+    let offering: Perennial.Offering
+    let snapshot: Perennial.Snapshot
+    let date: Date
+
+    init(_ offering: Perennial.Offering, _ snapshot: Perennial.Snapshot, at date: Date) {
+        self.offering = offering
+        self.snapshot = snapshot
+        self.date = date
+    }
+
+    /// What a row does, and what it says about the product.
+    struct Standing: Hashable {
+        var action: Perennial.Shelf.Action
+        var status: Status?
+
+        init(_ action: Perennial.Shelf.Action, _ status: Status? = nil) {
+            self.action = action
+            self.status = status
+        }
+    }
+
+    enum Status: Hashable {
+        case renews(Date)
+        case ends(Date)
+        case paidUntil(Date)
+        case changes(to: String, Date)
+        case begins(Date)
+        case endsAfterMonth(Int)
+        case familyShared
+        case paymentProblem
+        case waiting(Perennial.WaitingPurchase.Reason)
+        case checking
+    }
+
+    func standing(of product: Product) -> Standing {
+        guard snapshot.isKnown else { return Standing(.unavailable, .checking) }
+        let standing =
+            switch product.kind {
+            case .renewing: planStanding(of: product)
+            case .term: termStanding(of: product)
+            case .nonConsumable: keptStanding(of: product)
+            case .consumable: Standing(isEverythingOpen ? .included : .buy)
+            default: Standing(.unavailable)
+            }
+        let buys: [Perennial.Shelf.Action] = [.buy, .subscribe, .renew, .switchPlan]
+        guard buys.contains(standing.action), let waiting = waiting(product) else {
+            return standing
+        }
+        return Standing(.pending, .waiting(waiting.reason))
+    }
+
+    /// A consumable that is paid and only waits for the server can be bought again.
+    private func waiting(_ product: Product) -> Perennial.WaitingPurchase? {
+        snapshot.waiting.first {
+            $0.product == product.id && !(product.kind == .consumable && $0.reason == .server)
+        }
+    }
+
+    // MARK: - Plans that renew
+
+    private static let runningStates: Set<Perennial.AccessState> = [
+        .paid, .trial, .offer, .grace, .unconfirmed,
+    ]
+
+    private func planStanding(of product: Product) -> Standing {
+        if let held = held(product) {
+            if held.isFamilyShared { return Standing(.included, .familyShared) }
+            return Standing(.owned, status(of: held))
+        }
+        let others = othersInGroup(of: product)
+        if let leaving = others.first(where: { $0.renewsTo == product.id }) {
+            return Standing(.pending, leaving.until.map(Status.begins))
+        }
+        if !others.isEmpty { return Standing(.switchPlan) }
+        return Standing(isCovered(product) ? .included : .subscribe)
+    }
+
+    /// The subscription to a product that runs, or that the App Store tries to charge.
+    private func held(_ product: Product) -> Subscription? {
+        let held = snapshot.subscriptions.filter { $0.product == product.id && isHeld($0) }
+        return held.first { $0.state != .retry && !$0.isFamilyShared }
+            ?? held.first { $0.state != .retry } ?? held.first
+    }
+
+    private func isHeld(_ subscription: Subscription) -> Bool {
+        Self.runningStates.contains(subscription.state) || subscription.state == .retry
+    }
+
+    /// The customer's own subscriptions to other products of the group. Where a product's group is
+    /// not known, those that give what this product gives.
+    private func othersInGroup(of product: Product) -> [Subscription] {
+        snapshot.subscriptions.filter { subscription in
+            guard subscription.product != product.id, isHeld(subscription),
+                !subscription.isFamilyShared
+            else { return false }
+            if let group = product.group, let other = self.product(subscription.product)?.group {
+                return group == other
+            }
+            return product.entitlements.contains {
+                snapshot[$0].product == subscription.product
+            }
+        }
+    }
+
+    private func status(of subscription: Subscription) -> Status? {
+        if [.grace, .retry].contains(subscription.state) { return .paymentProblem }
+        if let months = lastMonth(of: subscription) { return .endsAfterMonth(months) }
+        // In the hold after a period's end, the date would be in the past.
+        guard let until = subscription.until, until > date else { return nil }
+        guard let willRenew = subscription.willRenew else { return .paidUntil(until) }
+        guard willRenew else { return .ends(until) }
+        if let next = subscription.renewsTo, next != subscription.product {
+            return .changes(to: product(next)?.name ?? next.rawValue, until)
+        }
+        return .renews(until)
+    }
+
+    /// The number of months after which a commitment ends. Nil without one, if another follows, or
+    /// if it is in its last month, whose end is a date like any other.
+    func lastMonth(of subscription: Subscription) -> Int? {
+        guard let commitment = subscription.commitment, commitment.renews == false,
+            commitment.month < commitment.months
+        else { return nil }
+        return commitment.months
+    }
+
+    // MARK: - Terms, and what is bought to keep
+
+    private func termStanding(of product: Product) -> Standing {
+        if isKeptForGood(product) { return Standing(.included) }
+        let end = termEnd(of: product)
+        if end != nil || isAnyOpen(product) || isEverythingOpen {
+            return Standing(.renew, end.map(Status.ends))
+        }
+        return Standing(.subscribe)
+    }
+
+    /// The end of the last running term that gives what a product gives.
+    private func termEnd(of product: Product) -> Date? {
+        snapshot.terms.filter { term in
+            term.product == product.id
+                || self.product(term.product).map {
+                    !$0.entitlements.isDisjoint(with: product.entitlements)
+                }
+                    ?? false
+        }.compactMap(\.until).filter { $0 > date }.max()
+    }
+
+    private func keptStanding(of product: Product) -> Standing {
+        let isOwned = snapshot.owned.contains { $0.product == product.id && $0.revoked == nil }
+        if isOwned { return Standing(.owned) }
+        return Standing(isCovered(product) ? .included : .buy)
+    }
+
+    // MARK: - What is open
+
+    /// The entitlement that gives everything in the offering, if its owner has named one.
+    var everything: Perennial.EntitlementID? {
+        offering.metadata[Self.everythingKey]?.text.map(Perennial.EntitlementID.init(rawValue:))
+    }
+
+    private var isEverythingOpen: Bool { everything.map { snapshot[$0].isActive } ?? false }
+
+    private func isCovered(_ product: Product) -> Bool {
+        isEverythingOpen
+            || !product.entitlements.isEmpty
+                && product.entitlements.allSatisfy { snapshot[$0].isActive }
+    }
+
+    private func isAnyOpen(_ product: Product) -> Bool {
+        product.entitlements.contains { snapshot[$0].isActive }
+    }
+
+    func isKeptForGood(_ product: Product) -> Bool {
+        !product.entitlements.isEmpty
+            && product.entitlements.allSatisfy {
+                snapshot[$0].isActive && snapshot[$0].state == .owned
+            }
+    }
+
+    func product(_ id: Perennial.ProductID) -> Product? {
+        offering.products.first { $0.id == id }
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+
+/// A language that the SDK has texts in.
+enum Language: String, CaseIterable, Sendable {
+    case english = "en"
+    case german = "de"
+    case french = "fr"
+    case spanish = "es"
+    case japanese = "ja"
+
+    /// The language of a locale, or English if there are no texts in it.
+    init(_ locale: Locale) {
+        let code = Self.subtags(of: locale).first ?? ""
+        self = Self(rawValue: code.lowercased()) ?? .english
+    }
+
+    /// The locale itself if it has this language; otherwise this language in the locale's region.
+    /// So a sentence in English has its dates in English, too.
+    func locale(near locale: Locale) -> Locale {
+        let subtags = Self.subtags(of: locale)
+        if subtags.first?.lowercased() == rawValue { return locale }
+        let region = subtags.dropFirst().first(where: Self.isRegion)
+        return Locale(identifier: region.map { "\(rawValue)_\($0)" } ?? rawValue)
+    }
+
+    var categories: Set<PluralCategory> { self == .japanese ? [.other] : [.one, .other] }
+
+    func category(of count: Int) -> PluralCategory {
+        switch self {
+        case .english, .german, .spanish: count == 1 ? .one : .other
+        case .french: count == 0 || count == 1 ? .one : .other
+        case .japanese: .other
+        }
+    }
+
+    var phrases: [TextKey: Phrase] {
+        switch self {
+        case .english: Phrases.english
+        case .german: Phrases.german
+        case .french: Phrases.french
+        case .spanish: Phrases.spanish
+        case .japanese: Phrases.japanese
+        }
+    }
+
+    /// `zh`, `Hant` and `TW` of `zh-Hant_TW@calendar=roc`.
+    ///
+    /// Read from the identifier, because `Locale.language` begins with iOS 16.
+    private static func subtags(of locale: Locale) -> [String] {
+        let name = locale.identifier.prefix { $0 != "@" }
+        return name.split { $0 == "_" || $0 == "-" }.map(String.init)
+    }
+
+    private static func isRegion(_ subtag: String) -> Bool {
+        subtag.count == 2 && subtag.allSatisfy(\.isUppercase)
+            || subtag.count == 3 && subtag.allSatisfy(\.isNumber)
+    }
+}
+
+/// The phrases of each language, in a file each.
+enum Phrases {}

@@ -1,0 +1,38 @@
+/// Each text that the SDK shows to a customer.
+///
+/// The phrases of one language are in `Phrases+English.swift` and its neighbours.
+package enum TextKey: String, CaseIterable, Sendable {
+    // The headline
+    case subscribed, subscribedDays, subscribedRenews, subscribedEndsAfterMonth
+    case notSubscribed, unlocked, paymentProblem
+    // Buttons of a row
+    case buy, subscribe, renew, switchPlan, waiting
+    // What a row says about a product that the customer has
+    case renewsOn, endsOn, paidUntil, changesOn, beginsOn, endsAfterMonth, familyShared
+    case waitingForApproval, waitingForServer, waitingForRestore, checking
+    // Lengths and prices
+    case days, weeks, months, years, lengthAndLength
+    case priceDaily, priceWeekly, priceMonthly, priceYearly, priceForLength
+    // Offers
+    case offerFree, offerPaid, offerInstead, disclosure
+    // A restore
+    case restore, restoreQuestion, restored, restoredNothingNew, restoredNothing, restoreRefused
+    case itemHad, itemLinks, itemMoves, itemMovesFrom, itemShares, itemSharesWith
+    case itemRefused, itemRefusedOf
+    // A purchase
+    case purchasePending, purchaseScheduled, purchaseHad, purchaseOfAnother
+    // The rest of a screen
+    case manage, termsOfUse, privacyPolicy, redeem, requestRefund
+    case accept, cancel, done, tryAgain, owned, shopFailed
+    case timesRemaining, consentQuestion, consentAgree, consentDecline
+    // Failures
+    case failedForNow, failed, serverUnreachable, storeUnreachable, productUnknown
+    case purchaseNotAllowed, offerNotAccepted, paidAndSafe, chargeUnclear
+    case accountOfAnother, customerMissing, customerChanged, walletHasTooLittle
+    case contentNotOpen
+
+    /// What a phrase has in braces: `{count}`.
+    package enum Placeholder: String, CaseIterable, Sendable {
+        case count, date, name, price, length, offer, owner, first, second
+    }
+}

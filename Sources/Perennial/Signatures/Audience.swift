@@ -1,0 +1,30 @@
+internal import PerennialContract
+
+/// For which app and environment a signed text must be made.
+struct Audience: Hashable, Sendable {
+    /// Follows the issuer and the app's name in what is signed for the sandbox.
+    static let sandboxSuffix = "/sandbox"
+
+    /// The app's name in the server's configuration. Nil if it is not known yet.
+    var app: String?
+    var environment: StoreEnvironment
+
+    /// The app's name, or nil if the claims `iss`, `aud` and `environment` are not for this
+    /// audience.
+    func app(of claims: SignedJSON) -> String? {
+        guard claims["environment"]?.string == environment.rawValue,
+            Self.name(claims["iss"]?.string, in: environment) != nil,
+            let name = Self.name(claims["aud"]?.string, in: environment)
+        else { return nil }
+        return app == nil || app == name ? name : nil
+    }
+
+    /// The name without the suffix, which stands in the sandbox and nowhere else.
+    private static func name(_ text: String?, in environment: StoreEnvironment) -> String? {
+        guard let text, text.hasSuffix(sandboxSuffix) == (environment == .sandbox) else {
+            return nil
+        }
+        let name = environment == .sandbox ? String(text.dropLast(sandboxSuffix.count)) : text
+        return name.isEmpty ? nil : name
+    }
+}

@@ -1,0 +1,37 @@
+/// A signed text in three parts (RFC 7515 §7.1), read strictly, with its signature not yet checked.
+struct CompactJWS: Hashable, Sendable {
+    /// The size of a text, unless its kind has another limit.
+    static let bytesMax = 65_536
+    /// The only algorithm of ours.
+    static let algorithm = "ES256"
+
+    /// The id of the key that claims to have signed it.
+    let keyID: String
+    /// The header's `typ`. Nil if it has none.
+    let type: String?
+    let payload: [UInt8]
+    /// What was signed: header and payload as they stand in the text.
+    let signedBytes: [UInt8]
+    /// 64 bytes.
+    let signature: [UInt8]
+
+    /// Returns nil if the text is no compact JWS, is too large, names another algorithm than ES256,
+    /// or demands an extension (`crit`).
+    init?(_ text: String, bytesMax: Int = Self.bytesMax) {
+        guard text.utf8.count <= bytesMax else { return nil }
+        let bytes = Array(text.utf8)
+        let parts = bytes.split(
+            separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = Base64URL.decode(parts[0]),
+            let payload = Base64URL.decode(parts[1]), let signature = Base64URL.decode(parts[2]),
+            signature.count == Cryptography.pairBytes, let members = SignedJSON(header)?.object,
+            members["alg"]?.string == Self.algorithm, members["crit"] == nil,
+            let keyID = members["kid"]?.string
+        else { return nil }
+        self.keyID = keyID
+        type = members["typ"]?.string
+        self.payload = payload
+        self.signature = signature
+        signedBytes = Array(bytes[..<parts[1].endIndex])
+    }
+}

@@ -1,0 +1,40 @@
+internal import Foundation
+
+#if canImport(CryptoKit)
+    internal import CryptoKit
+#else
+    internal import Crypto
+#endif
+
+/// The three algorithms that the SDK uses. The only file that imports a cryptographic library.
+enum Cryptography {
+    /// The bytes of a SHA-256 digest, and of an HMAC-SHA256 code.
+    static let digestBytes = 32
+    /// The bytes of a P-256 point without a prefix, and of an ES256 signature: two numbers each.
+    static let pairBytes = 64
+
+    static func sha256(_ bytes: some DataProtocol) -> [UInt8] {
+        Array(SHA256.hash(data: bytes))
+    }
+
+    /// Whether a signature is the key's ES256 signature of the bytes (RFC 7518 §3.4).
+    ///
+    /// - Parameter point: the public key: x and y, 32 bytes each.
+    static func isES256(_ signature: [UInt8], of bytes: [UInt8], by point: [UInt8]) -> Bool {
+        guard signature.count == pairBytes, point.count == pairBytes,
+            let key = try? P256.Signing.PublicKey(rawRepresentation: point),
+            let pair = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
+        else { return false }
+        return key.isValidSignature(pair, for: bytes)
+    }
+
+    static func hmac(of bytes: [UInt8], key: [UInt8]) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
+    }
+
+    /// Compares in constant time.
+    static func isHMAC(_ code: [UInt8], of bytes: [UInt8], key: [UInt8]) -> Bool {
+        HMAC<SHA256>.isValidAuthenticationCode(
+            code, authenticating: bytes, using: SymmetricKey(data: key))
+    }
+}

@@ -1,0 +1,145 @@
+internal import AccessRules
+internal import PerennialContract
+
+/// A token whose signature and claims were checked: what the server said about one customer.
+struct CustomerToken: Hashable, Sendable {
+    /// The `typ` of its header.
+    static let type = "JWT"
+    /// How far `iat` may be ahead of the reckoned time. Milliseconds.
+    static let aheadMax: Int64 = 86_400_000
+    /// The entitlements, and the purchases, that are read from one token.
+    static let membersMax = 1_000
+
+    /// The signed text.
+    let text: String
+    /// The app's name in the server's configuration.
+    let app: String
+    let customerID: String
+    let environment: StoreEnvironment
+    /// `iat`: when it was signed.
+    let issuedAt: Timestamp
+    /// `exp`.
+    let expiresAt: Timestamp
+    /// How long a device without a network may go by it.
+    let offlineUntil: Timestamp
+    /// Orders the tokens of one customer.
+    let sequence: Int64
+    let entitlements: [String: Entitlement]
+    /// The original transaction ids of the customer's purchases.
+    let purchases: Set<String>
+
+    struct Entitlement: Hashable, Sendable {
+        var state: AccessState
+        /// Nil if it never ends.
+        var until: Timestamp?
+        /// Whether it may renew at ``until``.
+        var mayRenew: Bool
+        /// Nil for a grant.
+        var originalTransactionID: String?
+    }
+
+    /// What a token must say to be accepted.
+    struct Expectation: Sendable {
+        var audience: Audience
+        /// All ids of the customer.
+        var customerIDs: Set<String>
+        /// The reckoned time.
+        var now: Timestamp
+    }
+
+    /// Returns nil if a key of the ring did not sign it, or if it is not what is expected. Whether
+    /// it has expired is for the rules of access to judge.
+    init?(_ text: String, by ring: KeyRing, expected: Expectation) {
+        guard let payload = ring.verify(text, type: Self.type), let claims = SignedJSON(payload),
+            let app = expected.audience.app(of: claims), let customerID = claims["sub"]?.string,
+            expected.customerIDs.contains(customerID),
+            let issuedAt = Timestamp(seconds: claims["iat"]),
+            issuedAt.milliseconds - expected.now.milliseconds <= Self.aheadMax,
+            let expiresAt = Timestamp(seconds: claims["exp"]), issuedAt <= expiresAt,
+            let sequence = claims["seq"]?.integer,
+            let entitlements = Self.entitlements(claims["entitlements"]),
+            let purchases = Self.purchases(claims["purchases"])
+        else { return nil }
+        // Of a server of an earlier version: such a token counts for nothing after `exp`.
+        let offline = claims["offline_until"].map { Timestamp(seconds: $0) } ?? expiresAt
+        guard let offline, offline >= expiresAt else { return nil }
+        self.text = text
+        self.app = app
+        self.customerID = customerID
+        environment = expected.audience.environment
+        self.issuedAt = issuedAt
+        self.expiresAt = expiresAt
+        offlineUntil = offline
+        self.sequence = sequence
+        self.entitlements = entitlements
+        self.purchases = purchases
+    }
+
+    private static func entitlements(_ claim: SignedJSON?) -> [String: Entitlement]? {
+        guard let members = claim?.object, members.count <= membersMax else { return nil }
+        var entitlements: [String: Entitlement] = [:]
+        for (name, member) in members {
+            guard let entitlement = Entitlement(member) else { return nil }
+            entitlements[name] = entitlement
+        }
+        return entitlements
+    }
+
+    private static func purchases(_ claim: SignedJSON?) -> Set<String>? {
+        guard let claim else { return [] }
+        guard let members = claim.object, members.count <= membersMax else { return nil }
+        return Set(members.keys)
+    }
+}
+
+extension CustomerToken.Entitlement {
+    fileprivate init?(_ claim: SignedJSON) {
+        guard let state = claim["state"]?.string, let until = claim["until"] else { return nil }
+        if until != .null {
+            guard let until = Timestamp(seconds: until) else { return nil }
+            self.until = until
+        }
+        self.state = AccessState(rawValue: state)
+        mayRenew = claim["renews"]?.bool ?? false
+        originalTransactionID = claim["original_transaction_id"]?.string
+    }
+}
+
+extension CustomerToken {
+    /// Whether this is the later one of two tokens of one customer.
+    func isLater(than other: CustomerToken?) -> Bool {
+        other.map { sequence > $0.sequence } ?? true
+    }
+
+    /// The moment that the token describes: `iat`, with the milliseconds that `seq` has.
+    var asOf: Timestamp {
+        let isSameSecond = sequence / 1000 == issuedAt.milliseconds / 1000
+        return isSameSecond ? Timestamp(milliseconds: sequence) : issuedAt
+    }
+
+    /// What the rules of access judge.
+    var serverWord: ServerWord {
+        ServerWord(
+            asOf: asOf, isLive: false, offlineUntil: offlineUntil,
+            rights: entitlements.mapValues { entitlement in
+                ServerWord.Right(
+                    isActive: true, state: entitlement.state, until: entitlement.until,
+                    mayRenew: entitlement.mayRenew,
+                    originalTransactionID: entitlement.originalTransactionID)
+            },
+            verdicts: Dictionary(uniqueKeysWithValues: purchases.map { ($0, .theirs) }))
+    }
+}
+
+extension Timestamp {
+    /// The last second that a claim may name: the end of the year 9999.
+    static let secondsMax: Int64 = 253_402_300_799
+
+    /// Reads a claim in seconds since 1970 (RFC 7519 §2). Returns nil for anything else.
+    init?(seconds claim: SignedJSON?) {
+        guard let seconds = claim?.integer, (0...Self.secondsMax).contains(seconds) else {
+            return nil
+        }
+        self.init(milliseconds: seconds * 1000)
+    }
+}

@@ -1,0 +1,20 @@
+/// Proves that this installation wrote something: HMAC-SHA256 (RFC 2104) by a key of the device.
+struct MessageCode: Sendable {
+    /// The bytes of the key, and of a code.
+    static let bytes = Cryptography.digestBytes
+
+    private let key: [UInt8]
+
+    /// Returns nil if the key is not 32 bytes.
+    init?(key: [UInt8]) {
+        guard key.count == Self.bytes else { return nil }
+        self.key = key
+    }
+
+    func code(of bytes: [UInt8]) -> [UInt8] { Cryptography.hmac(of: bytes, key: key) }
+
+    /// Compares in constant time.
+    func isCode(_ code: [UInt8], of bytes: [UInt8]) -> Bool {
+        Cryptography.isHMAC(code, of: bytes, key: key)
+    }
+}

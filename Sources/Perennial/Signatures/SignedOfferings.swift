@@ -1,0 +1,51 @@
+internal import Foundation
+internal import PerennialContract
+
+/// What the app sells, with a signature that was checked.
+struct SignedOfferings: Hashable, Sendable {
+    /// The `typ` of the header. No token has it.
+    static let type = "perennial-offerings+jwt"
+    /// The size of the signed text.
+    static let bytesMax = 262_144
+
+    let text: String
+    let offerings: Offerings
+    /// `iat`: of two offerings, the later one counts.
+    let issuedAt: Timestamp
+    /// The app's name in the server's configuration.
+    let app: String
+
+    /// Returns nil if a key of the ring did not sign the text, or if it is for another app or
+    /// environment.
+    ///
+    /// - Parameter bundleID: the app's own. Nil where there is none, as in tests.
+    init?(_ text: String, by ring: KeyRing, audience: Audience, bundleID: String? = nil) {
+        guard let jws = CompactJWS(text, bytesMax: Self.bytesMax),
+            let payload = ring.verify(jws, type: Self.type),
+            let claims = try? JSONDecoder().decode(Claims.self, from: Data(payload)),
+            let offerings = try? JSONDecoder().decode(Offerings.self, from: Data(payload)),
+            let app = audience.app(of: claims.asJSON), app == offerings.app,
+            (0...Timestamp.secondsMax).contains(claims.iat),
+            bundleID == nil || bundleID == offerings.bundleID
+        else { return nil }
+        self.text = text
+        self.offerings = offerings
+        self.app = app
+        issuedAt = Timestamp(milliseconds: claims.iat * 1000)
+    }
+
+    /// What the payload has in addition to the offerings. Read by the same decoder as these,
+    /// because an app's own values may contain fractions, which no claim of a token has.
+    private struct Claims: Decodable {
+        var iss: String
+        var aud: String
+        var iat: Int64
+        var environment: String
+
+        var asJSON: SignedJSON {
+            .object([
+                "iss": .string(iss), "aud": .string(aud), "environment": .string(environment),
+            ])
+        }
+    }
+}

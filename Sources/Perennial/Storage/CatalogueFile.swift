@@ -1,0 +1,66 @@
+internal import Foundation
+internal import PerennialContract
+
+/// What was last for sale: the signed offerings, and what the App Store said of the products, for
+/// texts and prices before the store has answered. The system may delete it at any time.
+struct CatalogueFile: Sendable {
+    static let bytesMax = 262_144
+    static let name = "catalogue-1"
+    /// The products, beyond which no more are kept.
+    static let productsMax = 500
+
+    let path: String
+
+    init(folder: DeviceFolder) { path = folder.cachePath(Self.name) }
+
+    struct Catalogue: Hashable, Sendable, Codable {
+        /// The signed text. Verify it after each reading: see ``SignedOfferings``.
+        var offerings: String?
+        /// The `ETag` of the answer that contained the offerings.
+        var version: String?
+        /// The App Store of the customer's country, and the language, of ``products``.
+        var storefront: String?
+        var locale: String?
+        var products: [Product] = []
+    }
+
+    /// What the App Store said of one product. Proves nothing: it is only shown.
+    struct Product: Hashable, Sendable, Codable {
+        var id: String
+        var kind: String
+        var name: String
+        var details: String
+        var price: Decimal
+        var displayPrice: String
+        var currencyCode: String?
+        /// Nil unless it renews.
+        var period: Period?
+        var isFamilyShareable: Bool
+    }
+
+    struct Period: Hashable, Sendable, Codable {
+        /// `day`, `week`, `month` or `year`.
+        var unit: String
+        var count: Int
+    }
+
+    /// Returns nil if the file is absent, too large or damaged: it can be loaded anew.
+    func read() -> Catalogue? {
+        guard let bytes = try? FileBytes.read(path, bytesMax: Self.bytesMax) else { return nil }
+        return try? JSONDecoder().decode(Catalogue.self, from: Data(bytes))
+    }
+
+    /// Replaces the file in one step. If not all fits, the products are left out. Throws
+    /// ``FileFailure/tooLarge``, and leaves the file as it is, if the offerings alone do not fit.
+    func write(_ catalogue: Catalogue) throws {
+        var catalogue = catalogue
+        catalogue.products = Array(catalogue.products.prefix(Self.productsMax))
+        var bytes = Array(try JSONEncoder().encode(catalogue))
+        if bytes.count > Self.bytesMax {
+            catalogue.products = []
+            bytes = Array(try JSONEncoder().encode(catalogue))
+        }
+        guard bytes.count <= Self.bytesMax else { throw FileFailure.tooLarge }
+        try FileBytes.replace(path, with: bytes)
+    }
+}

@@ -1,0 +1,171 @@
+internal import AccessRules
+internal import PerennialContract
+
+/// The numbers of values that are kept. Each file has a limit of bytes, too.
+private enum Limits {
+    static let transactions = 500
+    static let statuses = 500
+    static let verdicts = 500
+    static let closedNotes = 200
+}
+
+extension ByteWriter {
+    mutating func write(_ anchor: TimeAnchor) {
+        write(anchor.signedAt.milliseconds)
+        write(anchor.monotonicMilliseconds)
+        write(anchor.bootID)
+    }
+
+    mutating func write(_ key: SigningKey) {
+        write(key.id)
+        write(key.point)
+    }
+
+    /// The words that were signed last, if there are more than the limit.
+    mutating func write(_ words: StoreWord) {
+        let transactions = words.transactions.values.sorted {
+            ($0.signedAt, $0.id) < ($1.signedAt, $1.id)
+        }
+        let statuses = words.statuses.values.sorted {
+            ($0.signedAt, $0.originalID) < ($1.signedAt, $1.originalID)
+        }
+        write(transactions.suffix(Limits.transactions)) { $0.write($1) }
+        write(statuses.suffix(Limits.statuses)) { $0.write($1) }
+        write(words.absent.sorted().suffix(Limits.transactions)) { $0.write($1) }
+        write(words.answeredAt?.milliseconds)
+    }
+
+    mutating func write(_ closed: [String: ClosedNote]) {
+        write(closed.sorted { $0.key < $1.key }.prefix(Limits.closedNotes)) { writer, note in
+            writer.write(note.key)
+            writer.write(note.value.state.rawValue)
+            writer.write(note.value.until?.milliseconds)
+        }
+    }
+
+    /// Later purchases have greater ids.
+    mutating func write(_ verdicts: [String: KeptVerdict]) {
+        write(verdicts.sorted { $0.key < $1.key }.suffix(Limits.verdicts)) { writer, verdict in
+            writer.write(verdict.key)
+            switch verdict.value {
+            case .anonymous: writer.write(UInt8(0))
+            case .unnamedPerson: writer.write(UInt8(1))
+            case .person(let hash):
+                writer.write(UInt8(2))
+                writer.write(hash)
+            }
+        }
+    }
+
+    private mutating func write(_ transaction: StoreTransaction) {
+        write(transaction.id)
+        write(transaction.originalID)
+        write(transaction.productID)
+        write(transaction.kind.rawValue)
+        write(transaction.purchasedAt.milliseconds)
+        write(transaction.expiresAt?.milliseconds)
+        write(transaction.revokedAt?.milliseconds)
+        write(transaction.isRevokedByFamily)
+        write(transaction.isUpgraded)
+        write(transaction.isFamilyShared)
+        write(transaction.offer.rawValue)
+        write(transaction.signedAt.milliseconds)
+        write(transaction.isHeld)
+        write(transaction.isAcknowledged)
+        write(transaction.firstSeenFor)
+    }
+
+    private mutating func write(_ status: StoreStatus) {
+        write(status.originalID)
+        write(status.state.rawValue)
+        write(status.willRenew) { $0.write($1) }
+        write(status.graceUntil?.milliseconds)
+        write(status.signedAt.milliseconds)
+        write(status.isConfirmed)
+    }
+}
+
+extension ByteReader {
+    mutating func anchor() throws(Damaged) -> TimeAnchor {
+        TimeAnchor(
+            signedAt: try timestamp(), monotonicMilliseconds: try number(), bootID: try text())
+    }
+
+    mutating func key() throws(Damaged) -> SigningKey {
+        guard let key = SigningKey(id: try text(), point: try bytes()) else { throw Damaged() }
+        return key
+    }
+
+    mutating func words() throws(Damaged) -> StoreWord {
+        var words = StoreWord()
+        for transaction in try list({ reader throws(Damaged) in try reader.transaction() }) {
+            words.transactions[transaction.id] = transaction
+        }
+        for status in try list({ reader throws(Damaged) in try reader.status() }) {
+            words.statuses[status.originalID] = status
+        }
+        words.absent = Set(try list { reader throws(Damaged) in try reader.text() })
+        words.answeredAt = try optionalTimestamp()
+        return words
+    }
+
+    mutating func closedNotes() throws(Damaged) -> [String: ClosedNote] {
+        var closed: [String: ClosedNote] = [:]
+        let notes = try list { reader throws(Damaged) in
+            let entitlement = try reader.text()
+            let state = AccessState(rawValue: try reader.text())
+            return (entitlement, ClosedNote(state: state, until: try reader.optionalTimestamp()))
+        }
+        for (entitlement, note) in notes { closed[entitlement] = note }
+        return closed
+    }
+
+    mutating func verdicts() throws(Damaged) -> [String: KeptVerdict] {
+        var verdicts: [String: KeptVerdict] = [:]
+        let all = try list { reader throws(Damaged) in
+            (try reader.text(), try reader.verdict())
+        }
+        for (purchase, verdict) in all { verdicts[purchase] = verdict }
+        return verdicts
+    }
+
+    private mutating func verdict() throws(Damaged) -> KeptVerdict {
+        switch try byte() {
+        case 0: .anonymous
+        case 1: .unnamedPerson
+        case 2: .person(try bytes())
+        default: throw Damaged()
+        }
+    }
+
+    private mutating func transaction() throws(Damaged) -> StoreTransaction {
+        StoreTransaction(
+            id: try text(), originalID: try text(), productID: try text(), kind: try word(),
+            purchasedAt: try timestamp(), expiresAt: try optionalTimestamp(),
+            revokedAt: try optionalTimestamp(), isRevokedByFamily: try bool(),
+            isUpgraded: try bool(), isFamilyShared: try bool(), offer: try word(),
+            signedAt: try timestamp(), isHeld: try bool(), isAcknowledged: try bool(),
+            firstSeenFor: try optionalText())
+    }
+
+    private mutating func status() throws(Damaged) -> StoreStatus {
+        StoreStatus(
+            originalID: try text(), state: try word(),
+            willRenew: try optional { reader throws(Damaged) in try reader.bool() },
+            graceUntil: try optionalTimestamp(), signedAt: try timestamp(),
+            isConfirmed: try bool())
+    }
+
+    private mutating func word<Word: RawRepresentable<String>>() throws(Damaged) -> Word {
+        guard let word = Word(rawValue: try text()) else { throw Damaged() }
+        return word
+    }
+
+    mutating func timestamp() throws(Damaged) -> Timestamp {
+        Timestamp(milliseconds: try number())
+    }
+
+    mutating func optionalTimestamp() throws(Damaged) -> Timestamp? {
+        try optional { reader throws(Damaged) in try reader.timestamp() }
+    }
+}

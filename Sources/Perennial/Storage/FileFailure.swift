@@ -1,0 +1,14 @@
+internal import Foundation
+
+/// Why a file of the SDK could not be read or written.
+enum FileFailure: Error, Hashable {
+    /// A call of the system failed. `code` is its `errno`.
+    case system(call: String, code: Int32)
+    /// It has more bytes than its limit.
+    case tooLarge
+    /// Another process writes this file. This one may only read it.
+    case notWriter
+
+    /// The failure of the call that has just been made.
+    static func last(_ call: String) -> FileFailure { .system(call: call, code: errno) }
+}

@@ -1,0 +1,22 @@
+internal import Foundation
+
+/// An exclusive lock on a file, as long as this value lives. The system ends it with the process,
+/// also after a crash.
+final class FileLock: Sendable {
+    private let file: Int32
+
+    /// Returns nil if another process, or another part of this one, has it.
+    init?(_ path: String) throws(FileFailure) {
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, FileBytes.fileMode)
+        guard file >= 0 else { throw .last("open") }
+        guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+            let failure = FileFailure.last("flock")
+            close(file)
+            guard failure == .system(call: "flock", code: EWOULDBLOCK) else { throw failure }
+            return nil
+        }
+        self.file = file
+    }
+
+    deinit { close(file) }
+}

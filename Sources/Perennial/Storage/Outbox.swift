@@ -1,0 +1,279 @@
+internal import Foundation
+internal import PerennialContract
+
+/// What the server has not acknowledged yet: documents, debits and aliases, in a file to which
+/// lines are appended. A line is on the disk before the call that wrote it returns, so an entry is
+/// written down before it is sent.
+///
+/// One process writes: the first one to open the file, until it ends. Others only read what was
+/// there when they opened it.
+actor Outbox {
+    static let fileName = "outbox-1"
+    static let lockName = "outbox-1.lock"
+    /// The size of the file. Beyond it, new documents are refused: those stay unfinished in
+    /// StoreKit, which returns them again.
+    static let bytesMax = 4_194_304
+    /// Left free of new entries, so that what happens to the ones that are there can be written.
+    static let reservedBytes = 262_144
+    /// A file up to this size is not compacted.
+    static let compactedFromBytes = 65_536
+    /// A compaction is worth it if the file is so many times as large as what waits.
+    private static let compactionFactor = 3
+    /// An entry that was set apart is tried again after this time. Milliseconds.
+    static let setApartInterval: Int64 = 86_400_000
+
+    nonisolated let isWriter: Bool
+    private let path: String
+    /// Held while this value lives.
+    private var lock: FileLock?
+    /// Open for appending. Nil for a reader, and before the first line.
+    private var file: Int32?
+    private var fileBytes = 0
+    private var live: [String: Waiting] = [:]
+    private var nextNumber = 0
+
+    private struct Waiting {
+        var entry: OutboxEntry
+        /// Keeps the order in which they came.
+        var number: Int
+        /// The size of its line in a compacted file.
+        var bytes: Int
+    }
+
+    /// Opens the file. The folder must exist.
+    ///
+    /// Throws if the system does not let us read it, as before the first unlock: try again later.
+    /// - Parameter mayWrite: false for an extension, which leaves it to the app.
+    init(folder: DeviceFolder, mayWrite: Bool = true) throws(FileFailure) {
+        path = folder.path(Self.fileName)
+        lock = mayWrite ? try FileLock(folder.path(Self.lockName)) : nil
+        isWriter = lock != nil
+        // A file that an earlier limit allowed is read as well.
+        let bytes = try FileBytes.read(path, bytesMax: 2 * Self.bytesMax) ?? []
+        let (lines, isClean) = OutboxLine.lines(in: bytes)
+        fileBytes = bytes.count
+        for line in lines { Self.apply(line, to: &live, &nextNumber) }
+        if isWriter, !isClean {
+            fileBytes = try Self.rewrite(path, with: Self.inOrder(live))
+        }
+    }
+
+    deinit { if let file { Self.close(file) } }
+
+    private static func close(_ file: Int32) {
+        #if canImport(Darwin)
+            Darwin.close(file)
+        #else
+            Glibc.close(file)
+        #endif
+    }
+
+    /// Writes nothing more, and leaves the file to the next writer.
+    func close() {
+        closeFile()
+        lock = nil
+    }
+
+    /// All entries in the order in which they came.
+    var entries: [OutboxEntry] { Self.inOrder(live).map(\.entry) }
+
+    subscript(_ id: String) -> OutboxEntry? { live[id]?.entry }
+
+    /// What may be sent at a moment, in the order in which it came, what was set apart last.
+    func due(at now: Timestamp) -> [OutboxEntry] {
+        let due = entries.filter { $0.isDue(at: now) }
+        return due.filter { $0.state == .waiting } + due.filter { $0.state != .waiting }
+    }
+
+    /// The amounts that wait to be taken out of one customer's wallet, together.
+    func waitingDebits(from wallet: String, of customerID: String) -> Int64 {
+        live.values.reduce(0) { sum, waiting in
+            guard case .debit(let debit) = waiting.entry.content, debit.wallet == wallet,
+                waiting.entry.customerID == customerID, waiting.entry.state == .waiting
+            else { return sum }
+            return sum.addingReportingOverflow(debit.amount).partialValue
+        }
+    }
+
+    enum Addition: Hashable, Sendable {
+        case added
+        /// It waits already.
+        case present
+        /// There is no room. It was not written.
+        case full
+    }
+
+    /// Writes entries down. After this returned, they survive the end of the process.
+    ///
+    /// Idempotent by ``OutboxEntry/id``. A document that waits, and comes again because the
+    /// customer bought or asked, takes over that intent and is due at once.
+    /// - Returns: what became of each, in the same order.
+    func add(_ entries: [OutboxEntry]) throws(FileFailure) -> [Addition] {
+        guard isWriter else { throw .notWriter }
+        var additions: [Addition] = []
+        var lines: [OutboxLine] = []
+        var bytes = liveBytes
+        var seen: Set<String> = []
+        for entry in entries {
+            let id = entry.id
+            let kept = live[id]?.entry
+            guard seen.insert(id).inserted, kept == nil || kept?.urged(by: entry) != nil else {
+                additions.append(.present)
+                continue
+            }
+            let line = OutboxLine.added(kept?.urged(by: entry) ?? entry)
+            bytes += line.fileSize
+            if kept == nil, bytes > Self.bytesMax - Self.reservedBytes {
+                bytes -= line.fileSize
+                additions.append(.full)
+                continue
+            }
+            lines.append(line)
+            additions.append(kept == nil ? .added : .present)
+        }
+        try write(lines)
+        return additions
+    }
+
+    /// Notes that entries were sent without an answer that settles them.
+    ///
+    /// - Parameter nextTry: when they are due again.
+    func postpone(_ ids: [String], until nextTry: Timestamp) throws(FileFailure) {
+        try write(
+            ids.compactMap { id in
+                live[id].map {
+                    .tried(
+                        id: id, attempts: $0.entry.attempts + 1, nextTry: nextTry,
+                        state: $0.entry.state)
+                }
+            })
+    }
+
+    /// Notes that the server refused an entry. It is tried again a day later.
+    ///
+    /// - Parameter code: the code of the problem.
+    func setApart(_ id: String, code: String, at now: Timestamp) throws(FileFailure) {
+        guard let entry = live[id]?.entry else { return }
+        let next = Timestamp(milliseconds: now.milliseconds + Self.setApartInterval)
+        try write([
+            .tried(
+                id: id, attempts: entry.attempts + 1, nextTry: next, state: .setApart(code: code))
+        ])
+    }
+
+    /// Makes everything that waits due at once, as when the app comes to the foreground. What was
+    /// set apart is not hurried. Not written: after a launch the times of the file count again.
+    func hurry() {
+        for (id, waiting) in live where waiting.entry.state == .waiting {
+            live[id]?.entry.nextTry = nil
+        }
+    }
+
+    /// Removes what the server has acknowledged. Idempotent.
+    func complete(_ ids: [String]) throws(FileFailure) {
+        try write(ids.filter { live[$0] != nil }.map(OutboxLine.done(id:)))
+    }
+}
+
+// MARK: - The file
+
+extension Outbox {
+    /// Appends lines, and makes sure that they are on the disk. Either all count or none.
+    private func write(_ lines: [OutboxLine]) throws(FileFailure) {
+        guard isWriter, lock != nil else { throw .notWriter }
+        guard !lines.isEmpty else { return }
+        var after = live
+        var number = nextNumber
+        for line in lines { Self.apply(line, to: &after, &number) }
+        let bytes = lines.flatMap(\.fileBytes)
+        if Self.isMostlyDone(fileBytes + bytes.count, live: after) {
+            closeFile()
+            fileBytes = try Self.rewrite(path, with: Self.inOrder(after))
+        } else {
+            try append(bytes)
+        }
+        live = after
+        nextNumber = number
+    }
+
+    private func append(_ bytes: [UInt8]) throws(FileFailure) {
+        let file = try openFile()
+        do throws(FileFailure) {
+            try FileBytes.write(bytes, to: file)
+            guard fsync(file) == 0 else { throw .last("fsync") }
+        } catch {
+            // Takes back a part that was written. If this fails too, a reader skips that part.
+            ftruncate(file, off_t(fileBytes))
+            throw error
+        }
+        fileBytes += bytes.count
+    }
+
+    private func openFile() throws(FileFailure) -> Int32 {
+        if let file { return file }
+        let opened = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, FileBytes.fileMode)
+        guard opened >= 0 else { throw .last("open") }
+        file = opened
+        try FileBytes.synchronizeFolder(of: path)
+        return opened
+    }
+
+    private func closeFile() {
+        if let file { Self.close(file) }
+        file = nil
+    }
+
+    private var liveBytes: Int { live.values.reduce(0) { $0 + $1.bytes } }
+
+    private static func isMostlyDone(_ fileBytes: Int, live: [String: Waiting]) -> Bool {
+        guard fileBytes > compactedFromBytes else { return false }
+        let liveBytes = live.values.reduce(0) { $0 + $1.bytes }
+        return fileBytes > bytesMax || fileBytes > compactionFactor * liveBytes
+    }
+
+    /// Replaces the file by one with these entries only. Returns its size.
+    private static func rewrite(
+        _ path: String, with entries: [Waiting]
+    ) throws(FileFailure) -> Int {
+        let bytes = entries.flatMap { OutboxLine.added($0.entry).fileBytes }
+        try FileBytes.replace(path, with: bytes)
+        return bytes.count
+    }
+
+    private static func inOrder(_ live: [String: Waiting]) -> [Waiting] {
+        live.values.sorted { $0.number < $1.number }
+    }
+
+    /// What a line changes. A line about an unknown entry changes nothing.
+    private static func apply(
+        _ line: OutboxLine, to live: inout [String: Waiting], _ nextNumber: inout Int
+    ) {
+        switch line {
+        case .added(let entry):
+            let id = entry.id
+            let number = live[id]?.number ?? nextNumber
+            nextNumber += 1
+            live[id] = Waiting(entry: entry, number: number, bytes: line.fileSize)
+        case .tried(let id, let attempts, let nextTry, let state):
+            live[id]?.entry.attempts = attempts
+            live[id]?.entry.nextTry = nextTry
+            live[id]?.entry.state = state
+        case .done(let id): live[id] = nil
+        }
+    }
+}
+
+extension OutboxEntry {
+    /// This entry with the intent of one that comes later, due at once. Nil if that one is no more
+    /// urgent: what the app has found by itself.
+    fileprivate func urged(by later: OutboxEntry) -> OutboxEntry? {
+        guard case .document(var document) = content, case .document(let again) = later.content,
+            again.intent != document.intent, again.intent != .sync
+        else { return nil }
+        var entry = self
+        document.intent = again.intent
+        entry.content = .document(document)
+        entry.nextTry = nil
+        return entry
+    }
+}

@@ -1,0 +1,39 @@
+/// A state as it stood in the file.
+struct StoredState: Hashable, Sendable {
+    /// What may be used at once. The token proves itself by its signature; the words of the App
+    /// Store, the anchor, the closed rights and the verdicts may have been edited and must open
+    /// nothing. Without pinned keys the ring is empty.
+    private(set) var state: DeviceState
+    /// The keys as the file has them. If the app has pinned keys, those and what they introduce;
+    /// otherwise nothing proves them before the seal was checked.
+    private(set) var keysAsWritten: KeyRing
+    /// Whether there is a second file: see ``StateFile/readMore(_:code:)``.
+    let hasMore: Bool
+    private let content: SealedContent
+
+    init(
+        _ content: SealedContent, identity: [UInt8], pinned: [SigningKey]
+    ) throws(ByteReader.Damaged) {
+        var reader = ByteReader(content.bytes)
+        (state, hasMore) = try DeviceState.read(&reader, identity: identity, pinned: pinned)
+        guard reader.isAtEnd else { throw ByteReader.Damaged() }
+        keysAsWritten = state.keys
+        if !state.keys.isPinned { state.keys = KeyRing() }
+        self.content = content
+    }
+
+    /// The whole state, with words that can be trusted. Returns nil if this device did not write
+    /// it: then call ``DeviceState/forgetUnproven()``.
+    func proven(by code: MessageCode) -> DeviceState? {
+        guard content.isSealed(by: code) else { return nil }
+        var proven = state
+        proven.keys = keysAsWritten
+        proven.words.isTrusted = true
+        return proven
+    }
+
+    mutating func forgetOthers(than customer: String) {
+        guard !state.isAnonymous, state.customerID != customer else { return }
+        state.forgetCustomer()
+    }
+}

@@ -1,0 +1,104 @@
+/// The App Store on this device, as the engine sees it: signed documents and flags.
+///
+/// It has no types of StoreKit, which only StoreKit can make, so that a test can play a store.
+package protocol DeviceStore: Sendable {
+    /// Products that the store does not know are left out.
+    func products(_ ids: [String]) async throws(StoreError) -> [StoreProduct]
+    func purchase(
+        _ product: String, _ options: StorePurchaseOptions, anchor: PurchaseAnchor?
+    ) async throws(StoreError) -> StorePurchase
+
+    /// The lists of StoreKit. Nil if the task was cancelled: that is no answer.
+    func documents(_ list: StoreList) async -> [StoreDocument]?
+    /// The renewal states of subscription groups. Nil if the store did not answer.
+    func renewals(of groups: Set<String>) async -> [StoreRenewal]?
+    func isEligibleForIntroductoryOffer(group: String) async -> Bool
+
+    /// Tells the store that the app has dealt with these transactions.
+    func finish(_ documents: [StoreDocument]) async
+    /// Asks the customer for a password, and fetches everything anew.
+    func sync() async throws(StoreError)
+    /// Nil if the store has none. Never asks for a password.
+    func appTransaction() async -> StoreDocument?
+    /// What happens from now on, beginning with what is unfinished. One stream for a process.
+    func updates() -> AsyncStream<StoreUpdate>
+}
+
+/// A list of the store.
+package enum StoreList: Sendable {
+    case entitlements, unfinished, all
+}
+
+/// A document as the store returned it.
+package struct StoreDocument: Hashable, Sendable {
+    package var jws: String
+    /// Whether the store has verified it. Anything else opens nothing and is not finished.
+    package var isVerified: Bool
+
+    package init(jws: String, isVerified: Bool) {
+        self.jws = jws
+        self.isVerified = isVerified
+    }
+}
+
+/// The renewal state of one subscription, with its documents.
+package struct StoreRenewal: Hashable, Sendable {
+    package var state: State
+    package var transaction: StoreDocument
+    package var renewalInfo: StoreDocument
+
+    package init(state: State, transaction: StoreDocument, renewalInfo: StoreDocument) {
+        self.state = state
+        self.transaction = transaction
+        self.renewalInfo = renewalInfo
+    }
+
+    package enum State: Sendable {
+        case subscribed, expired, retry, grace, revoked, unknown
+    }
+}
+
+package enum StoreUpdate: Sendable {
+    case transaction(StoreDocument)
+    case renewal(StoreRenewal)
+    /// A promoted product or a win-back offer that was chosen outside the app.
+    case request(product: String, offerID: String?)
+    /// Another store account or another country.
+    case storefront
+}
+
+package enum StorePurchase: Sendable {
+    case bought(StoreDocument)
+    case pending
+    case cancelled
+    /// A result that this version does not know.
+    case unknown
+}
+
+package struct StorePurchaseOptions: Hashable, Sendable {
+    /// In lower case. Nil: none.
+    package var accountToken: String?
+    package var quantity = 1
+    package var offer: Offer?
+    /// Whether StoreKit's sheet may be shown with what the app has added itself.
+    package var custom = CustomOptions()
+
+    package init() {}
+
+    package enum Offer: Hashable, Sendable {
+        case promotional(id: String, compactJWS: String)
+        case winBack(id: String)
+        case introductory(compactJWS: String)
+    }
+}
+
+package enum StoreError: Error, Hashable, Sendable {
+    case cancelled
+    case unreachable
+    case productUnavailable
+    case notAllowed
+    case offerNotAccepted(String)
+    case notInStorefront
+    /// The name of the error's type. Its text is not kept, because it can contain account names.
+    case failed(String)
+}

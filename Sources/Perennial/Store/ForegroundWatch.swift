@@ -1,0 +1,41 @@
+internal import Foundation
+
+/// Says when the app comes to the foreground, on the systems where it can leave it.
+enum ForegroundWatch {
+    /// By name, because extensions must not link the frameworks that declare them.
+    private static let notifications = [
+        "UIApplicationWillEnterForegroundNotification",
+        "NSApplicationWillBecomeActiveNotification",
+        "NSExtensionHostWillEnterForegroundNotification",
+    ]
+
+    /// One element for each time. The stream ends with its reader.
+    static func returns() -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        #if canImport(Darwin)
+            let observers = Observers(
+                notifications.map { name in
+                    NotificationCenter.default.addObserver(
+                        forName: Notification.Name(name), object: nil, queue: nil
+                    ) { _ in continuation.yield() }
+                })
+            continuation.onTermination = { _ in observers.remove() }
+        #else
+            _ = notifications
+        #endif
+        return stream
+    }
+
+    #if canImport(Darwin)
+        private final class Observers: @unchecked Sendable {
+            private let tokens: [any NSObjectProtocol]
+
+            init(_ tokens: [any NSObjectProtocol]) { self.tokens = tokens }
+
+            func remove() {
+                for token in tokens { NotificationCenter.default.removeObserver(token) }
+            }
+        }
+    #endif
+}

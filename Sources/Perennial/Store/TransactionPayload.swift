@@ -1,0 +1,115 @@
+internal import AccessRules
+internal import Foundation
+internal import PerennialContract
+
+/// What the engine reads from a signed transaction.
+///
+/// The signature is the store's affair: StoreKit has verified the document, and the server does so
+/// again.
+struct TransactionPayload: Decodable, Hashable, Sendable {
+    var transactionId: String
+    var originalTransactionId: String
+    var productId: String
+    var type: String
+    var purchaseDate: Int64
+    var originalPurchaseDate: Int64?
+    var expiresDate: Int64?
+    var revocationDate: Int64?
+    var isUpgraded: Bool?
+    var inAppOwnershipType: String?
+    var offerType: Int?
+    var offerDiscountType: String?
+    var signedDate: Int64
+    var appAccountToken: String?
+    var environment: String?
+    var quantity: Int?
+    var subscriptionGroupIdentifier: String?
+
+    init?(_ document: StoreDocument) {
+        guard let payload = CompactPayload.bytes(of: document.jws),
+            let value = try? JSONDecoder().decode(Self.self, from: payload)
+        else { return nil }
+        self = value
+    }
+
+    /// The word of the store that it contains.
+    func makeWord(isHeld: Bool, firstSeenFor: String?) -> StoreTransaction {
+        let isFamilyShared = inAppOwnershipType == "FAMILY_SHARED"
+        return StoreTransaction(
+            id: transactionId, originalID: originalTransactionId, productID: productId, kind: kind,
+            purchasedAt: Timestamp(milliseconds: purchaseDate),
+            expiresAt: expiresDate.map(Timestamp.init(milliseconds:)),
+            revokedAt: revocationDate.map(Timestamp.init(milliseconds:)),
+            isRevokedByFamily: isFamilyShared, isUpgraded: isUpgraded ?? false,
+            isFamilyShared: isFamilyShared, quantity: quantity ?? 1, offer: offer,
+            signedAt: Timestamp(milliseconds: signedDate), isHeld: isHeld,
+            firstSeenFor: firstSeenFor)
+    }
+
+    var kind: StoreTransaction.Kind {
+        switch type {
+        case "Auto-Renewable Subscription": .renewing
+        case "Non-Renewing Subscription": .nonRenewing
+        case "Consumable": .consumable
+        default: .nonConsumable
+        }
+    }
+
+    private var offer: StoreTransaction.Offer {
+        if offerDiscountType == "FREE_TRIAL" { return .trial }
+        return offerType == nil ? .none : .other
+    }
+}
+
+/// What the engine reads from a signed renewal info.
+struct RenewalPayload: Decodable, Hashable, Sendable {
+    var originalTransactionId: String
+    var autoRenewStatus: Int?
+    var autoRenewProductId: String?
+    var gracePeriodExpiresDate: Int64?
+    var signedDate: Int64
+
+    init?(_ document: StoreDocument) {
+        guard let payload = CompactPayload.bytes(of: document.jws),
+            let value = try? JSONDecoder().decode(Self.self, from: payload)
+        else { return nil }
+        self = value
+    }
+}
+
+extension StoreRenewal {
+    /// The word of the store that it contains. Nil if it is not verified or not understood.
+    func makeWord() -> StoreStatus? {
+        guard renewalInfo.isVerified, let payload = RenewalPayload(renewalInfo), let word else {
+            return nil
+        }
+        return StoreStatus(
+            originalID: payload.originalTransactionId, state: word,
+            willRenew: payload.autoRenewStatus.map { $0 == 1 },
+            graceUntil: payload.gracePeriodExpiresDate.map(Timestamp.init(milliseconds:)),
+            signedAt: Timestamp(milliseconds: payload.signedDate), isConfirmed: false)
+    }
+
+    private var word: StoreStatus.State? {
+        switch state {
+        case .subscribed: .subscribed
+        case .expired: .expired
+        case .retry: .retry
+        case .grace: .grace
+        case .revoked: .revoked
+        case .unknown: nil
+        }
+    }
+}
+
+/// The middle part of a compact JWS, without any check.
+enum CompactPayload {
+    static func bytes(of jws: String) -> Data? {
+        let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        var text = parts[1].replacingOccurrences(of: "-", with: "+")
+            .replacingOccurrences(of: "_", with: "/")
+        while text.utf8.count % 4 != 0 { text += "=" }
+        return Data(base64Encoded: text)
+    }
+}

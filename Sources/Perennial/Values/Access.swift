@@ -1,0 +1,93 @@
+public import Foundation
+
+extension Perennial {
+    /// Whether one entitlement is open, until when, and on what evidence.
+    public struct Access: Hashable, Sendable {
+        public var entitlement: EntitlementID
+        /// Let them in. Also false while nothing is known: check ``isKnown`` before you show a
+        /// paywall.
+        public var isActive: Bool
+        /// False only until the first evidence on this installation.
+        public var isKnown: Bool
+        public var state: AccessState
+        /// The end of what is paid, or since when it is over. Nil if it never ends.
+        public var until: Date?
+        /// Nil if the App Store has not said.
+        public var willRenew: Bool?
+        /// Nil if no purchase gives it.
+        public var product: ProductID?
+        public var basis: Basis
+        /// When the evidence was signed.
+        public var asOf: Date?
+
+        public init(
+            entitlement: EntitlementID, isActive: Bool, isKnown: Bool = true, state: AccessState,
+            until: Date? = nil, willRenew: Bool? = nil, product: ProductID? = nil,
+            basis: Basis = .server, asOf: Date? = nil
+        ) {
+            self.entitlement = entitlement
+            self.isActive = isActive
+            self.isKnown = isKnown
+            self.state = state
+            self.until = until
+            self.willRenew = willRenew
+            self.product = product
+            self.basis = basis
+            self.asOf = asOf
+        }
+
+        /// The days left at a time, by the customer's calendar. The last day counts as 1, and what
+        /// is over has 0. Nil if it never ends or is not open.
+        public func daysRemaining(at date: Date, calendar: Calendar = .current) -> Int? {
+            guard isActive, let until else { return nil }
+            guard date < until else { return 0 }
+            let whole = calendar.dateComponents([.day], from: date, to: until).day ?? 0
+            let end = calendar.date(byAdding: .day, value: whole, to: date) ?? date
+            return end < until ? whole + 1 : whole
+        }
+    }
+
+    /// Why access is as it is, in one word. Expect words that you do not know.
+    public struct AccessState: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let paid = Self(rawValue: "paid")
+        public static let trial = Self(rawValue: "trial")
+        /// A promotional, win-back or code offer covers the present moment.
+        public static let offer = Self(rawValue: "offer")
+        /// The renewal could not be charged, and the App Store grants time.
+        public static let grace = Self(rawValue: "grace")
+        /// The period ended, and nobody has said yet whether it was renewed.
+        public static let unconfirmed = Self(rawValue: "unconfirmed")
+        /// Bought to keep.
+        public static let owned = Self(rawValue: "owned")
+        public static let granted = Self(rawValue: "granted")
+        /// Shut: the renewal could not be charged, and the App Store keeps trying.
+        public static let retry = Self(rawValue: "retry")
+        public static let expired = Self(rawValue: "expired")
+        public static let refunded = Self(rawValue: "refunded")
+        /// Shut: no longer shared by the family, or a grant that was withdrawn.
+        public static let revoked = Self(rawValue: "revoked")
+        /// Shut: the customer never had it.
+        public static let never = Self(rawValue: "never")
+        /// There is no evidence yet.
+        public static let unknown = Self(rawValue: "unknown")
+    }
+
+    /// On whose word access is as it is.
+    public struct Basis: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The server's answer.
+        public static let server = Self(rawValue: "server")
+        /// The server's signed token, kept on this device.
+        public static let token = Self(rawValue: "token")
+        /// The App Store on this device.
+        public static let store = Self(rawValue: "store")
+        /// A purchase just made, which the App Store does not list yet.
+        public static let held = Self(rawValue: "held")
+        public static let none = Self(rawValue: "none")
+    }
+}

@@ -1,0 +1,74 @@
+internal import Foundation
+
+extension Perennial {
+    /// Why an entitlement is open or shut.
+    public struct Explanation: Hashable, Sendable, CustomStringConvertible {
+        public var access: Access
+        /// The number of the rule that decided, as `docs/sdk.md` lists them.
+        public var rule: Int
+        /// What was considered.
+        public var steps: [Step]
+        /// Six characters that name this customer and moment. With them, `perennial explain` shows
+        /// support the same customer.
+        public var supportCode: String
+
+        public init(access: Access, rule: Int, steps: [Step], supportCode: String) {
+            self.access = access
+            self.rule = rule
+            self.steps = steps
+            self.supportCode = supportCode
+        }
+
+        public struct Step: Hashable, Sendable {
+            public var rule: Int
+            public var basis: Basis
+            /// The id of the purchase's first transaction. Nil for a grant.
+            public var purchase: String?
+            /// One sentence.
+            public var text: String
+
+            public init(rule: Int, basis: Basis, purchase: String?, text: String) {
+                self.rule = rule
+                self.basis = basis
+                self.purchase = purchase
+                self.text = text
+            }
+        }
+
+        public var description: String {
+            let word = access.isActive ? "open" : access.isKnown ? "shut" : "not known yet"
+            let head =
+                "\(access.entitlement.rawValue) is \(word) (\(access.state.rawValue), "
+                + "by \(access.basis.rawValue), rule \(rule))"
+            return ([head] + steps.map { "- \($0.text)" }).joined(separator: "\n")
+        }
+    }
+
+    /// What is wrong with the set-up.
+    public struct Diagnosis: Hashable, Sendable, CustomStringConvertible {
+        public var findings: [Finding]
+
+        public init(findings: [Finding]) { self.findings = findings }
+
+        public var isFine: Bool { !findings.contains { $0.isProblem } }
+
+        public struct Finding: Hashable, Sendable {
+            public var isProblem: Bool
+            public var text: String
+            /// What to do about it. Nil if nothing needs to be done.
+            public var remedy: String?
+
+            public init(isProblem: Bool, text: String, remedy: String? = nil) {
+                self.isProblem = isProblem
+                self.text = text
+                self.remedy = remedy
+            }
+        }
+
+        public var description: String {
+            findings
+                .map { "\($0.isProblem ? "!" : "✓") \($0.text)\($0.remedy.map { " \($0)" } ?? "")" }
+                .joined(separator: "\n")
+        }
+    }
+}

@@ -1,0 +1,67 @@
+internal import Foundation
+
+extension Perennial {
+    /// What went wrong: for programs, for developers, and for customers.
+    public struct Failure: Error, Hashable, Sendable {
+        /// Never changes its meaning.
+        public var code: Code
+        /// What the developer can do about it.
+        public var remedy: String
+        /// Identifies the request in the server's log. Nil if no request failed.
+        public var requestID: String?
+        /// Whether the same may succeed later.
+        public var isTemporary: Bool
+        public var charged: Charged
+
+        public init(
+            _ code: Code, remedy: String, requestID: String? = nil, isTemporary: Bool = false,
+            charged: Charged = .no
+        ) {
+            self.code = code
+            self.remedy = remedy
+            self.requestID = requestID
+            self.isTemporary = isTemporary
+            self.charged = charged
+        }
+
+        /// The server's codes (`docs/api.md`), and these of our own.
+        public struct Code: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+            public init(stringLiteral value: String) { rawValue = value }
+
+            public static let serverUnreachable = Self(rawValue: "server_unreachable")
+            public static let serverAnswerNotUnderstood =
+                Self(rawValue: "server_answer_not_understood")
+            public static let storeUnreachable = Self(rawValue: "store_unreachable")
+            public static let storeFailed = Self(rawValue: "store_failed")
+            public static let productUnknown = Self(rawValue: "product_unknown")
+            public static let purchaseNotAllowed = Self(rawValue: "purchase_not_allowed")
+            public static let offerNotAccepted = Self(rawValue: "offer_not_accepted")
+            public static let purchaseNotVerified = Self(rawValue: "purchase_not_verified")
+            public static let purchaseResultUnknown = Self(rawValue: "purchase_result_unknown")
+            /// The store returned a transaction of another product, or one that has ended.
+            public static let purchaseReturnedAnother = Self(rawValue: "purchase_returned_another")
+            public static let storeAccountOfAnother = Self(rawValue: "store_account_of_another")
+            public static let customerMissing = Self(rawValue: "customer_missing")
+            public static let customerChanged = Self(rawValue: "customer_changed")
+            public static let previewOutdated = Self(rawValue: "preview_outdated")
+            public static let walletHasTooLittle = Self(rawValue: "wallet_has_too_little")
+            public static let spendingNotAllowed = Self(rawValue: "spending_not_allowed")
+            public static let readOnly = Self(rawValue: "read_only")
+            public static let observing = Self(rawValue: "observing")
+        }
+
+        /// Whether money may have been taken.
+        public struct Charged: RawRepresentable, Hashable, Sendable {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+
+            public static let no = Self(rawValue: "no")
+            /// Paid, and safe on this device or with the store.
+            public static let yes = Self(rawValue: "yes")
+            /// Nobody knows yet. If it was paid, it arrives by itself.
+            public static let unclear = Self(rawValue: "unclear")
+        }
+    }
+}

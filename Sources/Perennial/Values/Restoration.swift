@@ -1,0 +1,73 @@
+extension Perennial {
+    /// What became of a restore.
+    public struct Restoration: Hashable, Sendable {
+        public var outcome: Outcome
+        public var preview: RestorePreview
+        public var snapshot: Snapshot
+
+        public init(outcome: Outcome, preview: RestorePreview, snapshot: Snapshot) {
+            self.outcome = outcome
+            self.preview = preview
+            self.snapshot = snapshot
+        }
+
+        public struct Outcome: RawRepresentable, Hashable, Sendable {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+
+            public static let restored = Self(rawValue: "restored")
+            /// There are purchases, and the customer has all of them already.
+            public static let nothingNew = Self(rawValue: "nothing_new")
+            /// The store account has bought nothing.
+            public static let nothingFound = Self(rawValue: "nothing_found")
+            /// It would take something from another customer: nothing was changed. Show
+            /// ``Restoration/preview``, then call `restore` with it.
+            public static let needsConsent = Self(rawValue: "needs_consent")
+            /// Everything belongs to another customer, and stays there.
+            public static let refused = Self(rawValue: "refused")
+        }
+    }
+
+    /// What a restore would do, and for whom.
+    public struct RestorePreview: Hashable, Sendable {
+        public var items: [ShownPurchase]
+
+        public init(items: [ShownPurchase]) { self.items = items }
+
+        public struct ShownPurchase: Hashable, Sendable {
+            /// The id of its first transaction.
+            public var purchase: String
+            public var product: ProductID
+            public var isActive: Bool
+            public var effect: Effect
+            /// A mask of the other customer's mail address, such as "a…@e…".
+            public var ownerHint: String?
+
+            public init(
+                purchase: String, product: ProductID, isActive: Bool, effect: Effect,
+                ownerHint: String? = nil
+            ) {
+                self.purchase = purchase
+                self.product = product
+                self.isActive = isActive
+                self.effect = effect
+                self.ownerHint = ownerHint
+            }
+        }
+
+        public struct Effect: RawRepresentable, Hashable, Sendable {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+
+            /// The customer has it already.
+            public static let none = Self(rawValue: "nothing")
+            /// It is nobody's, and becomes the customer's.
+            public static let links = Self(rawValue: "link")
+            /// It is taken from another customer.
+            public static let moves = Self(rawValue: "move")
+            public static let shares = Self(rawValue: "share")
+            /// It belongs to another customer, and stays there.
+            public static let refused = Self(rawValue: "refuse")
+        }
+    }
+}

@@ -1,0 +1,121 @@
+public import Foundation
+
+extension Perennial {
+    /// A subscription that renews.
+    public struct Subscription: Hashable, Sendable, Identifiable {
+        /// The id of its first transaction.
+        public var id: String
+        public var product: ProductID
+        public var state: AccessState
+        /// The present period.
+        public var from: Date?
+        public var until: Date?
+        /// Nil if the App Store has not said.
+        public var willRenew: Bool?
+        /// The product of the next period. Nil if there will be none, or if nobody has said.
+        public var renewsTo: ProductID?
+        public var graceUntil: Date?
+        public var commitment: Commitment?
+        public var isFamilyShared: Bool
+
+        public init(
+            id: String, product: ProductID, state: AccessState, from: Date? = nil,
+            until: Date? = nil, willRenew: Bool? = nil, renewsTo: ProductID? = nil,
+            graceUntil: Date? = nil, commitment: Commitment? = nil, isFamilyShared: Bool = false
+        ) {
+            self.id = id
+            self.product = product
+            self.state = state
+            self.from = from
+            self.until = until
+            self.willRenew = willRenew
+            self.renewsTo = renewsTo
+            self.graceUntil = graceUntil
+            self.commitment = commitment
+            self.isFamilyShared = isFamilyShared
+        }
+
+        /// A promise to pay for a number of months.
+        public struct Commitment: Hashable, Sendable {
+            /// The number of the present month, from 1.
+            public var month: Int
+            public var months: Int
+            public var until: Date?
+            /// Whether another commitment follows. Nil if the App Store has not said.
+            public var renews: Bool?
+
+            public init(month: Int, months: Int, until: Date?, renews: Bool?) {
+                self.month = month
+                self.months = months
+                self.until = until
+                self.renews = renews
+            }
+        }
+    }
+
+    /// A subscription that does not renew, whose length the app's owner has configured.
+    public struct Term: Hashable, Sendable {
+        public var product: ProductID
+        public var from: Date
+        /// Nil if no length is configured.
+        public var until: Date?
+
+        public init(product: ProductID, from: Date, until: Date?) {
+            self.product = product
+            self.from = from
+            self.until = until
+        }
+    }
+
+    /// A non-consumable that was bought, or a consumable that was posted.
+    public struct OwnedProduct: Hashable, Sendable {
+        public var product: ProductID
+        public var purchased: Date
+        /// When it was refunded or revoked. Nil if it was not.
+        public var revoked: Date?
+
+        public init(product: ProductID, purchased: Date, revoked: Date? = nil) {
+            self.product = product
+            self.purchased = purchased
+            self.revoked = revoked
+        }
+    }
+
+    /// A purchase that is not complete yet.
+    public struct WaitingPurchase: Hashable, Sendable {
+        public var product: ProductID
+        public var reason: Reason
+        public var since: Date
+
+        public init(product: ProductID, reason: Reason, since: Date) {
+            self.product = product
+            self.reason = reason
+            self.since = since
+        }
+
+        public struct Reason: RawRepresentable, Hashable, Sendable {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+
+            /// A parent or a bank has to agree.
+            public static let approval = Self(rawValue: "approval")
+            /// Paid, kept on this device, and posted as soon as the server can be reached.
+            public static let server = Self(rawValue: "server")
+            /// Bought before somebody signed in who has purchases already: `restore` joins them.
+            public static let restore = Self(rawValue: "restore")
+        }
+    }
+
+    /// How much of one currency the customer has.
+    public struct Wallet: Hashable, Sendable {
+        /// With purchases and spendings that are still under way.
+        public var balance: Int
+        /// The part of it that the server has not confirmed yet. Negative after spending offline.
+        public var unconfirmed: Int
+
+        public init(balance: Int, unconfirmed: Int = 0) {
+            self.balance = balance
+            self.unconfirmed = unconfirmed
+        }
+    }
+}

@@ -1,0 +1,180 @@
+public import Perennial
+
+// MARK: - What the customer does
+
+extension Device {
+    /// What the customer does with a sheet.
+    public enum Sheet: Hashable, Sendable {
+        case confirm
+        case cancel
+        case askParent
+        /// StoreKit throws an error, named as the simulator does: `product_unavailable`.
+        case fail(String)
+        /// Stays open until ``Device/letGo()``.
+        case hold
+    }
+
+    /// Says what happens with the next sheet. Several calls are used up in order.
+    public func nextSheet(_ does: Sheet) async throws {
+        let fields: [String: any Sendable] =
+            switch does {
+            case .confirm: ["choice": "confirm"]
+            case .cancel: ["choice": "cancel"]
+            case .askParent: ["choice": "ask"]
+            case .fail(let error): ["error": error]
+            case .hold: ["hold": true]
+            }
+        try await routes.post("devices/\(id)/next-sheet", fields)
+    }
+
+    /// Lets held sheets go.
+    public func letGo() async throws { try await routes.post("devices/\(id)/let-go") }
+
+    /// Answers everything that waits for a parent or a bank.
+    public func parent(_ says: Answer) async throws {
+        let truth = try await routes.get("truth/\(account)", as: Truth.self)
+        for pending in truth.pending {
+            try await routes.post("transactions/\(pending.id)/\(says.rawValue)")
+        }
+    }
+
+    /// A parent's answer, or the customer's to a bank.
+    public enum Answer: String, Sendable {
+        case approves = "approve"
+        case declines = "decline"
+        /// The interruption is over.
+        case resolves = "resolve"
+    }
+
+    /// Buys outside of the app.
+    ///
+    /// - Parameter fields: more fields of the simulator's purchase, such as `offer`.
+    public func buyElsewhere(
+        _ product: Perennial.ProductID, _ fields: [String: any Sendable] = [:]
+    ) async throws {
+        try await routes.post(
+            "devices/\(id)/purchases", fields.merging(["product_id": product.rawValue]) { $1 })
+    }
+
+    /// Redeems an offer code, in the App Store or in its sheet.
+    public func redeem(code: String, for product: Perennial.ProductID? = nil) async throws {
+        var fields: [String: any Sendable] = ["code": code]
+        if let product { fields["product_id"] = product.rawValue }
+        try await routes.post("devices/\(id)/redeem-code", fields)
+    }
+
+    /// Chooses a promoted product in the App Store.
+    public func choosePromoted(_ product: Perennial.ProductID) async throws {
+        try await routes.post(
+            "devices/\(id)/purchase-intents", ["product_id": product.rawValue])
+    }
+
+    /// From now on no renewal of the account's subscriptions can be charged.
+    public func failNextPayment() async throws {
+        let truth = try await routes.get("truth/\(account)", as: Truth.self)
+        for purchase in truth.purchases where purchase.willRenew == true {
+            try await change(.init(rawValue: purchase.productId), "fail-billing")
+        }
+    }
+
+    /// Updates the app.
+    public func update(toVersion version: String) async throws {
+        try await routes.post("devices/\(id)/app", ["version": version])
+    }
+
+    /// Where the app was installed from: `store`, `testflight` or `xcode`.
+    public func update(from source: String) async throws {
+        try await routes.post("devices/\(id)/app", ["source": source])
+    }
+
+    public func join(family: String) async throws {
+        try await routes.post("families/\(family)/join", ["account": account])
+    }
+
+    public func leave(family: String) async throws {
+        try await routes.post("families/\(family)/leave", ["account": account])
+    }
+
+    /// Which of StoreKit's calls fail from now on, such as `["verification": "invalid_signature"]`.
+    /// `NSNull()` ends it.
+    public func errors(_ errors: [String: any Sendable]) async throws {
+        try await routes.post("devices/\(id)/errors", errors)
+    }
+
+    /// Accepts what a message of the App Store offers, such as `win_back_offer`. False if there is
+    /// no such message.
+    public func acceptMessage(_ reason: String) async throws -> Bool {
+        let messages = try await routes.get("devices/\(id)/messages", as: Messages.self).messages
+        guard let message = messages.first(where: { $0.reason == reason }) else { return false }
+        try await routes.post(
+            "devices/\(id)/messages/\(message.id)/display", ["choice": "accept"])
+        return true
+    }
+
+    private struct Messages: Decodable { let messages: [Message] }
+    private struct Message: Decodable { let id, reason: String }
+
+    /// Refunds the account's latest purchase of a product. For subscriptions.
+    public func refund(_ product: Perennial.ProductID) async throws {
+        try await change(product, "refund")
+    }
+
+    /// Refunds one transaction, such as a consumable.
+    public func refund(transaction: String) async throws {
+        try await routes.post("transactions/\(transaction)/refund")
+    }
+
+    /// A verb of the simulator on a subscription: `cancel`, `resume`, `fail-billing`…
+    public func change(
+        _ product: Perennial.ProductID, _ verb: String, _ fields: [String: any Sendable] = [:]
+    ) async throws {
+        try await routes.post("subscriptions/\(account):\(product.rawValue)/\(verb)", fields)
+    }
+
+    /// Whether the App Store can be reached.
+    public func storeIs(_ reach: World.Reach) async throws {
+        let fields: [String: any Sendable] =
+            switch reach {
+            case .up: ["state": "online"]
+            case .slow(let seconds): ["state": "slow", "slow_seconds": seconds]
+            default: ["state": "offline"]
+            }
+        try await routes.post("devices/\(id)/network", fields)
+    }
+
+    /// The next reads of StoreKit's lists are empty after each launch. At most 1000.
+    public func readsAreEmptyAtLaunch(_ reads: Int) async throws {
+        try await routes.post("devices/\(id)/habits", ["empty_reads_at_launch": reads])
+    }
+
+    /// Signs another Apple account in.
+    public func signIn(_ account: String) async throws {
+        try await routes.post("devices/\(id)/account", ["account": account])
+        change(account: account)
+    }
+
+    /// Something that appeared before the customer.
+    public struct Prompt: Decodable, Hashable, Sendable {
+        /// `purchase`, `sync` or `refresh`. The last two ask for a password.
+        public let cause: String
+    }
+
+    /// Sheets and password prompts that the app has caused.
+    public func prompts() async throws -> [Prompt] {
+        try await routes.get("devices/\(id)/prompts", as: Prompts.self).prompts
+    }
+
+    /// Returns when so many have appeared, or after a minute.
+    public func untilPrompts(_ count: Int) async throws {
+        _ = try await routes.get("devices/\(id)/prompts", "count=\(count)", as: Prompts.self)
+    }
+
+    /// How many transactions the app has not finished.
+    public func unfinished() async throws -> Int {
+        try await routes.get("devices/\(id)/unfinished", as: Unfinished.self)
+            .signedTransactions.count
+    }
+
+    private struct Unfinished: Decodable { let signedTransactions: [String] }
+    private struct Prompts: Decodable { let prompts: [Prompt] }
+}

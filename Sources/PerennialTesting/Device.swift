@@ -1,0 +1,179 @@
+internal import Foundation
+public import Perennial
+internal import PerennialContract
+public import StoreKit
+internal import Synchronization
+
+/// A phone in a ``World``, with one app on it.
+public final class Device: Sendable {
+    /// The device's id in the simulator, such as `anna-1`.
+    public let id: String
+    let clock = WorldClock()
+    let routes: Routes
+    private let gate: ServerGate
+    private let key: String
+    /// Where the installations of the app have their files.
+    public let folder: URL
+    private let state: Mutex<State>
+
+    private struct State {
+        var account: String
+        var simulated: SimulatedDevice
+        var life = KillSwitch()
+        var installations = 0
+        /// What the app changes in the configuration.
+        var change: @Sendable (inout Perennial.Configuration) -> Void = { _ in }
+        /// The app that was launched last, if it is still there.
+        weak var launched: Perennial?
+    }
+
+    init(id: String, account: String, in world: World, folder: URL? = nil) {
+        self.id = id
+        routes = world.routes
+        gate = world.gate
+        key = world.key
+        self.folder = folder ?? world.folder.appendingPathComponent(id, isDirectory: true)
+        state = Mutex(
+            State(
+                account: account,
+                simulated: SimulatedDevice(simulator: world.simulator, id: id)))
+    }
+
+    /// The Apple account that is signed in.
+    public var account: String { state.withLock(\.account) }
+
+    /// The device for StoreKit's own calls: `SimulatedDevice.$current.withValue(phone.simulated)`.
+    public var simulated: SimulatedDevice { state.withLock(\.simulated) }
+
+    // MARK: - The app's process
+
+    /// Launches the app: the SDK on this device, with files of this installation.
+    ///
+    /// - Parameter change: sets what the app sets, at this launch and at all later ones.
+    public func perennial(
+        _ change: @escaping @Sendable (inout Perennial.Configuration) -> Void = { _ in }
+    ) -> Perennial {
+        let (life, simulated) = state.withLock { state in
+            state.life = KillSwitch()
+            state.change = change
+            return (state.life, state.simulated)
+        }
+        return make(simulated, life)
+    }
+
+    /// Ends the app's process, and launches the next one.
+    public func relaunch(_ perennial: Perennial) async throws -> Perennial {
+        await stop(perennial)
+        return try await launch()
+    }
+
+    /// Launches the app once more, after ``stop(_:)``.
+    public func launch() async throws -> Perennial {
+        let simulated = try await simulated.relaunched()
+        let life = state.withLock { state in
+            state.life = KillSwitch()
+            state.simulated = simulated
+            return state.life
+        }
+        return make(simulated, life)
+    }
+
+    /// Where the SDK of the present installation has its state and its outbox. There once the app
+    /// was launched.
+    public func files() throws -> URL {
+        let names = try FileManager.default.contentsOfDirectory(atPath: installation.path)
+        guard let name = names.first(where: { $0 != Self.cachesName }) else {
+            throw WorldFailure("The app on \(id) was not launched yet.")
+        }
+        return installation.appendingPathComponent(name)
+    }
+
+    private var installation: URL {
+        folder.appendingPathComponent("\(state.withLock(\.installations))")
+    }
+
+    private static let cachesName = "Caches"
+    private static let secretsName = "secrets-1"
+
+    private func make(_ simulated: SimulatedDevice, _ life: KillSwitch) -> Perennial {
+        var configuration = Perennial.Configuration(server: gate.url(for: id, life), key: key)
+        configuration.folder = installation
+        state.withLock(\.change)(&configuration)
+        let made = SimulatedDevice.$current.withValue(simulated) {
+            [configuration] in
+            Perennial(configuration, store: DeviceBoundStore(simulated, life), clock: clock)
+        }
+        state.withLock { $0.launched = made }
+        return made
+    }
+
+    /// Ends the app's process at once, whatever it is doing.
+    public func stop(_ perennial: Perennial) async {
+        let life = state.withLock(\.life)
+        await perennial.stop()
+        bury(life)
+    }
+
+    /// The process ends when the app has talked to the store or the server so many times more,
+    /// each question and each answer counted. Then call ``stop(_:)``.
+    public func dies(at point: Int) { state.withLock(\.life).arm(at: point) }
+
+    /// Whether the process has ended by ``dies(at:)``, and not before that point by ``stop(_:)``.
+    public var wasKilled: Bool { state.withLock(\.life).wasKilled }
+
+    /// Returns when the process has ended, by ``dies(at:)`` or by ``stop(_:)``.
+    public func untilDead() async { await state.withLock(\.life).untilDead() }
+
+    /// Ends whatever runs here, at the end of the world.
+    func stop() async {
+        let (life, launched) = state.withLock { ($0.life, $0.launched) }
+        await launched?.stop()
+        bury(life)
+    }
+
+    private func bury(_ life: KillSwitch) {
+        life.bury()
+        gate.breakConnections(of: life)
+    }
+
+    /// Deletes the app and installs it anew: its files are gone. Then call ``launch()``.
+    ///
+    /// - Parameter keepingKeychain: as on Apple's systems, what identifies the device survives.
+    public func reinstall(keepingKeychain: Bool) async throws {
+        try await routes.post("devices/\(id)/app", ["reinstall": true])
+        let before = try files()
+        state.withLock { $0.installations += 1 }
+        guard keepingKeychain else { return }
+        let after = installation.appendingPathComponent(before.lastPathComponent)
+        try FileManager.default.createDirectory(at: after, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(
+            at: before.appendingPathComponent(Self.secretsName),
+            to: after.appendingPathComponent(Self.secretsName))
+    }
+
+    // MARK: - Its clocks
+
+    func readClock() async throws {
+        let read = try await simulated.clock()
+        clock.set(
+            now: Timestamp(milliseconds: Int64((read.now.timeIntervalSince1970 * 1000).rounded())),
+            monotonic: Int64(read.sinceBoot / .milliseconds(1)), bootID: read.bootID)
+    }
+
+    /// Sets the device's clock so far ahead of the true time; negative: behind.
+    public func clock(isOffBy seconds: Int) async throws {
+        try await routes.post("devices/\(id)/clock", ["automatic": true])
+        if seconds != 0 {
+            let field = seconds < 0 ? "back" : "forward"
+            try await routes.post("devices/\(id)/clock", [field: "PT\(abs(seconds))S"])
+        }
+        try await readClock()
+    }
+
+    public func reboot() async throws {
+        try await routes.post("devices/\(id)/reboot")
+        try await readClock()
+    }
+
+    func change(account: String) { state.withLock { $0.account = account } }
+}

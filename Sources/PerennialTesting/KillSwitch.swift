@@ -1,0 +1,84 @@
+internal import Synchronization
+
+/// Ends the app's process at one of the points where it talks to the store or to the server: from
+/// then on, whatever it asks is never answered.
+final class KillSwitch: Sendable {
+    private struct State {
+        var passed = 0
+        var diesAt: Int?
+        var isDead = false
+        var wasKilled = false
+        /// The device is done with the process.
+        var isBuried = false
+        var stuck: [CheckedContinuation<Void, Never>] = []
+        var mourners: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Whether the process ended at the point that was ordered.
+    var wasKilled: Bool { state.withLock(\.wasKilled) }
+
+    var isBuried: Bool { state.withLock(\.isBuried) }
+
+    /// Counts from now on; the process ends at the point of this number, from 1.
+    func arm(at point: Int) {
+        state.withLock { state in
+            state.passed = 0
+            state.diesAt = point
+        }
+    }
+
+    /// Whether the process still lives after one more point.
+    func pass() -> Bool {
+        let (lives, mourners) = state.withLock { state in
+            state.passed += 1
+            if state.passed == state.diesAt, !state.isDead {
+                state.isDead = true
+                state.wasKilled = true
+            }
+            let mourners = state.isDead ? state.mourners : []
+            if state.isDead { state.mourners = [] }
+            return (!state.isDead, mourners)
+        }
+        for mourner in mourners { mourner.resume() }
+        return lives
+    }
+
+    /// As ``pass()``, and waits until the burial if the process does not live.
+    func passOrStick() async -> Bool {
+        if pass() { return true }
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.isBuried { return true }
+                state.stuck.append(continuation)
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+        return false
+    }
+
+    /// Returns when the process has ended.
+    func untilDead() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.isDead { return true }
+                state.mourners.append(continuation)
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    /// Lets go of everything that waits. Nothing of it does anything any more.
+    func bury() {
+        let waiting = state.withLock { state in
+            state.isDead = true
+            state.isBuried = true
+            defer { (state.stuck, state.mourners) = ([], []) }
+            return state.stuck + state.mourners
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+}

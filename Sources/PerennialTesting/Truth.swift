@@ -1,0 +1,33 @@
+/// The simulator's books about one account.
+public struct Truth: Decodable, Sendable {
+    public let purchases: [Purchase]
+    public let pending: [Pending]
+
+    /// One purchase, with its subscription if it is one.
+    public struct Purchase: Decodable, Sendable {
+        public let productId: String
+        /// Whether the customer may use the product now.
+        public let open: Bool
+        /// Such as `paid`, `grace`, `expired`; `docs/simulator.md` lists all.
+        public let state: String
+        public let willRenew: Bool?
+    }
+
+    /// A purchase that waits for a parent or a bank.
+    public struct Pending: Decodable, Sendable {
+        public let id: String
+        public let productId: String
+    }
+
+    /// Whether anything is open that begins with a word, such as `pro` for `pro.monthly`.
+    public func isOpen(_ entitlement: String) -> Bool {
+        purchases.contains {
+            $0.open && ($0.productId == entitlement || $0.productId.hasPrefix("\(entitlement)."))
+        }
+    }
+
+    /// How often a product was bought and not refunded.
+    public func count(of product: String) -> Int {
+        purchases.filter { $0.productId == product && $0.open }.count
+    }
+}

@@ -1,0 +1,107 @@
+public import Foundation
+public import Perennial
+
+// MARK: - What has happened in a world
+
+extension World {
+    /// The requests that devices have sent to the server, such as `POST /v1/purchases`.
+    public nonisolated var requests: [String] { gate.requests }
+
+    /// Those of them that reached the server.
+    public nonisolated var passedRequests: [String] { gate.passed.map(\.name) }
+
+    /// The transactions in each posting of purchases that reached the server, in order.
+    public nonisolated var postings: [[PostedTransaction]] {
+        gate.passed.filter { $0.name == "POST /v1/purchases" }.map { request in
+            let body = try? JSONDecoder().decode(Posting.self, from: request.body)
+            return (body?.signed_transactions ?? []).compactMap(PostedTransaction.init)
+        }
+    }
+
+    private struct Posting: Decodable { let signed_transactions: [String]? }
+
+    /// The server's address for an app in another process, on one of the devices.
+    package nonisolated func address(for device: Device) -> URL {
+        gate.url(for: device.id, KillSwitch())
+    }
+
+    /// What the sheets and password prompts of all devices were about.
+    public func prompts() async throws -> [Device.Prompt] {
+        var prompts: [Device.Prompt] = []
+        for device in devices { prompts += try await device.prompts() }
+        return prompts
+    }
+}
+
+/// A signed transaction as a device has posted it.
+public struct PostedTransaction: Decodable, Hashable, Sendable {
+    public let transactionId: String
+    public let productId: String
+    /// When Apple signed this document. Milliseconds since 1970.
+    public let signedDate: Int64
+    public let purchaseDate: Int64
+
+    init?(_ jws: String) {
+        let parts = jws.split(separator: ".")
+        guard parts.count == 3 else { return nil }
+        var text = parts[1].replacingOccurrences(of: "-", with: "+")
+            .replacingOccurrences(of: "_", with: "/")
+        while text.utf8.count % 4 != 0 { text += "=" }
+        guard let payload = Data(base64Encoded: text),
+            let value = try? JSONDecoder().decode(Self.self, from: payload)
+        else { return nil }
+        self = value
+    }
+}
+
+// MARK: - What the server publishes
+
+extension World {
+    /// The keys that sign the server's tokens, for `Perennial.Configuration.trustedKeys`.
+    public nonisolated func trustedKeys() async throws -> [Perennial.PublicKey] {
+        let published = Routes(base: server.appendingPathComponent(".well-known"))
+        return try await published.get("jwks.json", as: Keys.self).keys
+            .map { Perennial.PublicKey(id: $0.kid, x: $0.x, y: $0.y) }
+    }
+
+    private struct Keys: Decodable { let keys: [Key] }
+    private struct Key: Decodable { let kid, x, y: String }
+
+    /// A file with the offerings, for `Perennial.Configuration.bundledOfferings`.
+    public nonisolated func bundledOfferings() async throws -> URL {
+        let file = folder.appendingPathComponent("offerings.json")
+        try await bytes(of: "v1/offerings").write(to: file)
+        return file
+    }
+
+    /// What the server knows of a customer, past what ``serverIs(_:)`` has set: the answer of
+    /// `GET /v1/customers/{id}`.
+    public nonisolated func serverTruth(of customer: String) async throws -> ServerTruth {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode(
+            ServerTruth.self, from: try await bytes(of: "v1/customers/\(customer)"))
+    }
+
+    private nonisolated func bytes(of path: String) async throws -> Data {
+        try await Routes(base: server, key: key).data(path)
+    }
+}
+
+/// The server's books about one customer, as far as tests compare them.
+public struct ServerTruth: Decodable, Sendable {
+    public let entitlements: [String: Entitlement]
+    public let wallets: [String: Wallet]
+
+    public struct Entitlement: Decodable, Sendable {
+        public let active: Bool
+        public let state: String
+    }
+
+    public struct Wallet: Decodable, Sendable {
+        public let balance: Int
+    }
+
+    public func isOpen(_ entitlement: String) -> Bool { entitlements[entitlement]?.active ?? false }
+    public func balance(of wallet: String) -> Int { wallets[wallet]?.balance ?? 0 }
+}

@@ -1,0 +1,183 @@
+public import Foundation
+internal import Perennial
+
+/// An App Store, a Perennial server and a clock, for the tests of an app.
+///
+///     let world = try await World.start()
+///     let phone = try await world.device(of: "anna")
+///     let perennial = phone.perennial()
+///     try await perennial.purchase("pro.monthly")
+///     try await world.advance(.seconds(31 * 86_400))
+///
+/// The world's time stands still until ``advance(_:)``. It is `perennial dev` underneath: the
+/// program that `PERENNIAL_PROGRAM` names, else this repository's debug build, else the one in
+/// `PATH`.
+public actor World {
+    /// The address of the simulated App Store.
+    public nonisolated let simulator: URL
+    /// The address of the server itself, past what ``serverIs(_:)`` has set.
+    public nonisolated let server: URL
+    /// The app key of the world's app.
+    public nonisolated let key: String
+    nonisolated let folder: URL
+    nonisolated let gate: ServerGate
+    nonisolated let routes: Routes
+    private let program: WorldProgram?
+    private(set) var devices: [Device] = []
+
+    /// Whether there is a program, or a world that runs already.
+    public static var isAvailable: Bool {
+        ProcessInfo.processInfo.environment["PERENNIAL_WORLD"] != nil || WorldProgram.path != nil
+    }
+
+    /// Starts a new world on free ports, in a temporary folder of its own; or connects to the world
+    /// that `PERENNIAL_WORLD` names, as `http://127.0.0.1:8090 http://127.0.0.1:8080 pk_dev_birds`.
+    ///
+    /// - Parameters:
+    ///   - storekit: a StoreKit file that the configuration names, if it stands in another folder.
+    ///   - configuration: a `perennial.yaml` with one simulated app. Nil: the example app, which
+    ///     sells `pro.monthly`, `pro.yearly`, `guide`, `season.spring` and `seeds.100`.
+    ///   - database: the address of an empty database of PostgreSQL. Nil: a file of SQLite.
+    public static func start(
+        storekit: URL? = nil, configuration: URL? = nil, database: String? = nil
+    ) async throws -> World {
+        if let named = ProcessInfo.processInfo.environment["PERENNIAL_WORLD"] {
+            let words = named.split(separator: " ").map(String.init)
+            guard words.count == 3, let simulator = URL(string: words[0]),
+                let server = URL(string: words[1])
+            else { throw WorldFailure("PERENNIAL_WORLD is not: SIMULATOR SERVER KEY") }
+            return try connect(simulator: simulator, server: server, key: words[2])
+        }
+        let folder = try makeFolder()
+        let file = try configuration.map { try copy($0, storekit, to: folder) }
+        let program = try await WorldProgram.start(
+            in: folder, configuration: file, database: database)
+        return try World(
+            simulator: program.simulator, server: program.server, key: program.key,
+            folder: folder, program: program)
+    }
+
+    /// Uses a world that runs already. It is not ended with this object.
+    public static func connect(simulator: URL, server: URL, key: String) throws -> World {
+        try World(
+            simulator: simulator, server: server, key: key, folder: makeFolder(), program: nil)
+    }
+
+    private static func makeFolder() throws -> URL {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("world-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+
+    /// The configuration beside a copy of its StoreKit file. Without one it is used where it is.
+    private static func copy(
+        _ configuration: URL, _ storekit: URL?, to folder: URL
+    ) throws -> URL {
+        guard let storekit else { return configuration }
+        let copy = folder.appendingPathComponent("perennial.yaml")
+        try FileManager.default.copyItem(at: configuration, to: copy)
+        try FileManager.default.copyItem(
+            at: storekit, to: folder.appendingPathComponent(storekit.lastPathComponent))
+        return copy
+    }
+
+    private init(
+        simulator: URL, server: URL, key: String, folder: URL, program: WorldProgram?
+    ) throws {
+        self.simulator = simulator
+        self.server = server
+        self.key = key
+        self.folder = folder
+        self.program = program
+        gate = try ServerGate(to: server)
+        routes = Routes(base: simulator.appendingPathComponent("_sim"))
+    }
+
+    /// Ends the program, and deletes the world's folder. Idempotent.
+    public func stop() async {
+        for device in devices { await device.stop() }
+        devices = []
+        gate.stop()
+        program?.stop()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// A new phone of an Apple account, which is made if it is new.
+    ///
+    /// - Parameter options: more fields of the simulator's `POST /_sim/devices`, such as
+    ///   `ask_to_buy` or `family`.
+    public func device(
+        of account: String, _ options: [String: any Sendable] = [:]
+    ) async throws -> Device {
+        let answer = try await routes.post(
+            "devices", options.merging(["account": account]) { $1 }, as: DeviceAnswer.self)
+        let device = Device(id: answer.deviceId, account: account, in: self)
+        try await device.readClock()
+        devices.append(device)
+        return device
+    }
+
+    private struct DeviceAnswer: Decodable { let deviceId: String }
+
+    /// A phone that exists already, such as one that another process uses.
+    ///
+    /// - Parameter folder: where the app's files are. Nil: a new folder.
+    public func device(withID id: String, of account: String, folder: URL? = nil) async throws
+        -> Device
+    {
+        let device = Device(id: id, account: account, in: self, folder: folder)
+        try await device.readClock()
+        devices.append(device)
+        return device
+    }
+
+    /// Lets time pass: what becomes due in the App Store and on the server happens, then the
+    /// timers of the devices fire.
+    public func advance(_ time: Duration) async throws {
+        let (seconds, attoseconds) = time.components
+        let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        let text = "PT\(milliseconds / 1000).\(String(format: "%03d", milliseconds % 1000))S"
+        try await routes.post("clock", ["advance": text])
+        for device in devices { try await device.readClock() }
+    }
+
+    /// Whether and how the server answers the devices from now on.
+    public func serverIs(_ reach: Reach) { gate.set(reach) }
+
+    /// Begins the App Store's world anew with other settings: fields of the simulator's
+    /// `POST /_sim/reset`. Before the first device.
+    public func set(_ fields: [String: any Sendable]) async throws {
+        try await routes.post("reset", fields)
+    }
+
+    /// What goes wrong on the way, with a probability: fields of the simulator's
+    /// `POST /_sim/faults`.
+    public func faults(_ fields: [String: any Sendable]) async throws {
+        try await routes.post("faults", fields)
+    }
+
+    /// What an account may use now, by the simulator's books.
+    public func truth(of account: String) async throws -> Truth {
+        try await routes.get("truth/\(account)", as: Truth.self)
+    }
+
+    /// How a server or a store can be reached.
+    public enum Reach: Hashable, Sendable {
+        case up
+        case down
+        /// Answers everything with a status, and with `Retry-After` if there are seconds.
+        case answering(Int, retryAfter: Int? = nil)
+        /// Answers so many seconds later, in real time.
+        case slow(Double)
+        /// Does what it is asked to, but nobody hears its answers.
+        case losingAnswers
+    }
+}
+
+/// What went wrong in the world itself.
+public struct WorldFailure: Error, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,93 @@
+internal import Foundation
+
+/// `perennial dev` on free ports. A shell ends it when this process has ended, however that
+/// happened.
+struct WorldProgram: Sendable {
+    /// Longest start of the program, in lines that it prints.
+    static let linesMax = 50
+
+    let server: URL
+    let simulator: URL
+    let key: String
+    private let input: FileHandle
+
+    /// The program. Nil if there is none.
+    static let path: String? = {
+        let environment = ProcessInfo.processInfo.environment
+        let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let folders = (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/perennial" }
+        let built = package.appendingPathComponent("Server/.build/debug/perennial").path
+        let places = [environment["PERENNIAL_PROGRAM"], built].compactMap { $0 } + folders
+        return places.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }()
+
+    static func start(
+        in folder: URL, configuration: URL?, database: String?
+    ) async throws -> Self {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return try await withCheckedThrowingContinuation { continuation in
+            // Reading the first lines blocks.
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        try Self(folder: folder, configuration: configuration, database: database)
+                    })
+            }
+        }
+    }
+
+    private init(folder: URL, configuration: URL?, database: String?) throws {
+        guard let program = Self.path else { throw WorldFailure("There is no program.") }
+        let script = """
+            config=$2; data=$1; database=$3
+            set -- dev --port 0 --simulator-port 0 --data "$data"
+            [ -n "$config" ] && set -- "$@" --config "$config"
+            [ -n "$database" ] && set -- "$@" --database "$database"
+            "$0" "$@" </dev/null & child=$!; read -r line; kill $child
+            """
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = [
+            "-c", script, program, folder.appendingPathComponent("data").path,
+            configuration?.path ?? "", database ?? "",
+        ]
+        let (stdin, output) = (Pipe(), Pipe())
+        shell.standardInput = stdin
+        shell.standardOutput = output
+        try shell.run()
+        input = stdin.fileHandleForWriting
+        let lines = Self.lines(of: output.fileHandleForReading)
+        server = try Self.address("server", in: lines)
+        simulator = try Self.address("simulator", in: lines)
+        let words = lines.first { $0.hasPrefix("keys ") }?.split(separator: " ") ?? []
+        guard let key = words.first(where: { $0.hasPrefix("pk_") }) else {
+            throw WorldFailure("The program said: \(lines)")
+        }
+        self.key = String(key)
+    }
+
+    func stop() { try? input.close() }
+
+    /// Reads until the line with the keys, which follows the addresses.
+    private static func lines(of output: FileHandle) -> [Substring] {
+        var text = ""
+        for _ in 0..<linesMax {
+            let data = output.availableData
+            text += String(decoding: data, as: UTF8.self)
+            if data.isEmpty || text.range(of: "\nkeys .*\n", options: .regularExpression) != nil {
+                break
+            }
+        }
+        return text.split(separator: "\n")
+    }
+
+    private static func address(_ name: String, in lines: [Substring]) throws -> URL {
+        guard let line = lines.first(where: { $0.hasPrefix("\(name) ") }),
+            let address = line.split(separator: " ").last,
+            let port = URL(string: String(address))?.port,
+            let url = URL(string: "http://127.0.0.1:\(port)")
+        else { throw WorldFailure("The program said: \(lines)") }
+        return url
+    }
+}

@@ -1,0 +1,110 @@
+#if canImport(SwiftUI)
+    import Combine
+    import Foundation
+    import Perennial
+    import StoreKit
+    import SwiftUI
+
+    /// What the views of this module share: they redraw when it changes.
+    ///
+    /// It has no copy of the access. A view reads ``Perennial/snapshot`` itself, so that it never
+    /// shows an older one than the app has.
+    @MainActor
+    final class AccessModel: ObservableObject {
+        let perennial: Perennial
+        /// Grows with each new snapshot.
+        @Published private(set) var revision = 0
+        /// What was loaded, by placement.
+        @Published private(set) var offerings: [Perennial.PlacementID?: Offered] = [:]
+        /// The product that is being bought, or nil.
+        @Published private(set) var buying: Perennial.ProductID?
+
+        struct Offered {
+            var offering: Perennial.Offering?
+            var failure: Perennial.Failure?
+        }
+
+        init(_ perennial: Perennial) { self.perennial = perennial }
+
+        /// Runs until the task is cancelled.
+        func follow() async {
+            for await _ in perennial.changes { revision &+= 1 }
+        }
+
+        /// Asks server and store anew.
+        ///
+        /// In a task of its own: StoreKit answers with empty lists in a task that is cancelled, as
+        /// a view's tasks are.
+        func refresh() {
+            Task {
+                do {
+                    try await perennial.refresh()
+                } catch {
+                    // The snapshot stays as it is. The next return to the foreground tries again.
+                    revision &+= 1
+                }
+            }
+        }
+
+        func load(_ placement: Perennial.PlacementID?) async {
+            do throws(Perennial.Failure) {
+                offerings[placement] = Offered(offering: try await perennial.offering(placement))
+            } catch {
+                // What was loaded before is still for sale.
+                let earlier = offerings[placement]?.offering
+                offerings[placement] = Offered(offering: earlier, failure: error)
+            }
+        }
+
+        /// The shelf of a placement as it is now. Nil until the placement was loaded.
+        func shelf(
+            _ placement: Perennial.PlacementID?, locale: Locale, calendar: Calendar
+        ) -> Perennial.Shelf? {
+            offerings[placement]?.offering.map {
+                Perennial.Shelf(
+                    $0, perennial.snapshot, at: perennial.now, locale: locale, calendar: calendar)
+            }
+        }
+
+        /// Buys one product at a time; a tap while another is being bought does nothing.
+        ///
+        /// - Returns: a sentence for the customer, if there is anything to say.
+        func buy(
+            _ product: Perennial.ProductID, _ wording: Wording,
+            by purchase: @MainActor () async throws(Perennial.Failure) -> Perennial.Purchase
+        ) async -> String? {
+            guard buying == nil else { return nil }
+            buying = product
+            defer { buying = nil }
+            do throws(Perennial.Failure) {
+                return wording.notice(of: try await purchase().outcome)
+            } catch {
+                return error.text(in: wording.locale)
+            }
+        }
+    }
+
+    extension Wording {
+        /// What to say after a purchase. Nil where the screen says enough, or nothing happened.
+        func notice(of outcome: Perennial.Purchase.Outcome) -> String? {
+            switch outcome {
+            case .pending: text(.purchasePending)
+            case .planChangeScheduled: text(.purchaseScheduled)
+            case .alreadyHad: text(.purchaseHad)
+            case .belongsToAnother: text(.purchaseOfAnother)
+            default: nil
+            }
+        }
+
+        /// What to say after a restore. Nil if the customer has to agree first.
+        func notice(of outcome: Perennial.Restoration.Outcome) -> String? {
+            switch outcome {
+            case .restored: text(.restored)
+            case .nothingNew: text(.restoredNothingNew)
+            case .nothingFound: text(.restoredNothing)
+            case .refused: text(.restoreRefused)
+            default: nil
+            }
+        }
+    }
+#endif

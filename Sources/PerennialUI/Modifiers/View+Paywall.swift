@@ -1,0 +1,41 @@
+#if canImport(SwiftUI)
+    public import Foundation
+    public import Perennial
+    public import SwiftUI
+
+    extension View {
+        /// Shows a ``Perennial/Paywall`` in a sheet, unless an entitlement is open. The sheet
+        /// closes when it opens.
+        public func paywall(
+            unless entitlement: Perennial.EntitlementID,
+            placement: Perennial.PlacementID? = nil, isPresented: Binding<Bool>,
+            terms: URL? = nil, privacy: URL? = nil
+        ) -> some View {
+            modifier(
+                PaywallModifier(
+                    access: Perennial.Entitled(entitlement), placement: placement,
+                    isPresented: isPresented, terms: terms, privacy: privacy))
+        }
+    }
+
+    private struct PaywallModifier: ViewModifier {
+        let access: Perennial.Entitled
+        let placement: Perennial.PlacementID?
+        @Binding var isPresented: Bool
+        let terms: URL?
+        let privacy: URL?
+
+        func body(content: Content) -> some View {
+            content.sheet(
+                isPresented: Binding(
+                    get: { @MainActor in isPresented && !access.wrappedValue.isActive },
+                    set: { @MainActor in isPresented = $0 })
+            ) {
+                Perennial.Paywall(placement, terms: terms, privacy: privacy) { EmptyView() }
+            }
+            .onChange(of: access.wrappedValue.isActive) { isActive in
+                if isActive { isPresented = false }
+            }
+        }
+    }
+#endif

@@ -1,0 +1,100 @@
+#if canImport(SwiftUI)
+    import Perennial
+    import StoreKit
+    public import SwiftUI
+    #if canImport(_StoreKit_SwiftUI)
+        import _StoreKit_SwiftUI
+    #endif
+
+    extension View {
+        /// Says when the App Store may interrupt: its messages, and products that the customer
+        /// chose in the App Store, wait until then. Use it once, below ``perennial(_:)``.
+        public func perennialReady(_ isReady: Bool = true) -> some View {
+            modifier(RequestModifier(isReady: isReady)).modifier(MessagesIfAny(isReady: isReady))
+        }
+    }
+
+    /// Buys what the customer chose in the App Store.
+    private struct RequestModifier: ViewModifier {
+        let isReady: Bool
+        @EnvironmentObject private var model: AccessModel
+        @Environment(\.locale) private var locale
+        @State private var notice: String?
+
+        func body(content: Content) -> some View {
+            content.notice($notice, Wording(locale: locale)).task(id: isReady) {
+                guard isReady else { return }
+                for await request in model.perennial.requests { await buy(request) }
+            }
+        }
+
+        private func buy(_ request: Perennial.PurchaseRequest) async {
+            let perennial = model.perennial
+            notice = await model.buy(request.product, Wording(locale: locale)) {
+                () async throws(Perennial.Failure) in
+                var options = Perennial.PurchaseOptions()
+                if let id = request.offerID {
+                    let offers = try await perennial.offers(for: request.product)
+                    options.offer = offers.first { $0.id == id }
+                }
+                return try await perennial.purchase(request.product, options)
+            }
+        }
+    }
+
+    /// The messages of the App Store, on systems that let an app choose the moment.
+    private struct MessagesIfAny: ViewModifier {
+        let isReady: Bool
+
+        func body(content: Content) -> some View {
+            #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
+                if #available(iOS 16.0, *) {
+                    content.modifier(MessageModifier(isReady: isReady))
+                } else {
+                    content
+                }
+            #else
+                content
+            #endif
+        }
+    }
+
+    #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
+        /// Who reads the messages has to show them. So they are kept from the first moment on.
+        @available(iOS 16.0, *)
+        private struct MessageModifier: ViewModifier {
+            /// The App Store has four kinds of messages.
+            private static let waitingMax = 16
+
+            let isReady: Bool
+            @State private var waiting: [StoreKit.Message] = []
+            @Environment(\.displayStoreKitMessage) private var display
+
+            func body(content: Content) -> some View {
+                content
+                    .onChange(of: isReady) { showWaiting(isReady: $0) }
+                    .task {
+                        for await message in StoreKit.Message.messages {
+                            waiting.append(message)
+                            waiting = waiting.suffix(Self.waitingMax)
+                            showWaiting(isReady: isReady)
+                        }
+                    }
+            }
+
+            private func showWaiting(isReady: Bool) {
+                guard isReady else { return }
+                let messages = waiting
+                waiting = []
+                for message in messages {
+                    do {
+                        try display(message)
+                    } catch {
+                        // It could not be shown now: it waits for the next moment.
+                        waiting.append(message)
+                    }
+                }
+            }
+        }
+    #endif
+#endif

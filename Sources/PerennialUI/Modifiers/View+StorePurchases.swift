@@ -1,0 +1,51 @@
+#if canImport(SwiftUI)
+    import Perennial
+    import StoreKit
+    public import SwiftUI
+    #if canImport(_StoreKit_SwiftUI)
+        import _StoreKit_SwiftUI
+    #endif
+
+    extension View {
+        /// Takes what Apple's `ProductView`, `StoreView` and `SubscriptionStoreView` below it sell.
+        /// Some systems announce those purchases nowhere else.
+        @available(iOS 17.0, macOS 14.0, *)
+        public func perennialTakesPurchases() -> some View {
+            modifier(StorePurchaseModifier())
+        }
+    }
+
+    @available(iOS 17.0, macOS 14.0, *)
+    private struct StorePurchaseModifier: ViewModifier {
+        @EnvironmentObject private var model: AccessModel
+        @Environment(\.locale) private var locale
+        @State private var notice: String?
+
+        func body(content: Content) -> some View {
+            content
+                .notice($notice, Wording(locale: locale))
+                .inAppPurchaseOptions { _ in
+                    let token = model.perennial.snapshot.customer.accountToken
+                    return token.map { [.appAccountToken($0)] } ?? []
+                }
+                .onInAppPurchaseCompletion { product, result in
+                    await receive(result, for: product)
+                }
+        }
+
+        private func receive(
+            _ result: Result<StoreKit.Product.PurchaseResult, any Error>,
+            for product: StoreKit.Product
+        ) async {
+            // An error of the sheet was shown by Apple's view.
+            guard case .success(let result) = result else { return }
+            let wording = Wording(locale: locale)
+            do throws(Perennial.Failure) {
+                let purchase = try await model.perennial.receive(result, for: product)
+                notice = wording.notice(of: purchase.outcome)
+            } catch {
+                notice = error.text(in: locale)
+            }
+        }
+    }
+#endif

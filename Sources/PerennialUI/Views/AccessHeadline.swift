@@ -1,0 +1,51 @@
+#if canImport(SwiftUI)
+    public import Perennial
+    public import SwiftUI
+
+    extension Perennial {
+        /// One line, such as "Subscribed: 12 days left". Empty until something is known.
+        public struct AccessHeadline: View {
+            private let placement: PlacementID?
+            @EnvironmentObject private var model: AccessModel
+            @Environment(\.locale) private var locale
+            @Environment(\.calendar) private var calendar
+
+            /// - Parameter placement: its products decide which entitlements count. Nil: the
+            /// default
+            ///   one.
+            public init(_ placement: PlacementID? = nil) { self.placement = placement }
+
+            public var body: some View {
+                // The days left change while nobody touches anything.
+                TimelineView(.everyMinute) { _ in
+                    if let text = headline?.text { Text(verbatim: text) }
+                }
+                .modifier(LoadModifier(placement: placement))
+            }
+
+            private var headline: Shelf.Headline? {
+                let shelf = model.shelf(placement, locale: locale, calendar: calendar)
+                if let shelf { return shelf.headline }
+                guard model.offerings[placement]?.failure != nil else { return nil }
+                // Without the offering, whatever is open counts.
+                let empty = Offering(id: "", products: [])
+                return Shelf(
+                    empty, model.perennial.snapshot, at: model.perennial.now, locale: locale,
+                    calendar: calendar
+                ).headline
+            }
+        }
+    }
+
+    /// Loads a placement, if that was not done yet.
+    struct LoadModifier: ViewModifier {
+        let placement: Perennial.PlacementID?
+        @EnvironmentObject private var model: AccessModel
+
+        func body(content: Content) -> some View {
+            content.task(id: placement) {
+                if model.offerings[placement]?.offering == nil { await model.load(placement) }
+            }
+        }
+    }
+#endif

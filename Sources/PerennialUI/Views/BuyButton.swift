@@ -1,0 +1,86 @@
+#if canImport(SwiftUI)
+    public import Perennial
+    import StoreKit
+    public import SwiftUI
+    #if canImport(_StoreKit_SwiftUI)
+        import _StoreKit_SwiftUI
+    #endif
+
+    extension Perennial {
+        /// Buys a row's product, or shows a checkmark. Spins while it buys; of all these buttons
+        /// one buys at a time.
+        public struct BuyButton: View {
+            private let row: Shelf.Row
+            private let options: PurchaseOptions
+
+            public init(_ row: Shelf.Row, _ options: PurchaseOptions = PurchaseOptions()) {
+                self.row = row
+                self.options = options
+            }
+
+            public var body: some View {
+                if #available(iOS 17.0, macOS 14.0, *) {
+                    SceneBuyButton(row: row, options: options)
+                } else {
+                    PlainBuyButton(row: row) { perennial async throws(Failure) in
+                        try await perennial.purchase(row.id, options)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Says in which window the payment sheet belongs.
+    @available(iOS 17.0, macOS 14.0, *)
+    private struct SceneBuyButton: View {
+        let row: Perennial.Shelf.Row
+        let options: Perennial.PurchaseOptions
+        @Environment(\.purchase) private var action
+
+        var body: some View {
+            PlainBuyButton(row: row) { perennial async throws(Perennial.Failure) in
+                try await perennial.purchase(row.id, options, with: action)
+            }
+        }
+    }
+
+    private struct PlainBuyButton: View {
+        let row: Perennial.Shelf.Row
+        let purchase: @MainActor (Perennial) async throws(Perennial.Failure) -> Perennial.Purchase
+        @EnvironmentObject private var model: AccessModel
+        @Environment(\.locale) private var locale
+        @State private var notice: String?
+
+        var body: some View {
+            // The stack stays when its content changes, and with it the alert.
+            HStack { button }.notice($notice, wording)
+        }
+
+        @ViewBuilder private var button: some View {
+            if model.buying == row.id {
+                ProgressView()
+            } else if let title = row.actionTitle {
+                Button {
+                    buy()
+                } label: {
+                    Text(verbatim: title)
+                }
+                .disabled(!row.canBuy || model.buying != nil)
+            } else {
+                Image(systemName: row.hasPaymentProblem ? "exclamationmark.triangle" : "checkmark")
+                    .accessibilityLabel(Text(verbatim: wording.text(.owned)))
+            }
+        }
+
+        private var wording: Wording { Wording(locale: locale) }
+
+        private func buy() {
+            Task {
+                let perennial = model.perennial
+                notice = await model.buy(row.id, wording) { () async throws(Perennial.Failure) in
+                    try await purchase(perennial)
+                }
+            }
+        }
+    }
+#endif

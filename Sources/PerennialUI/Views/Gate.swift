@@ -1,0 +1,45 @@
+#if canImport(SwiftUI)
+    public import Perennial
+    public import SwiftUI
+
+    extension Perennial {
+        /// Shows its content while an entitlement is open, else what stands before it. Until
+        /// something is known it shows a third view, so that nobody who has paid sees a paywall.
+        public struct Gate<Content: View, Locked: View, Waiting: View>: View {
+            private let access: Entitled
+            private let content: Content
+            private let locked: Locked
+            private let waiting: Waiting
+
+            public init(
+                _ entitlement: EntitlementID, @ViewBuilder content: () -> Content,
+                @ViewBuilder locked: () -> Locked, @ViewBuilder waiting: () -> Waiting
+            ) {
+                access = Entitled(entitlement)
+                self.content = content()
+                self.locked = locked()
+                self.waiting = waiting()
+            }
+
+            public var body: some View {
+                if access.wrappedValue.isActive {
+                    content
+                } else if access.wrappedValue.isKnown {
+                    locked
+                } else {
+                    waiting
+                }
+            }
+        }
+    }
+
+    extension Perennial.Gate where Waiting == ProgressView<EmptyView, EmptyView> {
+        /// With a spinner until something is known.
+        public init(
+            _ entitlement: Perennial.EntitlementID, @ViewBuilder content: () -> Content,
+            @ViewBuilder locked: () -> Locked
+        ) {
+            self.init(entitlement, content: content, locked: locked) { ProgressView() }
+        }
+    }
+#endif

@@ -1,0 +1,67 @@
+/// What a device keeps of the store's answers, for when the simulator cannot be reached at all:
+/// small files in `$XDG_CACHE_HOME`. While the simulator runs, a device that it calls offline is
+/// answered by the simulator itself.
+struct DeviceCache: Sendable {
+    /// Devices whose answers are kept; the oldest go first.
+    static let devicesMax = 200
+    /// Largest answer that is kept.
+    static let bytesMax = 16_777_216
+
+    private let folder: URL
+
+    init(_ device: SimulatedDevice) {
+        let address = device.simulator
+        let name = "\(address.host ?? "")-\(address.port ?? 80)-\(device.id)"
+        folder = Self.root.appendingPathComponent(Self.plain(name), isDirectory: true)
+    }
+
+    func read(_ path: String, _ query: [String: String]) -> Data? {
+        try? Data(contentsOf: file(path, query))
+    }
+
+    /// A cache that cannot be written is no error; the next read without a simulator is empty.
+    func write(_ body: Data, as path: String, _ query: [String: String]) {
+        guard body.count <= Self.bytesMax else { return }
+        let files = FileManager.default
+        if !files.fileExists(atPath: folder.path) {
+            Self.removeOldest()
+            try? files.createDirectory(at: folder, withIntermediateDirectories: true)
+        }
+        try? body.write(to: file(path, query), options: .atomic)
+    }
+
+    private func file(_ path: String, _ query: [String: String]) -> URL {
+        let words = query.sorted { $0.key < $1.key }.map { "\($0.key)-\($0.value)" }
+        let name = Self.plain(([path] + words).joined(separator: "."))
+        return folder.appendingPathComponent("\(name).json")
+    }
+
+    private static let root: URL = {
+        let environment = ProcessInfo.processInfo.environment
+        let base =
+            environment["XDG_CACHE_HOME"].map { URL(fileURLWithPath: $0, isDirectory: true) }
+            ?? FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(".cache")
+        return base.appendingPathComponent("perennial-storekit", isDirectory: true)
+    }()
+
+    private static func removeOldest() {
+        let files = FileManager.default
+        let folders =
+            (try? files.contentsOfDirectory(
+                at: root, includingPropertiesForKeys: [.contentModificationDateKey])) ?? []
+        guard folders.count >= devicesMax else { return }
+        func changed(_ url: URL) -> Date {
+            let values = try? url.resourceValues(forKeys: [.contentModificationDateKey])
+            return values?.contentModificationDate ?? .distantPast
+        }
+        for old in folders.sorted(by: { changed($0) < changed($1) }).dropLast(devicesMax - 1) {
+            try? files.removeItem(at: old)
+        }
+    }
+
+    /// A name that is safe for a file.
+    private static func plain(_ name: String) -> String {
+        String(
+            name.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-.".contains($0)) ? $0 : "_" })
+    }
+}

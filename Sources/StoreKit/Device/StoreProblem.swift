@@ -1,0 +1,94 @@
+/// Why a call of the simulator failed: what StoreKit throws there, or why the simulator refuses.
+struct StoreProblem: Sendable {
+    /// The word of an ordered or natural error of StoreKit, such as `network_error`.
+    var word: String?
+    /// The code of a network error.
+    var urlError: Int?
+    /// The simulator's refusal, if it is not an error of StoreKit.
+    var refusal: SimulatorRefusal
+
+    private struct Body: Decodable {
+        var title: String?
+        var code: String?
+        var remedy: String?
+        var error: String?
+        var urlError: Int?
+    }
+
+    /// - Parameter body: `application/problem+json`.
+    init(_ body: Data, status: Int) {
+        let problem = try? JSONDecoder.simulator.decode(Body.self, from: body)
+        word = problem?.error
+        urlError = problem?.urlError
+        refusal = SimulatorRefusal(
+            code: problem?.code ?? "http_\(status)",
+            message: problem?.title ?? "The simulator answered with the status \(status).",
+            remedy: problem?.remedy ?? "")
+    }
+
+    /// What the call throws.
+    var thrown: any Error {
+        word.flatMap { Self.failure(named: $0, urlError: urlError) }
+            ?? Self.purchaseErrors[refusal.code] ?? StoreKitError.systemError(refusal)
+    }
+
+    /// StoreKit's error with a name of the simulator. Nil if there is none.
+    static func failure(named word: String, urlError: Int?) -> (any Error)? {
+        switch word {
+        case "unknown": StoreKitError.unknown
+        case "user_cancelled": StoreKitError.userCancelled
+        case "network_error": StoreKitError.networkError(URLError(code(urlError)))
+        case "system_error": StoreKitError.systemError(SimulatorRefusal.ordered)
+        case "not_available_in_storefront": StoreKitError.notAvailableInStorefront
+        case "not_entitled": StoreKitError.notEntitled
+        case "unsupported": StoreKitError.unsupported
+        case "invalid_quantity": Product.PurchaseError.invalidQuantity
+        case "product_unavailable": Product.PurchaseError.productUnavailable
+        case "purchase_not_allowed": Product.PurchaseError.purchaseNotAllowed
+        case "ineligible_for_offer": Product.PurchaseError.ineligibleForOffer
+        case "invalid_offer_identifier": Product.PurchaseError.invalidOfferIdentifier
+        case "invalid_offer_price": Product.PurchaseError.invalidOfferPrice
+        case "invalid_offer_signature": Product.PurchaseError.invalidOfferSignature
+        case "missing_offer_parameters": Product.PurchaseError.missingOfferParameters
+        case "duplicate_request": Transaction.RefundRequestError.duplicateRequest
+        case "failed": Transaction.RefundRequestError.failed
+        default: nil
+        }
+    }
+
+    /// What StoreKit throws where the simulator refuses a purchase.
+    private static let purchaseErrors: [String: Product.PurchaseError] = [
+        "unknown_product": .productUnavailable, "product_not_for_sale": .productUnavailable,
+        "offer_not_eligible": .ineligibleForOffer, "unknown_offer": .invalidOfferIdentifier,
+        "invalid_offer_signature": .invalidOfferSignature,
+    ]
+
+    private static func code(_ number: Int?) -> URLError.Code {
+        number.flatMap { URLError.Code(rawValue: $0) } ?? .notConnectedToInternet
+    }
+}
+
+/// Why the simulator refuses a call that StoreKit would not: a wrong device, or a wrong test. It is
+/// inside of ``StoreKitError/systemError(_:)``.
+public struct SimulatorRefusal: Error, Hashable, Sendable, LocalizedError {
+    /// For programs, such as `unknown_device`.
+    public let code: String
+    public let message: String
+    /// What to do about it.
+    public let remedy: String
+
+    public var errorDescription: String? { remedy.isEmpty ? message : "\(message) \(remedy)" }
+
+    static let noDevice = Self(
+        code: "no_device", message: "No simulated device is named.",
+        remedy: "Set PERENNIAL_DEVICE, or use SimulatedDevice.$current.withValue.")
+
+    static let ordered = Self(
+        code: "system_error", message: "The simulator was told to fail this call.", remedy: "")
+
+    static func unreadable(_ path: String) -> Self {
+        Self(
+            code: "unreadable", message: "The simulator's answer to \(path) is not readable.",
+            remedy: "Use the simulator of the same release.")
+    }
+}

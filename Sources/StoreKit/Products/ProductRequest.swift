@@ -1,0 +1,93 @@
+/// Asks the store for products.
+struct ProductRequest: Sendable {
+    /// Identifiers in one call of the simulator.
+    static let identifiersMax = 100
+
+    var identifiers: [String]
+    var client = StoreClient(.current)
+
+    func products() async throws -> [Product] {
+        var found: [Product] = []
+        for start in stride(from: 0, to: identifiers.count, by: Self.identifiersMax) {
+            let part = identifiers[start..<min(start + Self.identifiersMax, identifiers.count)]
+            found += try await products(of: part.filter { !$0.contains(",") && !$0.isEmpty })
+        }
+        if Task.isCancelled { return [] }
+        return found
+    }
+
+    private func products(of ids: [String]) async throws -> [Product] {
+        guard !ids.isEmpty else { return [] }
+        let query = ["ids": ids.joined(separator: ",")]
+        // This call is the one that needs the network, and that can be told to fail.
+        _ = try await client.readStore(
+            "products", query.merging(["device": client.device.id]) { $1 })
+        let body = try await client.readData("products", query)
+        let answer = try JSONSerialization.jsonObject(with: body) as? [String: Any]
+        let products = answer?["products"] as? [[String: Any]] ?? []
+        return try products.map { product in
+            guard let json = product["json_representation"] else {
+                throw StoreKitError.systemError(SimulatorRefusal.unreadable("products"))
+            }
+            return try Product(
+                jsonRepresentation: JSONSerialization.data(
+                    withJSONObject: json, options: [.sortedKeys, .withoutEscapingSlashes]))
+        }
+    }
+}
+
+/// Apple's JSON of a product, as far as StoreKit reads it.
+struct ProductPayload: Decodable {
+    struct Attributes: Decodable {
+        let name: String
+        let description: Description
+        let kind: String
+        let icuLocale: String?
+        let isFamilyShareable: Int?
+        let offers: [Offer]
+        let subscriptionFamilyId: String?
+        let subscriptionFamilyName: String?
+        let subscriptionFamilyRank: Int?
+    }
+
+    struct Description: Decodable {
+        let standard: String
+    }
+
+    struct Offer: Decodable {
+        let price: String
+        let priceFormatted: String
+        let recurringSubscriptionPeriod: String?
+        let discounts: [Discount]?
+        let billingPlans: [BillingPlan]?
+    }
+
+    struct Discount: Decodable {
+        let id: String?
+        let type: String
+        let modeType: String
+        let numOfPeriods: Int
+        let recurringSubscriptionPeriod: String
+        let price: String
+        let priceFormatted: String
+        let billingPlanType: String?
+    }
+
+    struct BillingPlan: Decodable {
+        let billingPlanType: String
+        let price: String
+        let priceFormatted: String
+        let commitmentPrice: String
+        let commitmentPriceFormatted: String
+    }
+
+    let id: String
+    let href: String?
+    let attributes: Attributes
+
+    /// The country in the path of the catalogue.
+    var country: String {
+        let parts = href?.split(separator: "/") ?? []
+        return parts.count > 2 ? parts[2].uppercased() : ""
+    }
+}

@@ -1,0 +1,102 @@
+extension Product {
+    public struct PurchaseOption: Equatable, Hashable, Sendable {
+        enum Kind: Equatable, Hashable, Sendable {
+            case appAccountToken(UUID)
+            /// Apple sends these to nobody but the app's own tests.
+            case custom(key: String, value: String)
+            case quantity(Int)
+            case asksToBuy(Bool)
+            /// An offer that needs no signature.
+            case offer(id: String)
+            case signedOffer(id: String, jws: String)
+            case offerSignature(id: String, Product.SubscriptionOffer.Signature)
+            case introductoryEligibility(jws: String)
+            case billingPlan(String)
+            case onStorefrontChange(StorefrontQuestion)
+        }
+
+        let kind: Kind
+
+        private init(_ kind: Kind) { self.kind = kind }
+
+        public static func appAccountToken(_ token: UUID) -> Self { Self(.appAccountToken(token)) }
+
+        public static func custom(key: String, value: String) -> Self {
+            Self(.custom(key: key, value: value))
+        }
+
+        public static func custom(key: String, value: Double) -> Self {
+            Self(.custom(key: key, value: "\(value)"))
+        }
+
+        public static func custom(key: String, value: Bool) -> Self {
+            Self(.custom(key: key, value: "\(value)"))
+        }
+
+        public static func custom(key: String, value: Data) -> Self {
+            Self(.custom(key: key, value: value.base64EncodedString()))
+        }
+
+        /// Called if the storefront is another one than that of the product. If the closure
+        /// returns false, the purchase fails.
+        @preconcurrency public static func onStorefrontChange(
+            shouldContinuePurchase: @escaping @Sendable (Storefront) -> Bool
+        ) -> Self {
+            Self(.onStorefrontChange(StorefrontQuestion(ask: shouldContinuePurchase)))
+        }
+
+        public static func promotionalOffer(
+            offerID: String, keyID: String, nonce: UUID, signature: Data, timestamp: Int
+        ) -> Self {
+            promotionalOffer(
+                offerID: offerID,
+                signature: Product.SubscriptionOffer.Signature(
+                    keyID: keyID, nonce: nonce, timestamp: timestamp, signature: signature))
+        }
+
+        public static func promotionalOffer(
+            offerID: String, signature: Product.SubscriptionOffer.Signature
+        ) -> Self {
+            Self(.offerSignature(id: offerID, signature))
+        }
+
+        public static func promotionalOffer(
+            _ offerID: String, compactJWS: String
+        ) -> [Product.PurchaseOption] {
+            [Self(.signedOffer(id: offerID, jws: compactJWS))]
+        }
+
+        public static func quantity(_ quantity: Int) -> Self { Self(.quantity(quantity)) }
+
+        public static func simulatesAskToBuyInSandbox(_ simulateAskToBuy: Bool) -> Self {
+            Self(.asksToBuy(simulateAskToBuy))
+        }
+
+        public static func winBackOffer(_ offer: Product.SubscriptionOffer) -> Self {
+            Self(.offer(id: offer.id ?? ""))
+        }
+
+        public static func introductoryOfferEligibility(compactJWS: String) -> Self {
+            Self(.introductoryEligibility(jws: compactJWS))
+        }
+
+        public static func billingPlanType(
+            _ billingPlanType: Product.SubscriptionInfo.BillingPlanType
+        ) -> Self {
+            Self(.billingPlan(billingPlanType.rawValue))
+        }
+    }
+}
+
+extension Product.PurchaseOption: CustomDebugStringConvertible {
+    public var debugDescription: String { "\(kind)" }
+}
+
+/// The app's closure for a changed storefront. Two of them are equal, so that a set has one.
+struct StorefrontQuestion: Equatable, Hashable, Sendable {
+    let ask: @Sendable (Storefront) -> Bool
+
+    static func == (left: Self, right: Self) -> Bool { true }
+
+    func hash(into hasher: inout Hasher) {}
+}

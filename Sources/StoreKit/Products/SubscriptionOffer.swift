@@ -1,0 +1,91 @@
+extension Product {
+    public struct SubscriptionOffer: Equatable, Hashable, Sendable {
+        public struct OfferType: RawRepresentable, Equatable, Hashable, Sendable {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+
+            public static let introductory = Self(rawValue: "IntroOffer")
+            public static let promotional = Self(rawValue: "AdhocOffer")
+            public static let winBack = Self(rawValue: "WinbackOffer")
+
+            public var localizedDescription: String {
+                switch self {
+                case .introductory: "Introductory"
+                case .promotional: "Promotional"
+                case .winBack: "Win-Back"
+                default: rawValue
+                }
+            }
+        }
+
+        public struct PaymentMode: RawRepresentable, Equatable, Hashable, Sendable {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+
+            public static let payAsYouGo = Self(rawValue: "PayAsYouGo")
+            public static let payUpFront = Self(rawValue: "PayUpFront")
+            public static let freeTrial = Self(rawValue: "FreeTrial")
+
+            public var localizedDescription: String {
+                switch self {
+                case .payAsYouGo: "Pay As You Go"
+                case .payUpFront: "Pay Up Front"
+                case .freeTrial: "Free Trial"
+                default: rawValue
+                }
+            }
+        }
+
+        /// The older form of a promotional offer's signature.
+        public struct Signature: Equatable, Hashable, Sendable {
+            public var keyID: String
+            public var nonce: UUID
+            /// Milliseconds since 1970.
+            public var timestamp: Int
+            public var signature: Data
+
+            public init(keyID: String, nonce: UUID, timestamp: Int, signature: Data) {
+                self.keyID = keyID
+                self.nonce = nonce
+                self.timestamp = timestamp
+                self.signature = signature
+            }
+        }
+
+        /// Nil for introductory offers.
+        public let id: String?
+        public let type: OfferType
+        public let price: Decimal
+        public let displayPrice: String
+        public let period: SubscriptionPeriod
+        public let periodCount: Int
+        public let paymentMode: PaymentMode
+        /// The billing plan that the offer belongs to. Nil if it belongs to none.
+        let billingPlan: SubscriptionInfo.BillingPlanType?
+
+        /// Returns nil if StoreKit would not know what the offer costs or lasts.
+        init?(_ discount: ProductPayload.Discount) {
+            guard let price = Decimal(string: discount.price),
+                let period = SubscriptionPeriod(iso8601: discount.recurringSubscriptionPeriod)
+            else { return nil }
+            id = discount.id
+            type = OfferType(rawValue: discount.type)
+            self.price = price
+            displayPrice = discount.priceFormatted
+            self.period = period
+            periodCount = discount.numOfPeriods
+            paymentMode = PaymentMode(rawValue: discount.modeType)
+            billingPlan = discount.billingPlanType.map { .init(rawValue: $0) }
+        }
+    }
+}
+
+extension Product.SubscriptionOffer.Signature {
+    /// The signature as the simulator reads it.
+    var fields: [String: any Sendable] {
+        [
+            "key_id": keyID, "nonce": nonce.uuidString.lowercased(), "timestamp": timestamp,
+            "signature": signature.base64EncodedString(),
+        ]
+    }
+}

@@ -1,0 +1,46 @@
+/// The App Store itself.
+public enum AppStore: Sendable {
+    /// Whether restrictions of the device allow purchases. True if the simulator does not answer.
+    /// Blocks the thread for the time of one answer.
+    public static var canMakePayments: Bool {
+        struct Device: Decodable { let canMakePayments: Bool }
+        let answer = StoreClient(.current).readBlocking("", as: Device.self)
+        return answer?.canMakePayments ?? true
+    }
+
+    /// The identifier that documents are bound to. Nil if the simulator does not answer, or if
+    /// nobody is signed in. Blocks the thread for the time of one answer.
+    public static var deviceVerificationID: UUID? {
+        struct Answer: Decodable { let deviceVerificationId: String }
+        return StoreClient(.current).readBlocking("app-transaction", as: Answer.self)
+            .flatMap { UUID(uuidString: $0.deviceVerificationId) }
+    }
+
+    /// Asks the customer for their password, and the store for what they bought. Only after an act
+    /// of the customer.
+    ///
+    /// - Throws: ``StoreKitError``, such as ``StoreKitError/userCancelled``.
+    public static func sync() async throws {
+        struct Answer: Decodable {}
+        _ = try await StoreClient(.current).post("sync", as: Answer.self)
+    }
+
+    public struct Environment: RawRepresentable, Equatable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let production = Self(rawValue: "Production")
+        public static let sandbox = Self(rawValue: "Sandbox")
+        public static let xcode = Self(rawValue: "Xcode")
+    }
+
+    public struct Platform: RawRepresentable, Equatable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let iOS = Self(rawValue: "iOS")
+        public static let macOS = Self(rawValue: "macOS")
+        public static let tvOS = Self(rawValue: "tvOS")
+        public static let visionOS = Self(rawValue: "visionOS")
+    }
+}

@@ -1,0 +1,70 @@
+/// A compact JWS and its parts. Nothing is verified here.
+struct SignedDocument: Sendable {
+    let jws: String
+    let header: Data
+    let payload: Data
+    let signature: Data
+
+    /// Returns nil if the text is not three parts of Base64.
+    init?(_ jws: String) {
+        let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
+            .map { Data(base64URL: $0) }
+        guard parts.count == 3, let header = parts[0], let payload = parts[1],
+            let signature = parts[2]
+        else { return nil }
+        self.jws = jws
+        self.header = header
+        self.payload = payload
+        self.signature = signature
+    }
+
+    /// What the signature is about: the header and the payload as they were encoded.
+    var signedData: Data { Data(jws.prefix { $0 != "." }.utf8) + Data(".".utf8) + encodedPayload }
+
+    private var encodedPayload: Data {
+        Data(jws.split(separator: ".", omittingEmptySubsequences: false)[1].utf8)
+    }
+
+    /// The payload, for debugging.
+    var text: String { String(decoding: payload, as: UTF8.self) }
+}
+
+/// A value that is decoded from a signed document.
+protocol SignedValue {
+    /// Returns nil if the payload lacks what the value cannot be without.
+    init?(_ document: SignedDocument)
+}
+
+extension Data {
+    /// Reads Base64 with the URL alphabet and without padding.
+    init?(base64URL text: Substring) {
+        var plain = text.replacing("-", with: "+").replacing("_", with: "/")
+        plain += String(repeating: "=", count: (4 - plain.count % 4) % 4)
+        self.init(base64Encoded: String(plain))
+    }
+}
+
+extension Date {
+    /// - Parameter milliseconds: since 1970; Xcode's may have a fraction. Nil gives nil.
+    init?(milliseconds: Double?) {
+        guard let milliseconds else { return nil }
+        self.init(timeIntervalSince1970: milliseconds / 1000)
+    }
+}
+
+extension Decimal {
+    /// - Parameter milliunits: thousandths, as prices are signed. Nil gives nil.
+    init?(milliunits: Int64?) {
+        guard let milliunits else { return nil }
+        self = Decimal(milliunits) / 1000
+    }
+}
+
+extension UUID {
+    /// The UUID in a text, or the one of zeros.
+    init(lenient text: String?) {
+        self =
+            text.flatMap { UUID(uuidString: $0) }
+            ?? UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+    }
+}

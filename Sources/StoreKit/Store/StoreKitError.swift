@@ -1,0 +1,34 @@
+public enum StoreKitError: Error, Sendable {
+    case unknown
+    case userCancelled
+    case networkError(URLError)
+    /// On Linux also what the simulator refuses: a ``SimulatorRefusal``.
+    case systemError(any Error)
+    case notAvailableInStorefront
+    case notEntitled
+    case unsupported
+}
+
+extension StoreKitError: LocalizedError {
+    public var errorDescription: String? { failureReason }
+
+    public var failureReason: String? {
+        switch self {
+        case .unknown: "An unknown error occurred."
+        case .userCancelled: "The customer cancelled."
+        case .networkError(let failure):
+            "The App Store cannot be reached (error \(failure.code.rawValue) of URLError)."
+        case .systemError(let failure): "StoreKit failed: \(failure.localizedDescription)"
+        case .notAvailableInStorefront: "The product is not available in this storefront."
+        case .notEntitled: "The app has no entitlement for this call."
+        case .unsupported: "This device does not support the call."
+        }
+    }
+
+    public var recoverySuggestion: String? { nil }
+}
+
+public struct InvalidRequestError: Error {
+    public let code: Int64
+    public let message: String
+}

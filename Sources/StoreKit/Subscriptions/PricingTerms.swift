@@ -1,0 +1,75 @@
+extension Product.SubscriptionInfo {
+    public typealias BillingPeriod = Product.SubscriptionPeriod
+
+    /// How a subscription is billed.
+    public struct BillingPlanType: RawRepresentable, Equatable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let upFront = Self(rawValue: "BILLED_UPFRONT")
+        /// Monthly, with a commitment for a year.
+        public static let monthly = Self(rawValue: "MONTHLY")
+    }
+
+    /// What the customer agrees to.
+    public struct CommitmentInfo: Equatable, Hashable, Sendable {
+        public let price: Decimal
+        public let displayPrice: String
+        public let period: Product.SubscriptionPeriod
+    }
+
+    /// The terms of one billing plan.
+    public struct PricingTerms: Equatable, Hashable, Sendable {
+        public let billingPlanType: BillingPlanType
+        /// The price of one billing period.
+        public let billingPrice: Decimal
+        public let billingDisplayPrice: String
+        public let billingPeriod: BillingPeriod
+        public let commitmentInfo: CommitmentInfo
+        public let subscriptionOffers: [Product.SubscriptionOffer]
+
+        public subscript(
+            offers type: Product.SubscriptionOffer.OfferType
+        ) -> [Product.SubscriptionOffer] {
+            subscriptionOffers.filter { $0.type == type }
+        }
+    }
+}
+
+extension Product.SubscriptionInfo.PricingTerms {
+    /// The terms of a product: those of its own price, and of each further plan.
+    static func all(
+        of buy: ProductPayload.Offer, period: Product.SubscriptionPeriod,
+        offers: [Product.SubscriptionOffer]
+    ) -> [Self] {
+        let plans = (buy.billingPlans ?? []).compactMap {
+            Self($0, period: period, offers: offers)
+        }
+        guard !plans.contains(where: { $0.billingPlanType == .upFront }),
+            let price = Decimal(string: buy.price)
+        else { return plans }
+        let upFront = Self(
+            billingPlanType: .upFront, billingPrice: price,
+            billingDisplayPrice: buy.priceFormatted, billingPeriod: period,
+            commitmentInfo: .init(price: price, displayPrice: buy.priceFormatted, period: period),
+            subscriptionOffers: offers.filter { ($0.billingPlan ?? .upFront) == .upFront })
+        return [upFront] + plans
+    }
+
+    private init?(
+        _ plan: ProductPayload.BillingPlan, period: Product.SubscriptionPeriod,
+        offers: [Product.SubscriptionOffer]
+    ) {
+        guard let price = Decimal(string: plan.price),
+            let total = Decimal(string: plan.commitmentPrice)
+        else { return nil }
+        let type = Product.SubscriptionInfo.BillingPlanType(rawValue: plan.billingPlanType)
+        billingPlanType = type
+        billingPrice = price
+        billingDisplayPrice = plan.priceFormatted
+        billingPeriod = type == .monthly ? .monthly : period
+        commitmentInfo = .init(
+            price: total, displayPrice: plan.commitmentPriceFormatted, period: period)
+        subscriptionOffers = offers.filter { ($0.billingPlan ?? .upFront) == type }
+    }
+}

@@ -1,0 +1,208 @@
+import AccessRules
+import PerennialContract
+import Testing
+
+/// Claims about any evidence whatever.
+@Suite struct JudgementPropertyTests {
+    private static let evidencesMax = 400
+
+    private func forEvidence(
+        _ claim: String, times: Int = evidencesMax, _ check: (inout Dice, Evidence) throws -> Void
+    ) rethrows {
+        var dice = Dice(announcedBy: claim)
+        for _ in 0..<times { try check(&dice, dice.evidence()) }
+    }
+
+    private func judge(_ evidence: Evidence, at now: Timestamp? = nil) -> Judgement {
+        var evidence = evidence
+        evidence.now = now ?? evidence.now
+        return AccessRules.judge("pro", by: evidence)
+    }
+
+    @Test func `the evidence is of many kinds`() {
+        var seen: [String: Int] = [:]
+        forEvidence("kinds", times: 2000) { _, evidence in
+            let judgement = judge(evidence)
+            seen["\(judgement.isActive) \(judgement.state.rawValue)", default: 0] += 1
+            seen["rule \(judgement.rule)", default: 0] += 1
+            seen["\(judgement.basis)", default: 0] += 1
+        }
+        for kind in [
+            "true paid", "true owned", "true granted", "true grace", "true unconfirmed",
+            "false expired", "false refunded", "false revoked", "false retry", "false never",
+            "false unknown", "rule 1", "rule 2", "rule 4", "rule 5", "rule 6", "rule 7", "rule 9",
+            "server", "token", "store", "held", "none",
+        ] {
+            #expect(seen[kind, default: 0] > 0, "\(kind): \(seen)")
+        }
+    }
+
+    @Test func `what is open is known`() {
+        forEvidence("known") { _, evidence in
+            let judgement = judge(evidence)
+            if judgement.isActive { #expect(judgement.isKnown) }
+            #expect(judgement.isKnown == (judgement.state != .unknown))
+            if judgement.isActive, let until = judgement.until { #expect(until > evidence.now) }
+        }
+    }
+
+    @Test func `words that are not trusted open nothing and shut nothing`() {
+        forEvidence("untrusted") { _, evidence in
+            var untrusted = evidence
+            untrusted.store.isTrusted = false
+            var silent = evidence
+            silent.store = StoreWord()
+            #expect(judge(untrusted).answer == judge(silent).answer)
+        }
+    }
+
+    @Test func `a purchase of another person is as if it were not there`() {
+        forEvidence("another person") { dice, evidence in
+            guard let id = evidence.originals.randomElement(using: &dice),
+                evidence.server?.rights["pro"]?.originalTransactionID != id
+            else { return }
+            var ruled = evidence
+            ruled.server?.verdicts[id] = .anotherPerson
+            ruled.keptVerdicts[id] = .anotherPerson
+            var without = ruled
+            without.store.transactions = evidence.store.transactions.filter {
+                $0.value.originalID != id
+            }
+            without.store.statuses[id] = nil
+            #expect(judge(ruled).answer == judge(without).answer)
+        }
+    }
+
+    @Test func `what was first seen for another customer opens nothing without a verdict`() {
+        forEvidence("first seen") { _, evidence in
+            var evidence = evidence
+            evidence.person = "cleo"
+            evidence.server = nil
+            evidence.keptVerdicts = [:]
+            for id in evidence.store.transactions.keys {
+                evidence.store.transactions[id]?.firstSeenFor = "anna"
+            }
+            evidence.store.statuses = [:]
+            #expect(!judge(evidence).isKnown)
+        }
+    }
+
+    @Test func `nothing changes before the moment that was named, and something does then`() {
+        forEvidence("changes") { dice, evidence in
+            let judgement = judge(evidence)
+            let last = judgement.changesAt ?? Timestamp(milliseconds: 400 * 86_400_000)
+            #expect(last > evidence.now)
+            for _ in 0..<8 {
+                let moment = Timestamp(
+                    milliseconds: .random(in: 0..<last.milliseconds, using: &dice))
+                #expect(judge(evidence, at: moment).answer == judgement.answer)
+            }
+            let before = Timestamp(milliseconds: last.milliseconds - 1)
+            #expect(judge(evidence, at: before).answer == judgement.answer)
+            if judgement.changesAt != nil {
+                #expect(judge(evidence, at: last).answer != judgement.answer)
+            }
+        }
+    }
+
+    @Test func `time alone never opens`() {
+        forEvidence("time", times: 2000) { dice, evidence in
+            let later = dice.time(1...2000)
+            if judge(evidence, at: later).isActive { #expect(judge(evidence).isActive) }
+        }
+    }
+
+    @Test func `a lapse that was seen once is no word`() {
+        forEvidence("lapse") { _, evidence in
+            var once = evidence
+            var subscribed = evidence
+            for id in evidence.store.statuses.keys {
+                once.store.statuses[id]?.state = .expired
+                once.store.statuses[id]?.isConfirmed = false
+                subscribed.store.statuses[id]?.state = .subscribed
+            }
+            #expect(judge(once).answer == judge(subscribed).answer)
+        }
+    }
+
+    @Test func `a purchase that is open opens, whatever else was heard`() {
+        forEvidence("more") { dice, evidence in
+            var more = evidence
+            more.store.isTrusted = true
+            let before = judge(more)
+            var bought = dice.transaction("new", in: dice.pick(["new", "000"]), "month")
+            guard !more.store.absent.contains("000"),
+                bought.originalID == "new"
+                    || more.keptVerdicts["000"] == nil && more.server?.verdicts["000"] == nil
+                        && more.store.transactions["000"]?.productID == "month"
+            else { return }
+            (bought.revokedAt, bought.isUpgraded, bought.isAcknowledged) = (nil, false, false)
+            (bought.firstSeenFor, bought.signedAt) = (more.person, Timestamp(milliseconds: 1))
+            bought.expiresAt = dice.time(1...900)
+            more.store.record(bought)
+            if bought.originalID == "new" { #expect(judge(more).isActive) }
+            if before.isActive { #expect(judge(more).isActive) }
+        }
+    }
+
+    @Test func `a newer answer that says open opens, except beside a refund that it lacks`() {
+        forEvidence("answer") { _, evidence in
+            var evidence = evidence
+            for id in evidence.store.transactions.keys {
+                evidence.store.transactions[id]?.isAcknowledged = true
+            }
+            evidence.server = ServerWord(
+                asOf: Timestamp(milliseconds: 1), isLive: true, offlineUntil: nil,
+                rights: [
+                    "pro": .init(
+                        isActive: true, state: .paid, until: Timestamp(milliseconds: 100),
+                        mayRenew: true, originalTransactionID: "000")
+                ], verdicts: [:])
+            #expect(judge(evidence).isActive)
+            // It goes on being held, whatever was said before.
+            #expect(judge(evidence, at: Timestamp(milliseconds: 200)).isActive)
+        }
+    }
+
+    @Test func `a hold lasts as long as it was set, and not a moment longer`() {
+        forEvidence("hold") { _, evidence in
+            let judgement = judge(evidence)
+            guard judgement.rule == 6, let until = judgement.until else { return }
+            let holds = evidence.holds
+            #expect(until.milliseconds - evidence.now.milliseconds <= holds.silent)
+            var answered = evidence
+            answered.serverAnsweredAt = evidence.now
+            let sooner = judge(answered)
+            if sooner.rule == 6, let until = sooner.until {
+                #expect(until.milliseconds - evidence.now.milliseconds <= holds.answered)
+            }
+            let over = Timestamp(milliseconds: holds.silent)
+            #expect(judge(evidence, at: over).rule != 6 || judge(evidence, at: over).until != until)
+        }
+    }
+
+    @Test func `nothing is held beyond a hold after the last end that anybody named`() {
+        forEvidence("last hold") { _, evidence in
+            var evidence = evidence
+            evidence.store.transactions = evidence.store.transactions.filter {
+                $0.value.kind != .nonConsumable
+            }
+            if evidence.server?.rights["pro"]?.until == nil { evidence.server = nil }
+            // Ends are at most 1440 hours after now, and a hold adds 168.
+            #expect(!judge(evidence, at: Timestamp(milliseconds: 1609 * 3_600_000)).isActive)
+        }
+    }
+
+    @Test func `what gives another right changes nothing`() {
+        forEvidence("another right") { dice, evidence in
+            guard judge(evidence).isKnown else { return }
+            var more = evidence
+            var document = dice.transaction("new", in: "new", "basic")
+            document.firstSeenFor = nil
+            more.store.record(document)
+            let judgement = judge(more)
+            if judge(evidence).rule != 1 { #expect(judgement.answer == judge(evidence).answer) }
+            #expect(judgement.isActive == judge(evidence).isActive)
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import PerennialTesting
+import Testing
+
+/// The first section of the guide: an app that sells.
+@Suite(.timeLimit(.minutes(2)))
+struct FirstPurchaseTests {
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: Toolchain.root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    private static func section() throws -> String {
+        let page = try text("docs/getting-started.md")
+        let begin = try #require(page.range(of: "## An app that sells\n"))
+        let rest = page[begin.upperBound...]
+        return String(rest[..<(rest.range(of: "\n## ")?.lowerBound ?? rest.endIndex)])
+    }
+
+    /// The commands of the section, but the first, which starts the world.
+    private static func commands() throws -> [String] {
+        try section().components(separatedBy: "\n").filter { $0.hasPrefix("    ") }
+            .map { String($0.dropFirst(4)) }
+            .filter { $0.hasPrefix("curl") || $0.hasPrefix("export") || $0.hasPrefix("XDG") }
+    }
+
+    @Test func `the app that the guide shows is the example`() throws {
+        let example = try Self.text("Examples/FirstPurchase/main.swift")
+        #expect(try Self.section().contains("```swift\n\(example)```\n"))
+    }
+
+    @Test(.enabled(if: World.isAvailable, "skipped: no program"))
+    func `the guide's commands sell, renew and agree with the server`() async throws {
+        let world = try await World.start()
+        let app = Toolchain.modules.deletingLastPathComponent()
+            .appendingPathComponent("FirstPurchase").path
+        var script = "set -e\nexport PERENNIAL_SERVER=\(world.server.absoluteString)\n"
+        for command in try Self.commands() {
+            script +=
+                command
+                .replacingOccurrences(
+                    of: "http://localhost:8090", with: world.simulator.absoluteString
+                )
+                .replacingOccurrences(of: "localhost:8090", with: world.simulator.absoluteString)
+                .replacingOccurrences(of: "localhost:8080", with: world.server.absoluteString)
+                .replacingOccurrences(of: "swift run FirstPurchase", with: app)
+                + "; echo; echo =\n"
+        }
+        let output = try Toolchain.shell(script)
+        await world.stop()
+        let answers = output.text.components(separatedBy: "\n=\n")
+        try #require(output.status == 0 && answers.count == 7, "\(output.text)")
+        #expect(answers[2].contains("\npurchase: bought\n"), "\(answers[2])")
+        // A month later nothing is bought, and it is still open.
+        #expect(!answers[4].contains("purchase:"), "\(answers[4])")
+        #expect(answers[4].contains("open"), "\(answers[4])")
+        #expect(answers[5].contains("\"active\": true"), "\(answers[5])")
+    }
+}

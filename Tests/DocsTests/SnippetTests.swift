@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+@Suite struct SnippetTests {
+    @Test(arguments: try Snippet.pages())
+    func `every example of a page compiles`(page: String) throws {
+        let snippets = try Snippet.all(of: page).filter { !$0.hasViews }
+        guard !snippets.isEmpty else { return }
+        let output = try Snippet.compile(snippets, modules: Toolchain.modules)
+        #expect(output.status == 0, "\(output.text)")
+    }
+
+    @Test(
+        .enabled(if: Toolchain.hasStubs, "skipped: no stubs; run bin/check-apple"),
+        arguments: try Snippet.pages())
+    func `every example with views compiles against the stubs`(page: String) throws {
+        let snippets = try Snippet.all(of: page).filter(\.hasViews)
+        guard !snippets.isEmpty else { return }
+        let output = try Snippet.compile(snippets, modules: Toolchain.stubs)
+        #expect(output.status == 0, "\(output.text)")
+    }
+
+    @Test(arguments: try Snippet.steps())
+    func `every step of a tutorial compiles`(step: Snippet) throws {
+        // Statements stand in a function there, and hide the stage's names.
+        guard !step.hasViews || Toolchain.hasStubs else { return }
+        let output = try Snippet.compile(
+            [step], modules: step.hasViews ? Toolchain.stubs : Toolchain.modules)
+        #expect(output.status == 0, "\(output.text)")
+    }
+
+    @Test func `a wrong example fails, and the message names its line of the page`() throws {
+        let page = """
+            # Page
+
+            1. Buy:
+
+               ```swift
+               let purchase = try await perennial.purchase("pro.monthly")
+               print(purchase.isPaidInFull)
+               ```
+            """
+        let snippets = Snippet.all(in: page, of: "docs/page.md")
+        #expect(snippets.map(\.line) == [6])
+        let output = try Snippet.compile(snippets, modules: Toolchain.modules)
+        #expect(output.status != 0)
+        #expect(output.text.contains("docs/page.md:7:16: error:"), "\(output.text)")
+        #expect(output.text.contains("isPaidInFull"), "\(output.text)")
+    }
+
+    @Test(.enabled(if: Toolchain.hasStubs, "skipped: no stubs; run bin/check-apple"))
+    func `a wrong example with views fails`() throws {
+        let page = """
+            ```swift
+            import SwiftUI
+            import PerennialUI
+
+            struct Shop: View {
+                var body: some View { Perennial.Paywall(shelf: 3) }
+            }
+            ```
+            """
+        let snippets = Snippet.all(in: page, of: "docs/page.md")
+        #expect(snippets.map(\.hasViews) == [true])
+        let output = try Snippet.compile(snippets, modules: Toolchain.stubs)
+        #expect(output.text.contains("docs/page.md:6:"), "\(output.text)")
+        #expect(output.status != 0)
+    }
+
+    @Test func `manifests and other languages are no examples`() {
+        let page = """
+            ```swift
+            import PackageDescription
+            ```
+            ```sh
+            ls
+            ```
+            """
+        #expect(Snippet.all(in: page, of: "page.md").isEmpty)
+    }
+
+    @Test func `README and the SDK's page begin with the same five lines`() throws {
+        let first = try Snippet.all(of: "README.md").first?.lines
+        #expect(first?.count == 5)
+        #expect(try Snippet.all(of: "docs/sdk.md").first?.lines == first)
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Perennial
+import PerennialTesting
+
+// An app as a process of its own, which a test kills:
+//
+//     KilledApp SIMULATOR SERVER KEY DEVICE ACCOUNT FOLDER CUSTOMER [PRODUCT]
+//
+// With a product it buys that, and prints `tap` before and `finished` after. Without one it brings
+// in order what an earlier process has left, and prints `done`.
+
+/// How often the app comes to the foreground until nothing is unfinished.
+let foregroundsMax = 100
+
+/// Not by `print`, whose buffer a kill would lose.
+func say(_ word: String) {
+    FileHandle.standardOutput.write(Data("\(word)\n".utf8))
+}
+
+let words = Array(CommandLine.arguments.dropFirst())
+guard words.count >= 7, let simulator = URL(string: words[0]), let server = URL(string: words[1])
+else {
+    preconditionFailure("KilledApp SIMULATOR SERVER KEY DEVICE ACCOUNT FOLDER CUSTOMER [PRODUCT]")
+}
+let world = try World.connect(simulator: simulator, server: server, key: words[2])
+let device = try await world.device(
+    withID: words[3], of: words[4], folder: URL(fileURLWithPath: words[5]))
+let perennial = device.perennial { $0.customer = words[6] }
+_ = await perennial.known(withinSeconds: 10)
+let product = words.count > 7 ? words[7] : nil
+if let product {
+    say("tap")
+    _ = try? await perennial.purchase(.init(rawValue: product))
+}
+for _ in 0..<foregroundsMax {
+    if try await device.unfinished() == 0 { break }
+    await perennial.enterForeground()
+}
+say(product == nil ? "done" : "finished")
+await world.stop()

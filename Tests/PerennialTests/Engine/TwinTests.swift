@@ -1,0 +1,50 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Perennial
+
+@Suite struct TwinTests {
+    private func configuration(in folder: TemporaryFolder, key: String = "pk_a")
+        -> Perennial.Configuration
+    {
+        // Nobody listens on the discard port.
+        var configuration = Perennial.Configuration(
+            server: URL(string: "http://127.0.0.1:9")!, key: key)
+        configuration.folder = folder.url
+        configuration.log = Perennial.LogHandler(level: .error) { _, _, _ in }
+        return configuration
+    }
+
+    @Test func `a second one for the same server and key is the first one's twin`() throws {
+        let folder = try TemporaryFolder()
+        withExtendedLifetime(folder) {
+            let lines = Mutex<[String]>([])
+            var configuration = configuration(in: folder)
+            let first = Perennial(configuration)
+            configuration.log = Perennial.LogHandler(level: .error) { _, _, line in
+                lines.withLock { $0.append(line) }
+            }
+            let second = Perennial(configuration)
+            #expect(first.engine === second.engine && first.picture === second.picture)
+            #expect(lines.withLock { $0.filter { $0.contains("twin") }.count } == 1)
+            let other = Perennial(self.configuration(in: folder, key: "pk_b"))
+            #expect(other.engine !== first.engine)
+        }
+    }
+
+    @Test func `a twin runs on without the first one, and after both comes a new one`() throws {
+        let folder = try TemporaryFolder()
+        try withExtendedLifetime(folder) {
+            let configuration = configuration(in: folder)
+            var first: Perennial? = Perennial(configuration)
+            var second: Perennial? = Perennial(configuration)
+            let engine = try #require(first?.engine)
+            first = nil
+            #expect(second?.engine === engine)
+            #expect(Perennial(configuration).engine === engine)
+            second = nil
+            #expect(Perennial(configuration).engine !== engine)
+        }
+    }
+}

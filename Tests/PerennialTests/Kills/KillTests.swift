@@ -1,0 +1,193 @@
+import Foundation
+import Perennial
+import PerennialTesting
+import Testing
+
+/// An app is killed at random moments between the tap on "buy" and the finish of the transaction,
+/// and launched again with the same files: a process of its own, by SIGKILL.
+///
+/// `PERENNIAL_KILLS` says how many kills each mixture of faults gets; `PERENNIAL_SEED` plays an
+/// earlier run's choices. The moments also depend on how busy the machine is.
+@Suite(
+    .serialized, .timeLimit(.minutes(60)),
+    .enabled(if: World.isAvailable && KilledProcess.path != nil, "skipped: no program"))
+struct KillTests {
+    /// What else goes wrong.
+    enum Mixture: String, CaseIterable {
+        /// Nothing. The server hears of purchases by the app alone.
+        case calm
+        /// The server is down, slow, failing, or its answers get lost. It hears by the app alone.
+        case network
+        /// StoreKit's lists are late, doubled or in another order, and notifications are lost,
+        /// doubled and late.
+        case store
+    }
+
+    private static let products = ["seeds.100", "guide", "pro.monthly"]
+    private static let environment = ProcessInfo.processInfo.environment
+    static let kills = environment["PERENNIAL_KILLS"].flatMap { Int($0) } ?? 3
+    static let seed =
+        environment["PERENNIAL_SEED"].flatMap { UInt64($0) } ?? .random(in: 1...999_999)
+    /// Purchases that are not killed, to learn how long one takes.
+    private static let calibrations = 3
+
+    @Test(arguments: Mixture.allCases)
+    func `killed while buying, nothing is lost, finished too soon or credited twice`(
+        mixture: Mixture
+    ) async throws {
+        print("Kills, \(mixture.rawValue): PERENNIAL_SEED=\(Self.seed)")
+        var dice = KillDice(seed: Self.seed, mixture)
+        var tally = KillTally()
+        try await Stories.play { world in
+            if mixture != .store { try await world.faults(["notifications": ["drop": 1]]) }
+            var span = Double.infinity
+            for number in 0..<Self.calibrations {
+                let time = try await timeOfPurchase(number, in: world)
+                span = min(span, time)
+            }
+            for number in 0..<Self.kills {
+                let kill = Kill(
+                    number: number, product: dice.pick(Self.products),
+                    reach: mixture == .network ? dice.pick(Self.reaches) : .up,
+                    isStoreFaulty: mixture == .store, seconds: dice.fraction() * span)
+                tally.add(try await play(kill, in: world))
+            }
+        }
+        print("Kills, \(mixture.rawValue): \(tally)")
+        #expect(tally.count == Self.kills)
+    }
+
+    private static let reaches: [World.Reach] = [
+        .up, .down, .slow(0.2), .answering(500), .answering(429, retryAfter: 1), .losingAnswers,
+    ]
+
+    private static let faults: [String: any Sendable] = [
+        "devices": [
+            "latest_twice": 0.3, "newest_first": 0.3, "finished_again": 0.2,
+            "unlisted_after_purchase": 0.3, "empty_read": 0.2,
+        ],
+        "notifications": ["drop": 0.3, "duplicate": 0.3, "reorder": 0.3],
+    ]
+    private static let noFaults: [String: any Sendable] = ["devices": [:] as [String: Double]]
+
+    private func timeOfPurchase(_ number: Int, in world: World) async throws -> Double {
+        let phone = try await world.device(of: "calibration\(number)")
+        let app = try KilledProcess(
+            phone, in: world, customer: phone.account, buying: "seeds.100")
+        #expect(await app.says("tap"))
+        let clock = ContinuousClock()
+        let start = clock.now
+        #expect(await app.says("finished"))
+        let time = clock.now - start
+        await app.kill()
+        return time / .seconds(1)
+    }
+
+    private struct Kill {
+        var number: Int
+        var product: String
+        var reach: World.Reach
+        var isStoreFaulty: Bool
+        var seconds: Double
+    }
+
+    /// Returns how far the purchase was.
+    private func play(_ kill: Kill, in world: World) async throws -> KillTally.Stage {
+        let phone = try await world.device(of: "anna\(kill.number)")
+        await world.serverIs(kill.reach)
+        if kill.isStoreFaulty { try await world.faults(Self.faults) }
+        let app = try KilledProcess(
+            phone, in: world, customer: phone.account, buying: kill.product)
+        #expect(await app.says("tap"), "kill \(kill.number)")
+        // The random moment is the point: nothing is waited for.
+        try await Task.sleep(nanoseconds: UInt64(kill.seconds * 1_000_000_000))
+        await app.kill()
+        await world.serverIs(.up)
+        if kill.isStoreFaulty { try await world.faults(Self.noFaults) }
+        let stage = try await stage(of: phone, kill, in: world)
+        #expect(stage != .finishedTooSoon, "kill \(kill.number), \(kill.seconds) s")
+        try await recover(phone, kill, in: world)
+        return stage
+    }
+
+    private func stage(
+        of phone: Device, _ kill: Kill, in world: World
+    ) async throws -> KillTally.Stage {
+        // In this order: what was still on its way when the process ended can arrive in between.
+        let isBought = try await !world.truth(of: phone.account).purchases.isEmpty
+        let isFinished = try await phone.unfinished() == 0
+        let isKept = try await isKept(kill.product, of: phone, in: world)
+        guard isBought else { return .notBought }
+        if isFinished { return isKept ? .finished : .finishedTooSoon }
+        return isKept ? .kept : .bought
+    }
+
+    private func isKept(
+        _ product: String, of phone: Device, in world: World
+    ) async throws -> Bool {
+        let server = try await world.serverTruth(of: phone.account)
+        return product == "seeds.100"
+            ? server.balance(of: "seeds") > 0
+            : server.isOpen(String(product.prefix { $0 != "." }))
+    }
+
+    private func recover(_ phone: Device, _ kill: Kill, in world: World) async throws {
+        let app = try KilledProcess(phone, in: world, customer: phone.account, buying: nil)
+        let isDone = await app.says("done")
+        await app.kill()
+        let truth = try await world.truth(of: phone.account)
+        let server = try await world.serverTruth(of: phone.account)
+        let unfinished = try await phone.unfinished()
+        let comment: Comment = "kill \(kill.number), \(kill.seconds) s of \(kill.product)"
+        #expect(isDone && unfinished == 0, comment)
+        #expect(server.balance(of: "seeds") == 100 * truth.count(of: "seeds.100"), comment)
+        for right in ["guide", "pro"] {
+            #expect(server.isOpen(right) == truth.isOpen(right), comment)
+        }
+    }
+}
+
+/// How far purchases were when their process was killed.
+struct KillTally: CustomStringConvertible {
+    enum Stage: String, CaseIterable {
+        case notBought = "not bought"
+        case bought = "bought"
+        case kept = "kept by the server"
+        case finished = "finished"
+        case finishedTooSoon = "finished too soon"
+    }
+
+    private var counts: [Stage: Int] = [:]
+
+    var count: Int { counts.values.reduce(0, +) }
+
+    mutating func add(_ stage: Stage) { counts[stage, default: 0] += 1 }
+
+    var description: String {
+        "\(count) kills: "
+            + Stage.allCases.map { "\(counts[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", ")
+    }
+}
+
+/// SplitMix64.
+struct KillDice {
+    private var state: UInt64
+
+    init(seed: UInt64, _ mixture: KillTests.Mixture) {
+        state = mixture.rawValue.utf8.reduce(seed) { $0 &* 31 &+ UInt64($1) }
+    }
+
+    private mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+
+    mutating func fraction() -> Double { Double(next() >> 11) / Double(1 << 53) }
+
+    mutating func pick<Value>(_ values: [Value]) -> Value {
+        values[Int(next() % UInt64(values.count))]
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+
+@testable import Perennial
+@testable import PerennialContract
+
+struct SignedOfferingsTests {
+    private let signer = TestSigner("first")
+
+    private func payload(_ audience: String = "birds") throws -> String {
+        let offerings = Offerings(
+            app: "birds", bundleID: "com.example.birds", environment: .production,
+            products: [.init(productID: "pro.monthly", entitlements: ["pro"])],
+            placements: [
+                .init(
+                    placementID: "paywall", products: ["pro.monthly"],
+                    metadata: ["size": .number(1.5)])
+            ],
+            timeZone: "UTC", overlap: "stack", unconfirmedHoldHours: 24, offlineDays: 30)
+        let text = String(decoding: try JSONEncoder().encode(offerings), as: UTF8.self)
+        return #"{"iss":"perennial","aud":"\#(audience)","iat":1798000000,"# + text.dropFirst()
+    }
+
+    private func read(_ text: String, app: String? = "birds", bundleID: String? = nil)
+        -> SignedOfferings?
+    {
+        SignedOfferings(
+            text, by: KeyRing(pinned: [signer.signingKey]),
+            audience: Audience(app: app, environment: .production), bundleID: bundleID)
+    }
+
+    @Test func `signed offerings are decoded, with an app's own fractions`() throws {
+        let text = signer.jws(try payload(), type: SignedOfferings.type)
+        let signed = try #require(read(text, bundleID: "com.example.birds"))
+        #expect(signed.offerings.products.map(\.productID) == ["pro.monthly"])
+        #expect(signed.issuedAt == Timestamp(milliseconds: 1_798_000_000_000))
+        #expect(signed.app == "birds")
+    }
+
+    @Test func `offerings of another kind, key, app or environment are refused`() throws {
+        let payload = try payload()
+        let type = SignedOfferings.type
+        #expect(read(signer.jws(payload)) == nil)
+        #expect(read(TestSigner("first").jws(payload, type: type)) == nil)
+        #expect(read(signer.jws(payload, type: type), app: "cats") == nil)
+        #expect(read(signer.jws(payload, type: type), bundleID: "com.example.cats") == nil)
+        #expect(read(signer.jws(try self.payload("birds/sandbox"), type: type)) == nil)
+        #expect(read(signer.jws(try self.payload("cats"), type: type), app: nil) == nil)
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import Perennial
+import PerennialTesting
+import Testing
+
+extension Stories {
+    /// What lies on the disk.
+    @Suite struct Files {
+        @Test func `53: a file of another version is no file, and nobody is shut out`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let journal = Journal()
+                let first = phone.perennial { $0.log = journal.handler }
+                try await first.purchase("pro.monthly")
+                #expect(try await phone.finishesAll(first))
+                await phone.stop(first)
+                try await phone.update(toVersion: "2.0")
+                let state = try phone.files().appendingPathComponent("state-1")
+                var bytes = try Data(contentsOf: state)
+                // The byte of version, after the four letters.
+                bytes[4] = 2
+                try bytes.write(to: state)
+                let second = try await phone.launch()
+                #expect(!second["pro"].isKnown)
+                try await second.until { $0["pro"].isActive }
+                await phone.stop(second)
+                let third = try await phone.launch()
+                try await third.until { $0["pro"].isActive }
+                #expect(journal.shuttings(of: "pro") == [])
+            }
+        }
+
+        @Test(arguments: ["empty", "truncated", "tampered", "another"])
+        func `54: a state file that is not ours is as if there were none`(
+            damage: String
+        ) async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let journal = Journal()
+                let first = phone.perennial { $0.log = journal.handler }
+                try await first.purchase("pro.monthly")
+                #expect(try await phone.finishesAll(first))
+                await phone.stop(first)
+                let state = try phone.files().appendingPathComponent("state-1")
+                var bytes = try Data(contentsOf: state)
+                switch damage {
+                case "empty": bytes = Data()
+                case "truncated": bytes = bytes.prefix(bytes.count / 2)
+                case "tampered": bytes[bytes.count / 2] ^= 1
+                default:
+                    let other = try await world.device(of: "ben")
+                    let perennial = other.perennial()
+                    try await perennial.purchase("premium.monthly")
+                    #expect(try await other.finishesAll(perennial))
+                    await other.stop(perennial)
+                    bytes = try Data(
+                        contentsOf: other.files().appendingPathComponent("state-1"))
+                }
+                try bytes.write(to: state)
+                let second = try await phone.launch()
+                #expect(!second["pro"].isActive && !second["premium"].isActive)
+                try await second.until { $0["pro"].isActive }
+                await second.enterForeground()
+                #expect(!second["premium"].isActive)
+                #expect(journal.shuttings(of: "pro") == [])
+                #expect(try await world.truth(of: "anna").isOpen("pro"))
+            }
+        }
+
+        @Test func `62: one refused document among twenty holds nothing up`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                for _ in 0..<20 { try await phone.buyElsewhere("seeds.100") }
+                // The last one of every list is for another app.
+                try await world.faults(["devices": ["wrong_app": 1]])
+                let perennial = phone.perennial()
+                try await perennial.until { $0.wallets["seeds"]?.balance == 1900 }
+                for _ in 0..<Device.looksMax where try await phone.unfinished() > 1 {
+                    await perennial.enterForeground()
+                }
+                #expect(try await phone.unfinished() == 1)
+                let findings = await perennial.diagnose().findings
+                #expect(findings.contains { $0.text.contains("refused a document") })
+                try await world.faults(["devices": [:] as [String: Int]])
+                #expect(try await phone.finishesAll(perennial))
+                try await perennial.refresh()
+                #expect(perennial.wallet("seeds").balance == 2000)
+            }
+        }
+
+        @Test func `63: unfinished purchases are posted in batches, the oldest first`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let count = Stories.isWhole ? 3000 : 250
+                for _ in 0..<count { try await phone.buyElsewhere("seeds.100") }
+                let perennial = phone.perennial()
+                // Nobody who taps a button waits for all of that.
+                #expect(try await perennial.purchase("guide").outcome == .bought)
+                try await perennial.until(withinSeconds: 100) {
+                    $0.wallets["seeds"]?.balance == 100 * count
+                }
+                #expect(try await phone.finishesAll(perennial))
+                let postings = world.postings.filter { $0.map(\.productId) != ["guide"] }
+                #expect(postings.allSatisfy { $0.count <= 200 })
+                let dates = postings.flatMap { $0 }.map(\.purchaseDate)
+                #expect(dates.count == count && dates == dates.sorted())
+            }
+        }
+
+        @Test func `68: of two processes with one folder only the first one writes and posts`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let app = phone.perennial()
+                try await app.purchase("pro.monthly")
+                #expect(try await phone.finishesAll(app))
+                await app.enterForeground()
+                let posted = world.posts
+                let widget = phone.perennial()
+                try await widget.until { $0["pro"].isActive }
+                // What is bought there waits for the app, which posts and finishes it.
+                let purchase = try await widget.purchase("guide")
+                #expect(purchase.outcome == .bought && !purchase.isKeptByServer)
+                #expect(purchase.snapshot["guide"].isActive)
+                await widget.enterForeground()
+                #expect(world.posts == posted)
+                #expect(try await phone.finishesAll(app))
+                #expect(app["guide"].isActive && app["guide"].basis == .server)
+                #expect(world.posts == posted + 1)
+                await phone.stop(widget)
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import PerennialTesting
+import Testing
+
+@testable import Perennial
+
+/// The unlucky customer and the dishonest one: nobody gets what they did not buy, and nobody loses
+/// what they did.
+extension Stories {
+    @Suite struct Protection {
+        @Test func `a customer named at the launch is a person, whoever was there before`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let first = phone.perennial()
+                try await first.until(\.isKnown)
+                await phone.stop(first)
+                let second = phone.perennial { $0.customer = "ann" }
+                try await second.purchase("guide")
+                #expect(second["guide"].isActive && !second.snapshot.customer.isAnonymous)
+                let out = await second.signOut()
+                #expect(!out["guide"].isActive)
+            }
+        }
+
+        @Test func `a purchase belongs to whoever saw the sheet`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial { $0.customer = "ann" }
+                try await perennial.until(\.isKnown)
+                try await phone.nextSheet(.hold)
+                let purchase = Task {
+                    do throws(Perennial.Failure) {
+                        try await perennial.purchase("guide")
+                        return nil as Perennial.Failure?
+                    } catch { return error }
+                }
+                try await phone.untilPrompts(1)
+                await perennial.signOut()
+                try await phone.letGo()
+                let failure = try #require(await purchase.value)
+                #expect(failure.code == .customerChanged && failure.charged == .yes)
+                #expect(!perennial["guide"].isActive)
+                let other = try await world.device(of: "nobody")
+                let known = try await other.perennial { $0.customer = "ann" }.until(\.isKnown)
+                #expect(known["guide"].isActive)
+            }
+        }
+
+        @Test func `a server whose key the app does not know opens nothing`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                var keys = try await world.trustedKeys()
+                keys[0] = Perennial.PublicKey(id: "another", x: keys[0].x, y: keys[0].y)
+                let foreign = keys
+                let perennial = phone.perennial { $0.trustedKeys = foreign }
+                let purchase = try await perennial.purchase("guide")
+                #expect(purchase.outcome == .bought)
+                #expect(!purchase.snapshot["guide"].isActive)
+                await perennial.enterForeground()
+                #expect(!perennial["guide"].isActive)
+            }
+        }
+
+        @Test func `an id that identifies nobody is refused, and nobody speaks for it`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                let failure = await #expect(throws: Perennial.Failure.self) {
+                    try await perennial.identify("null")
+                }
+                #expect(failure?.code == "customer_id_meaningless" && failure?.remedy != "")
+                #expect(perennial.snapshot.customer.isAnonymous)
+            }
+        }
+
+        @Test func `a key that is refused is not tried again and again`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                await world.serverIs(.answering(401))
+                let perennial = phone.perennial()
+                await perennial.enterForeground()
+                try await phone.buyElsewhere("guide")
+                await perennial.enterForeground()
+                let engine = try #require(perennial.engine)
+                let wait = await engine.nextWait()
+                #expect((wait ?? .max) >= Engine.retryMin / 2, "\(wait ?? -1) ms")
+            }
+        }
+
+        @Test func `what waited for an erased customer is not sent after them`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                let id = try await perennial.until(\.isKnown).customer.id
+                let engine = try #require(perennial.engine)
+                let outbox = try #require(await engine.outbox)
+                let later = await engine.now.milliseconds + 3_600_000
+                var entry = OutboxEntry(
+                    .alias("anon_left"), for: id, firstSeen: await engine.now)
+                entry.nextTry = .init(milliseconds: later)
+                _ = try await outbox.add([entry])
+                try await perennial.eraseCustomer()
+                #expect(await outbox.entries.filter { $0.customerID == id } == [])
+                #expect(perennial.snapshot.customer.id != id)
+            }
+        }
+
+        @Test func `a forged document does not say where purchases are made`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                try await perennial.until(\.isKnown)
+                let engine = try #require(perennial.engine)
+                let payload = """
+                    {"transactionId":"1","originalTransactionId":"1","productId":"guide",\
+                    "type":"Non-Consumable","purchaseDate":1,"signedDate":1,"environment":"Xcode"}
+                    """
+                let jws = "e30." + Base64URL.encode(payload.utf8) + ".AA"
+                await engine.collect(
+                    [StoreDocument(jws: jws, isVerified: false)], intent: .sync)
+                #expect(await engine.memory.isXcode == false)
+                try await perennial.purchase("guide")
+                #expect(perennial["guide"].basis == .server)
+            }
+        }
+    }
+}

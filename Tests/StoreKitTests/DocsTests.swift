@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+@testable import StoreKit
+
+private let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
+@Suite struct DocsTests {
+    /// The Swift code of the page, without the indentation of lists.
+    private func snippets() throws -> [String] {
+        let page = try text("docs/storekit-on-linux.md")
+        return page.components(separatedBy: "```").enumerated().compactMap { index, block in
+            guard index % 2 == 1, block.hasPrefix("swift\n") else { return nil }
+            return plain(String(block.dropFirst("swift\n".count)))
+        }
+    }
+
+    private func text(_ path: String) throws -> String {
+        try String(contentsOf: package.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    private func plain(_ code: String) -> String {
+        code.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { !$0.isEmpty }.joined(separator: "\n")
+    }
+
+    @Test func `the page's code is code that tests compile and run`() throws {
+        let sources = try [
+            "Examples/StoreKitOnLinux/main.swift", "Tests/StoreKitTests/DocsTests.swift",
+        ]
+        .map { plain(try text($0)) }
+        let code = try snippets().filter { !$0.contains("PackageDescription") }
+        #expect(code.count == 2)
+        for snippet in code {
+            #expect(sources.contains { $0.contains(snippet) }, "\(snippet)")
+        }
+    }
+
+    @Test func `the page's manifest is one`() throws {
+        let manifest = try #require(snippets().first { $0.contains("PackageDescription") })
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("manifest-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try manifest.write(
+            to: folder.appendingPathComponent("Package.swift"), atomically: true, encoding: .utf8)
+        let (swift, output) = (Process(), Pipe())
+        swift.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        swift.arguments = ["swift", "package", "--package-path", folder.path, "dump-package"]
+        swift.standardOutput = output
+        try swift.run()
+        let json = String(
+            decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        swift.waitUntilExit()
+        #expect(swift.terminationStatus == 0)
+        #expect(json.components(separatedBy: "\"StoreKit\"").count == 3)
+    }
+}
+
+extension StoreTests {
+    @Suite struct TwoPhonesOfThePage {
+        @Test func `what one phone buys, the other one has`() async throws {
+            let world = try await World()
+            try await world.post("devices", ["account": "anna"])
+            try await world.post("devices", ["account": "anna"])
+            let simulator = world.url
+            let phone = SimulatedDevice(simulator: simulator, id: "anna-1")
+            let pad = SimulatedDevice(simulator: simulator, id: "anna-2")
+            try await SimulatedDevice.$current.withValue(phone) {
+                guard let guide = try await Product.products(for: ["guide"]).first else { return }
+                _ = try await guide.purchase()
+            }
+            await SimulatedDevice.$current.withValue(pad) {
+                #expect(await Transaction.currentEntitlement(for: "guide") != nil)
+            }
+        }
+    }
+}

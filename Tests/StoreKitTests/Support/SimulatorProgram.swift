@@ -1,0 +1,97 @@
+import Foundation
+import FoundationNetworking
+import Synchronization
+import Testing
+
+@testable import StoreKit
+
+/// `perennial simulate` on a free port.
+struct SimulatorProgram: Sendable {
+    /// Longest wait for the program's first line, in seconds.
+    static let startSecondsMax = 30
+
+    let url: URL
+    private let process: ProcessEnd
+
+    /// The program: `PERENNIAL_PROGRAM`, else the debug build of this repository. Nil if there is
+    /// none.
+    static let path: String? = {
+        let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let built = package.appendingPathComponent("Server/.build/debug/perennial").path
+        let named = ProcessInfo.processInfo.environment["PERENNIAL_PROGRAM"]
+        return [named, built].compactMap { $0 }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }()
+
+    static var isThere: Bool { path != nil }
+
+    /// One program for all tests of this process.
+    static let shared = Task { try await SimulatorProgram() }
+
+    /// Starts a program. A shell ends it when this process has ended, however that happened.
+    init() async throws {
+        let program = try #require(Self.path, "skipped: no program")
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("storekit-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        setenv("XDG_CACHE_HOME", folder.appendingPathComponent("cache").path, 1)
+        let script = """
+            "$0" simulate --port 0 --data "$1" </dev/null & child=$!; read -r line; kill $child
+            """
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", script, program, folder.appendingPathComponent("data").path]
+        let (input, output) = (Pipe(), Pipe())
+        shell.standardInput = input
+        shell.standardOutput = output
+        try shell.run()
+        process = ProcessEnd(shell, input)
+        url = try await Self.address(in: output)
+    }
+
+    /// Ends the program.
+    func stop() { process.end() }
+
+    /// Reads the address from the first line: `simulator  http://localhost:8090`.
+    private static func address(in output: Pipe) async throws -> URL {
+        let text = await withCheckedContinuation { continuation in
+            let collected = Mutex(Data())
+            output.fileHandleForReading.readabilityHandler = { handle in
+                let data = handle.availableData
+                let line = collected.withLock { all -> String? in
+                    all.append(data)
+                    let isDone = data.isEmpty || all.contains(UInt8(ascii: "\n"))
+                    return isDone ? String(decoding: all, as: UTF8.self) : nil
+                }
+                guard let line else { return }
+                handle.readabilityHandler = nil
+                continuation.resume(returning: line)
+            }
+        }
+        let word = try #require(text.split(whereSeparator: \.isWhitespace).last)
+        let port = try #require(URL(string: String(word))?.port, "The program said: \(text)")
+        return try #require(URL(string: "http://127.0.0.1:\(port)"))
+    }
+}
+
+/// Ends a process by closing its input.
+private final class ProcessEnd: Sendable {
+    private struct Parts {
+        let process: Process
+        let input: Pipe
+    }
+
+    private let parts: Mutex<Parts>
+
+    init(_ process: sending Process, _ input: sending Pipe) {
+        parts = Mutex(Parts(process: process, input: input))
+    }
+
+    func end() {
+        parts.withLock { parts in
+            try? parts.input.fileHandleForWriting.close()
+            parts.process.waitUntilExit()
+        }
+    }
+}

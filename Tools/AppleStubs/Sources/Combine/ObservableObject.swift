@@ -1,0 +1,24 @@
+// After "ObservableObject" and "Published" in Apple's documentation of Combine.
+
+public protocol ObservableObject: AnyObject {
+    associatedtype ObjectWillChangePublisher = ObservableObjectPublisher
+    var objectWillChange: ObjectWillChangePublisher { get }
+}
+
+extension ObservableObject where ObjectWillChangePublisher == ObservableObjectPublisher {
+    public var objectWillChange: ObservableObjectPublisher { declarationOnly() }
+}
+
+public final class ObservableObjectPublisher: Sendable {
+    public init() {}
+    public func send() { declarationOnly() }
+}
+
+@propertyWrapper
+public struct Published<Value> {
+    public var wrappedValue: Value
+    public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
+}
+
+/// Nothing of a stub is ever called.
+func declarationOnly() -> Never { preconditionFailure("a stub has declarations only") }
