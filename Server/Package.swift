@@ -32,6 +32,8 @@ let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals = Target.Dependency.product(
+    name: "UnixSignals", package: "swift-service-lifecycle")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
@@ -81,7 +83,9 @@ let package = Package(
         library("AppStoreFormats"),
         library("AppStoreTrust", ["AppStoreFormats", x509, asn1, crypto, cryptoExtras]),
         library("AppStoreClient", ["AppStoreFormats", crypto, httpClient, nioCore]),
+        library("Courier", [crypto, httpClient, nioCore]),
         library("Intake", ["Ledger", "AppStoreFormats"]),
+        library("RevenueCatWebhooks", ["Ledger", contract]),
         library("Storage", ["Ledger"]),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3",
@@ -103,7 +107,9 @@ let package = Package(
                 "Engine", "Ledger", contract, hummingbird, logging, nioCore, nioHTTP1,
                 serviceLifecycle,
             ]),
-        library("Simulator", ["AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird]),
+        library(
+            "Simulator",
+            ["AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird, nioCore]),
         library(
             "Convergence",
             [
@@ -113,12 +119,12 @@ let package = Package(
         .executableTarget(
             name: "Program",
             dependencies: [
-                "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Convergence", "Engine",
-                "HTTPServer",
+                "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Convergence", "Courier",
+                "Engine", "HTTPServer",
                 "Ledger", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
                 contract, crypto, argumentParser, configuration, httpClient, hummingbird, logging,
                 nioCore,
-                nioPosix, serviceLifecycle, yams,
+                nioPosix, serviceLifecycle, unixSignals, yams,
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -131,6 +137,7 @@ let package = Package(
             ],
             path: "Benchmarks", swiftSettings: strict),
         .target(name: "Dice", path: "Tests/Dice", swiftSettings: strict),
+        .target(name: "Eventually", path: "Tests/Eventually", swiftSettings: strict),
         .target(
             name: "Signing", dependencies: ["AppStoreFormats", asn1, crypto, x509],
             path: "Tests/Signing", swiftSettings: strict),
@@ -152,12 +159,18 @@ let package = Package(
             ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird, logging],
             tables: true),
         tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats", "Dice"]),
+        tests("CourierTests", ["Courier", crypto, hummingbird, logging, nioCore]),
+        tests("RevenueCatWebhooksTests", ["RevenueCatWebhooks", "Ledger", contract]),
         .target(
-            name: "PostgresCluster", dependencies: ["Storage", "StoragePostgres", "CLibPQ"],
+            name: "PostgresCluster",
+            dependencies: ["Storage", "StoragePostgres", "CLibPQ", "Eventually"],
             path: "Tests/PostgresCluster", swiftSettings: strict),
         tests(
             "StorageTests",
-            ["Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "Ledger"]),
+            [
+                "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "Ledger",
+                "Eventually",
+            ]),
         tests(
             "EngineTests",
             [
@@ -168,28 +181,29 @@ let package = Package(
             "HTTPServerTests",
             [
                 "HTTPServer", "Engine", "Ledger", "AppStoreFormats", "AppStoreTrust",
-                "PostgresCluster", "Signing", "Storage", "StoragePostgres", "StorageSQLite",
-                contract, crypto, hummingbird, hummingbirdTesting, logging, nioCore, nioEmbedded,
-                nioHTTP1, serviceLifecycle,
+                "Eventually", "PostgresCluster", "Signing", "Storage", "StoragePostgres",
+                "StorageSQLite", contract, crypto, hummingbird, hummingbirdTesting, logging,
+                nioCore, nioEmbedded, nioHTTP1, serviceLifecycle,
             ]),
         tests(
             "SimulatorTests",
             [
-                "Simulator", "AppStoreFormats", x509, asn1, crypto, cryptoExtras, hummingbird,
-                hummingbirdTesting,
+                "Simulator", "AppStoreFormats", "Eventually", x509, asn1, crypto, cryptoExtras,
+                hummingbird, hummingbirdTesting, nioCore, nioPosix,
             ]),
         tests(
             "ProgramTests",
             [
-                "Program", "AppStoreClient", "AppStoreFormats", "Engine", "Ledger", "Storage",
+                "Program", "AppStoreClient", "AppStoreFormats", "Courier", "Engine", "Ledger",
+                "Storage",
                 crypto, logging,
             ]),
         tests("ConvergenceTests", ["Convergence", "Simulator"]),
         tests(
             "Stories",
             [
-                "AppStoreClient", "AppStoreFormats", "Convergence", "Dice", "Engine", "Ledger",
-                "PostgresCluster",
+                "AppStoreClient", "AppStoreFormats", "Convergence", "Courier", "Dice", "Engine",
+                "Ledger", "Eventually", "PostgresCluster",
                 "Program", "Signing", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
                 crypto, httpClient, logging,
             ], tables: true),

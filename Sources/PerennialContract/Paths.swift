@@ -15,7 +15,9 @@ public struct Paths: Sendable {
     public static let ping = "/v1/ping"
     public static let customers = "/v1/customers"
     public static let events = "/v1/events"
+    public static let eventStream = "/v1/events/stream"
     public static let forwards = "/v1/forwards"
+    public static let webhooks = "/v1/webhooks"
     public static let health = "/health"
     public static let ready = "/ready"
     public static let metrics = "/metrics"
@@ -47,6 +49,12 @@ public struct Paths: Sendable {
     }
 
     public static func content(of id: String) -> String { "\(customer(id))/content" }
+
+    public static func webhook(_ id: String) -> String { "\(webhooks)/\(percentEncoded(id))" }
+
+    public static func deliveries(to webhook: String) -> String {
+        "\(self.webhook(webhook))/deliveries"
+    }
 
     public static func contentFile(of content: String) -> String {
         "/v1/content/\(percentEncoded(content))/file"

@@ -12,6 +12,8 @@ public struct ProblemCode: ContractWord {
     public static let keyExpired = Self(rawValue: "key_expired")
     /// The secret key does not have the scope that the route needs.
     public static let keyScopeMissing = Self(rawValue: "key_scope_missing")
+    /// The server has another address for secret keys.
+    public static let secretKeyNotHere = Self(rawValue: "secret_key_not_here")
 
     // The shape of a request
     public static let bodyNotJSON = Self(rawValue: "body_not_json")
@@ -88,6 +90,13 @@ public struct ProblemCode: ContractWord {
     // Forwards
     public static let forwardUnknown = Self(rawValue: "forward_unknown")
 
+    // Webhooks
+    public static let webhookUnknown = Self(rawValue: "webhook_unknown")
+    /// The webhook is in the server's configuration, which no request changes.
+    public static let webhookConfigured = Self(rawValue: "webhook_configured")
+    public static let webhookNotValid = Self(rawValue: "webhook_not_valid")
+    public static let webhookDeliveryUnknown = Self(rawValue: "webhook_delivery_unknown")
+
     // Server-side problems: the same request may succeed later.
     /// A forwarding target has not accepted the notification yet, and the response to the App Store
     /// waits for it.
@@ -101,11 +110,13 @@ public struct ProblemCode: ContractWord {
 
     /// All codes this version of the server uses.
     public static let known: [ProblemCode] = [
-        keyMissing, keyUnknown, keyNotSecret, keyExpired, keyScopeMissing, bodyNotJSON,
+        keyMissing, keyUnknown, keyNotSecret, keyExpired, keyScopeMissing, secretKeyNotHere,
+        bodyNotJSON,
         bodyNotUnderstood, bodyTooLarge,
         bodyTooSlow, bodyHasTooMany, cursorUnknown, cursorOutdated, limitOutOfRange,
         environmentUnknown, stateUnknown,
         forwardNotAccepted, forwardUnknown, routeUnknown,
+        webhookUnknown, webhookConfigured, webhookNotValid, webhookDeliveryUnknown,
         methodNotAllowed, requestNotUnderstood,
         currencyUnknown, amountNotPositive, walletHasTooLittle, spendingNotAllowed,
         idempotencyKeyMissing, idempotencyKeyReused,

@@ -32,6 +32,8 @@ package struct AppSettings: Hashable, Sendable {
     package var content: ContentSettings
     /// The addresses that the app's notifications are forwarded to.
     package var forwards: ForwardRules
+    /// Where the app's events are posted to.
+    package var webhooks = WebhookRules.none
     /// The restore policy for a device that shows another customer's purchase, if it is not `keep`.
     package var restorePolicies: [Environment: OwnershipClaim.RestorePolicy]
     /// Who a purchase may be shared with, if it is not the default.

@@ -8,55 +8,46 @@ import Storage
 /// The operations of the server: records what Apple signs and says what a customer may use. Ledger
 /// makes the decisions, Storage writes the rows, and this type sets the boundaries of transactions.
 package struct Engine: Sendable {
-    let db: Database
-    let apps: [AppID: AppSettings]
-    let verifiers: [AppID: Verifier]
+    private(set) var db: Database
+    private(set) var apps: [AppID: AppSettings]
+    private(set) var verifiers: [AppID: Verifier]
     let now: @Sendable () -> Instant
     let logger: Logger
     let counters = Counters()
     let digests = HeaderDigests()
-    let unmappedProducts = UnmappedProducts()
-    let reconciliation: ReconciliationSettings
+    private(set) var unmappedProducts = UnmappedProducts()
+    private(set) var reconciliation: ReconciliationSettings
     let urgentChecks = UrgentChecks()
     let reconciliationStateCache = ReconciliationStateCache()
     let forwarding: ForwardingSettings
     let forwardingStateCache = ForwardingStateCache()
+    let webhookTransport: WebhookTransport
+    let webhookStateCache = WebhookStateCache()
     let mint = TokenMint()
-    let offeringSignatures = OfferingSignatures()
-    let reminderRuleChecks = ReminderRuleChecks()
+    private(set) var offeringSignatures = OfferingSignatures()
+    private(set) var reminderRuleChecks = ReminderRuleChecks()
     let backfillBackoff = BackfillBackoff()
     let historyWalks = HistoryWalkStates()
     let roundRobin = RoundRobin()
-    let signers: [AppID: OfferSigner]
+    private(set) var signers: [AppID: OfferSigner]
 
     /// - Parameter verifiers: the verifier of each app, which holds the roots that the app trusts.
     /// - Parameter now: the machine's clock, or a simulator's.
     /// - Parameter asking: how the App Store is queried.
     /// - Parameter forwarding: how notifications are forwarded to other addresses.
+    /// - Parameter webhooks: how webhooks are rendered and posted.
     /// - Parameter signers: the offer signer of each app that may sign offers.
     package init(
         database: any DatabaseDriver, apps: [AppSettings], verifiers: [AppID: Verifier],
         now: @escaping @Sendable () -> Instant, asking: ReconciliationSettings = .disabled,
-        forwarding: ForwardingSettings = .disabled, signers: [AppID: OfferSigner] = [:],
-        logger: Logger
+        forwarding: ForwardingSettings = .disabled, webhooks: WebhookTransport = .disabled,
+        signers: [AppID: OfferSigner] = [:], logger: Logger
     ) {
-        precondition(
-            apps.allSatisfy { verifiers[$0.id] != nil }, "Every app must have a verifier.")
-        precondition(
-            Set(apps.map(\.bundleID)).count == apps.count, "Bundle IDs of apps must be unique.")
-        db = Database(
-            database,
-            rules: DatabaseRules(
-                checks: asking.rules,
-                access: Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.rules) }),
-                appsWithReminders: Set(apps.filter(\.terms.hasReminders).map(\.id)),
-                wallets: Dictionary(
-                    uniqueKeysWithValues: apps.filter { !$0.wallets.allCurrencies.isEmpty }
-                        .map { ($0.id, $0.wallets) }),
-                withForeignTokens: Set(apps.filter { $0.accountTokens == .other }.map(\.id)),
-                erasedHash: { $0.hash }, erasureKeying: .hmac))
+        Self.requireConsistency(of: apps, verifiers)
+        db = Database(database, rules: Self.rules(of: apps, asking))
         self.reconciliation = asking
         self.forwarding = forwarding
+        webhookTransport = webhooks
         self.signers = signers
         self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
         self.verifiers = verifiers
@@ -64,11 +55,59 @@ package struct Engine: Sendable {
         self.logger = logger
     }
 
+    /// Returns an engine with another configuration of its apps. It shares everything else with
+    /// this one: the database, the caches, the counters, and the work in progress. This one goes
+    /// on by the former configuration, so that a request is answered by one configuration only.
+    ///
+    /// - Parameter asking: the clients of the apps' App Stores. The worker stays as it is.
+    package func replacing(
+        apps: [AppSettings], verifiers: [AppID: Verifier], signers: [AppID: OfferSigner],
+        asking: ReconciliationSettings
+    ) -> Engine {
+        Self.requireConsistency(of: apps, verifiers)
+        var engine = self
+        engine.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
+        engine.verifiers = verifiers
+        engine.signers = signers
+        engine.reconciliation.appStore = asking.appStore
+        engine.reconciliation.receiptVerification = asking.receiptVerification
+        engine.db = db.replacing(Self.rules(of: apps, reconciliation))
+        // What these remember follows from the configuration.
+        engine.unmappedProducts = UnmappedProducts()
+        engine.offeringSignatures = OfferingSignatures()
+        engine.reminderRuleChecks = ReminderRuleChecks()
+        return engine
+    }
+
+    private static func requireConsistency(
+        of apps: [AppSettings], _ verifiers: [AppID: Verifier]
+    ) {
+        precondition(
+            apps.allSatisfy { verifiers[$0.id] != nil }, "Every app must have a verifier.")
+        precondition(
+            Set(apps.map(\.bundleID)).count == apps.count, "Bundle IDs of apps must be unique.")
+    }
+
+    private static func rules(
+        of apps: [AppSettings], _ asking: ReconciliationSettings
+    ) -> DatabaseRules {
+        DatabaseRules(
+            checks: asking.rules,
+            access: Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.rules) }),
+            appsWithReminders: Set(apps.filter(\.terms.hasReminders).map(\.id)),
+            wallets: Dictionary(
+                uniqueKeysWithValues: apps.filter { !$0.wallets.allCurrencies.isEmpty }
+                    .map { ($0.id, $0.wallets) }),
+            withForeignTokens: Set(apps.filter { $0.accountTokens == .other }.map(\.id)),
+            erasedHash: { $0.hash }, erasureKeying: .hmac)
+    }
+
     /// Migrates the database schema to this program's version. Idempotent.
     package func prepare() async throws(EngineFailure) {
         let now = now().milliseconds
         do { try await db.migrate(at: now) } catch { throw EngineFailure(error) }
         try await rewritePlainErasures()
+        try await prepareWebhooks()
     }
 
     /// Creates the tables of the coming months if the database partitions documents by month.

@@ -69,6 +69,12 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// The notification is recorded, but these addresses did not accept it, and the response to the
     /// App Store depends on them.
     case notForwarded([String])
+    case unknownWebhook(WebhookID)
+    /// The webhook is in the configuration, which only the operator changes.
+    case webhookInConfiguration(WebhookID)
+    case unknownDelivery(String)
+    /// The sentence says which rule a webhook's settings break.
+    case invalidWebhook(String)
     /// The cursor is past the end of the log.
     case unknownCursor(LogPosition)
     /// The cursor is from a log that existed before a restore. Up to `goOnFrom` both logs are the
@@ -161,6 +167,10 @@ extension EngineFailure: CustomStringConvertible {
         case .unavailableInSandbox(.signature): "the signature would also be valid in production"
         case .idempotencyKeyReused: "the idempotency key was used for another request"
         case .notForwarded(let targets): "not accepted by \(targets.joined(separator: ", "))"
+        case .unknownWebhook(let id): "no webhook \(id) is known"
+        case .webhookInConfiguration(let id): "the webhook \(id) is in the configuration"
+        case .unknownDelivery(let message): "no delivery \(message) is known"
+        case .invalidWebhook(let sentence): sentence
         case .unknownCursor(let place): "the log has no event \(place)"
         case .outdatedCursor: "the cursor is from the log before a restore"
         case .busy: "too many writers are waiting for the database"

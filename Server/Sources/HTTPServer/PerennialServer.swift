@@ -1,8 +1,6 @@
 import Engine
 import Hummingbird
-import HummingbirdCore
 import Logging
-import NIOCore
 
 /// The HTTP interface of an engine: decodes a request, calls one engine function, encodes the
 /// response.
@@ -17,11 +15,14 @@ package struct PerennialServer: Sendable {
     /// The version of this server and its HTTP interface.
     package static let version = "1"
 
-    let engine: Engine
+    package private(set) var engine: Engine
+    /// What the address answers at which this server listens.
+    var listener = Listener.only
     let keys: KeyCache
     let counts = RequestCounts()
     let bodies: BodyBudget
     let waits: CustomerWait
+    let streams: EventStreams
     let logger: Logger
     let startedAt = ContinuousClock.now
     let logLinesDropped: @Sendable () -> Int
@@ -34,11 +35,13 @@ package struct PerennialServer: Sendable {
     /// - Parameter refreshClock: updates the engine's clock, if it follows another clock.
     /// - Parameter refusedKeys: keys that are rejected even if the database has them.
     /// - Parameter waitsMax: the maximum number of requests that wait for a change.
+    /// - Parameter streamLimits: the limits of event streams.
     package init(
         engine: Engine, logger: Logger, bodyLimits: BodyBudgetLimits = BodyBudgetLimits(),
         logLinesDropped: @escaping @Sendable () -> Int = { 0 },
         refreshClock: (@Sendable () async -> Void)? = nil, refusedKeys: Set<String> = [],
-        waitsMax: Int = CustomerWait.waitsMax
+        waitsMax: Int = CustomerWait.waitsMax,
+        streamLimits: EventStreamLimits = EventStreamLimits()
     ) {
         keys = KeyCache(refused: refusedKeys)
         self.engine = engine
@@ -47,6 +50,7 @@ package struct PerennialServer: Sendable {
         self.refreshClock = refreshClock
         bodies = BodyBudget(bodyLimits)
         waits = CustomerWait(waitsMax: waitsMax)
+        streams = EventStreams(streamLimits)
     }
 
     var requestMiddleware: RequestMiddleware {
@@ -76,25 +80,18 @@ package struct PerennialServer: Sendable {
     package func application(
         host: String, port: Int, onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) -> some ApplicationProtocol {
-        Application(
-            router: router(),
-            server: HTTPServerBuilder { responder in
-                ConnectionChannel(
-                    http: HTTP1Channel(
-                        responder: responder,
-                        configuration: .init(
-                            idleTimeout: .seconds(Self.idleSeconds),
-                            httpDecoderConfiguration: .init(
-                                maxHeaderFieldSize: Self.headerBytesMax,
-                                maxHeaderListSize: Self.headerBytesMax))), server: self)
-            },
-            configuration: ApplicationConfiguration(
-                address: .hostname(host, port: port),
-                availableConnectionsDelegate: .maximum(Self.connectionsMax, logger: logger)),
-            onServerRunning: { channel in
-                await onListening(channel.localAddress?.port ?? port)
-            },
-            logger: logger)
+        LiveServer(self).application(.only, host: host, port: port, onListening: onListening)
+    }
+
+    /// Returns the server with another engine. It shares the counters, the limits, and the waiting
+    /// requests with this one.
+    ///
+    /// - Parameter refusedKeys: keys that are rejected even if the database has them.
+    func replacing(_ engine: Engine, refusedKeys: Set<String>) -> PerennialServer {
+        keys.replace(refused: refusedKeys)
+        var server = self
+        server.engine = engine
+        return server
     }
 
     /// Records when keys were used, at most once an hour for each. Requests do not wait for it:
@@ -102,9 +99,10 @@ package struct PerennialServer: Sendable {
     package func recordKeyUses() async throws { try await engine.record(keys.drainUses()) }
 
     private func add(_ route: Route, to router: Router<ServerContext>) {
+        let answer = handler(of: route)
         router.on(RouterPath(route.path), method: route.method) { request, context in
             context.coreContext.endpointPath.value = route.path
-            let response = try await route.answer(request, context)
+            let response = try await answer(request, context)
             guard route.operation.isIndentable, request.asksForIndentation else { return response }
             return try await response.indented()
         }

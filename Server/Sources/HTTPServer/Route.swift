@@ -20,7 +20,8 @@ extension PerennialServer {
         [
             notificationRoutes, purchaseRoutes, customerRoutes, ownershipRoutes, grantRoutes,
             historyRoutes, explanationRoutes, pingRoutes,
-            offerRoutes, offeringRoutes, tokenRoutes, eventRoutes, forwardRoutes, walletRoutes,
+            offerRoutes, offeringRoutes, tokenRoutes, eventRoutes, forwardRoutes, webhookRoutes,
+            walletRoutes,
             consumptionRoutes,
             contentRoutes, operatorRoutes, verifyReceiptRoutes,
         ].flatMap(\.self)
@@ -57,10 +58,12 @@ extension PerennialServer {
         return Route(operation: operation) { request, context in
             do {
                 let holder = try await holder(of: request, for: scope)
-                context.author.record(
+                let author = context.author.record(
                     holder, actor: holder.kind == .secret ? try request.actor() : nil)
                 context.bodyShare?.use(.withKey)
-                return try await answer(request, context, holder)
+                return try await EventAuthor.$current.withValue(author) {
+                    try await answer(request, context, holder)
+                }
             } catch let failure as EngineFailure {
                 throw ProblemError(failure, subject: .customer)
             }
@@ -111,9 +114,11 @@ extension PerennialServer {
     ///   secret key without the scope.
     func holder(of request: Request, for scope: KeyScope) async throws -> StoredKey {
         guard let key = BearerKey(request.headers)?.text else { throw ProblemError(.keyMissing) }
+        try requireAccepted(key)
         guard let holder = try await keys.holder(of: key, in: engine) else {
             throw ProblemError(.keyUnknown)
         }
+        try requireAccepted(holder)
         if let until = holder.until, engine.hasPassed(until) {
             throw ProblemError(.keyExpired(at: until))
         }

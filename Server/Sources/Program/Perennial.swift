@@ -8,7 +8,8 @@ struct Perennial: AsyncParsableCommand {
         abstract: "What may this customer use right now, and why?",
         subcommands: [
             DevCommand.self, ServeCommand.self, SimulateCommand.self, CheckCommand.self,
-            ExplainCommand.self, RebuildCommand.self, KeysCommand.self, MigrateCommand.self,
+            ExplainCommand.self, RebuildCommand.self, KeysCommand.self, EventsCommand.self,
+            WebhooksCommand.self, SchemaCommand.self, MigrateCommand.self,
             BackupCommand.self, RestoreCommand.self,
             ReconcileCommand.self, ImportCommand.self, ConfigCommand.self, ProveCommand.self,
         ])

@@ -16,7 +16,21 @@ package struct Database: Sendable {
         rules.signals = ChangeSignals()
         self.driver = database
         self.rules = rules
-        commits = GroupCommit(database, rules)
+        commits = GroupCommit(database, signals: rules.signals)
+    }
+
+    private init(_ other: Database, rules: DatabaseRules) {
+        driver = other.driver
+        commits = other.commits
+        self.rules = rules
+    }
+
+    /// Returns the same database under the rules of another configuration.
+    package func replacing(_ new: DatabaseRules) -> Database {
+        var new = new
+        new.formerIDs = rules.formerIDs
+        new.signals = rules.signals
+        return Database(self, rules: new)
     }
 
     /// Runs a closure in a transaction. Either all of its writes are committed, or none. If the
@@ -31,7 +45,11 @@ package struct Database: Sendable {
     package func transaction<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws -> Value {
-        try await commits.write { [rules] in try body(DatabaseSession($0, rules)) }
+        // The closure may run in the task of another writer.
+        let author = EventAuthor.current
+        return try await commits.write { [rules] in
+            try body(DatabaseSession($0, rules, author: author))
+        }
     }
 
     /// Yields after commits that may have left events without numbers; one element can stand for
@@ -53,11 +71,18 @@ package struct Database: Sendable {
 package struct DatabaseSession {
     let connection: any Connection
     let rules: DatabaseRules
+    /// Whose request this answers.
+    let author: EventAuthor?
 
     /// - Parameter connection: a connection within a transaction that ``Database`` begins and ends.
-    package init(_ connection: any Connection, _ rules: DatabaseRules = DatabaseRules()) {
+    /// - Parameter author: the author of the events that a request causes.
+    package init(
+        _ connection: any Connection, _ rules: DatabaseRules = DatabaseRules(),
+        author: EventAuthor? = nil
+    ) {
         self.connection = connection
         self.rules = rules
+        self.author = author
     }
 
     var checkRules: CheckRules { rules.checks }

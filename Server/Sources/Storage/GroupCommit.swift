@@ -31,19 +31,26 @@ final class GroupCommit: Sendable {
     private typealias Outcome = Result<any Sendable, any Error>
 
     private enum Work: Sendable {
-        case record([DocumentWithFacts])
+        case record([DocumentWithFacts], DatabaseRules)
         case run(Body)
 
         var documents: [DocumentWithFacts] {
             switch self {
-            case .record(let documents): documents
+            case .record(let documents, _): documents
             case .run: []
+            }
+        }
+
+        var rules: DatabaseRules? {
+            switch self {
+            case .record(_, let rules): rules
+            case .run: nil
             }
         }
 
         var count: Int {
             switch self {
-            case .record(let documents): documents.count
+            case .record(let documents, _): documents.count
             case .run: 1
             }
         }
@@ -102,17 +109,21 @@ final class GroupCommit: Sendable {
     }
 
     private let state = Mutex(State())
+
+    /// The number of documents and closures that wait at present.
+    var waitingCount: Int { state.withLock { $0.waitingCount } }
+
     let health = WriteHealth()
     /// Yields after commits that may have left events without numbers; one element can stand for
     /// many commits.
     let unnumbered: AsyncStream<Void>
     private let unnumberedSignal: AsyncStream<Void>.Continuation
     private let database: any DatabaseDriver
-    private let rules: DatabaseRules
+    private let signals: ChangeSignals
 
-    init(_ database: any DatabaseDriver, _ rules: DatabaseRules) {
+    init(_ database: any DatabaseDriver, signals: ChangeSignals) {
         self.database = database
-        self.rules = rules
+        self.signals = signals
         (unnumbered, unnumberedSignal) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingNewest(1))
     }
@@ -127,8 +138,10 @@ final class GroupCommit: Sendable {
 
     /// Records documents with their facts in a transaction that others may share. For each
     /// document, returns false if it was recorded before, or if it occurs twice in the list.
-    func record(_ attested: [DocumentWithFacts]) async -> [Result<Bool, any Error>] {
-        do { return try await value(of: .record(attested)) as RecordResults } catch {
+    func record(
+        _ attested: [DocumentWithFacts], by rules: DatabaseRules
+    ) async -> [Result<Bool, any Error>] {
+        do { return try await value(of: .record(attested, rules)) as RecordResults } catch {
             return attested.map { _ in .failure(error) }
         }
     }
@@ -229,7 +242,7 @@ final class GroupCommit: Sendable {
             let outcomes = try await database.write(body)
             state.withLock { $0.unavailability = nil }
             if database.dialect == .postgres { unnumberedSignal.yield() }
-            rules.signals.signal()
+            signals.signal()
             return outcomes
         } catch {
             health.recordFailure(error)
@@ -242,11 +255,15 @@ final class GroupCommit: Sendable {
     private func runTogether(
         _ works: [Work], on connection: any Connection
     ) throws -> [Outcome] {
-        let documents = works.flatMap(\.documents)
-        var isNew = try DatabaseSession(connection, rules).record(documents)[...]
+        // Where the configuration has just been replaced, the latest rules are those in force.
+        let rules = works.compactMap(\.rules).last
+        var isNew: ArraySlice<Bool> = []
+        if let rules {
+            isNew = try DatabaseSession(connection, rules).record(works.flatMap(\.documents))[...]
+        }
         return try works.map { work in
             switch work {
-            case .record(let documents):
+            case .record(let documents, _):
                 let kept: RecordResults = isNew.prefix(documents.count).map { .success($0) }
                 isNew.removeFirst(documents.count)
                 return .success(kept)
@@ -257,7 +274,7 @@ final class GroupCommit: Sendable {
 
     private func runSeparately(_ work: Work, on connection: any Connection) throws -> Outcome {
         switch work {
-        case .record(let documents):
+        case .record(let documents, let rules):
             let kept: RecordResults = try documents.map { document in
                 try inSavepoint(on: connection) {
                     try DatabaseSession(connection, rules).record(document)

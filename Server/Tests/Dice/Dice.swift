@@ -11,10 +11,16 @@ package struct Dice: RandomNumberGenerator, Sendable {
     ///
     /// - Parameter name: of the suite, printed with the seed.
     package init(announcedBy name: String) {
+        self.init(
+            seed: Self.seed(announcedBy: name, usual: UInt64.random(in: 0...UInt64.max / 2)))
+    }
+
+    /// The seed of the environment variable PERENNIAL_SEED, or the usual one. Prints it.
+    package static func seed(announcedBy name: String, usual: UInt64) -> UInt64 {
         let given = ProcessInfo.processInfo.environment["PERENNIAL_SEED"].flatMap(UInt64.init)
-        let seed = given ?? UInt64.random(in: 0...UInt64.max / 2)
+        let seed = given ?? usual
         print("\(name): PERENNIAL_SEED=\(seed)")
-        self.init(seed: seed)
+        return seed
     }
 
     package mutating func next() -> UInt64 {

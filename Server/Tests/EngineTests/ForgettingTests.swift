@@ -61,7 +61,8 @@ extension Engine {
         #expect(try await engine.daysAgo(.givenUp) == [7, 9, 29])
         #expect(try await engine.daysAgo(.waiting) == [7, 9, 29])
         let seen = ForwardingState(
-            app: "birds", target: address, waiting: 4, oldestAge: .days(31))
+            app: "birds", target: address, label: "https://old.example.com", waiting: 4,
+            oldestAge: .days(31))
         #expect(engine.forwardingStates == [seen])
         try await engine.refreshForwardingStates()
         #expect(engine.forwardingStates.map(\.waiting) == [3])

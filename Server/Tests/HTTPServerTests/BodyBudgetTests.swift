@@ -1,4 +1,5 @@
 import Engine
+import Eventually
 import PerennialContract
 import Testing
 
@@ -40,9 +41,7 @@ import Testing
     private static func awaitUsage(
         in server: ListeningServer, _ isThere: (BodyBudget.Usage) -> Bool
     ) async throws {
-        for _ in 0..<10_000 where !isThere(server.bodies.usage) {
-            try await Task.sleep(for: .milliseconds(1))
-        }
+        try await eventually { isThere(server.bodies.usage) }
     }
 
     /// Holds two notifications in the server while a body runs.

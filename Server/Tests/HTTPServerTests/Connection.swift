@@ -73,6 +73,20 @@ final class Connection: Sendable {
         }
     }
 
+    /// Reads until it has received a text. Returns everything that it has received.
+    func received(until wanted: String) async throws -> String {
+        try await Self.awaited { [self] in
+            var text = ""
+            var chunk = [UInt8](repeating: 0, count: 65_536)
+            while !text.contains(wanted) {
+                let received = recv(descriptor, &chunk, chunk.count, 0)
+                guard received > 0 else { throw Failure(call: "recv") }
+                text += String(decoding: chunk[..<received], as: UTF8.self)
+            }
+            return text
+        }
+    }
+
     /// What may be waited for, on a thread of its own.
     private static func awaited<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
@@ -97,8 +111,8 @@ final class Connection: Sendable {
     func sendWhatIsTaken(of text: String, times: Int) async throws -> Int {
         let bytes = Array(text.utf8)
         let total = bytes.count * times
-        var (sent, patience) = (0, Self.patience)
-        while sent < total, patience > 0 {
+        var sent = 0
+        while sent < total {
             let start = sent % bytes.count
             let count = bytes.withUnsafeBytes {
                 send(
@@ -106,18 +120,24 @@ final class Connection: Sendable {
                     Int32(MSG_DONTWAIT))
             }
             if count > 0 {
-                (sent, patience) = (sent + count, Self.patience)
+                sent += count
             } else {
                 guard errno == EAGAIN else { throw Failure(call: "send") }
-                patience -= 1
-                try await Task.sleep(for: .milliseconds(10))
+                guard try canSendSoon() else { break }
             }
         }
         return sent
     }
 
-    /// Looks of 10 ms each.
-    private static let patience = 100
+    /// Whether the other side takes more within a second.
+    private func canSendSoon() throws -> Bool {
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        let found = poll(&wanted, 1, Self.patienceMilliseconds)
+        guard found >= 0 else { throw Failure(call: "poll") }
+        return found > 0
+    }
+
+    private static let patienceMilliseconds: Int32 = 1_000
 
     private func read(_ count: Int) throws -> [Answer] {
         var answers: [Answer] = []

@@ -12,7 +12,9 @@ import Testing
     }
 
     @Test func `a secret key does what its scopes say, on every route`() async throws {
-        try await TestServer.run { server in
+        var streams = EventStreamLimits()
+        streams.lifeMax = .zero
+        try await TestServer.run(streams: streams) { server in
             for scope in KeyScope.allCases {
                 let key = "sk_\(scope.rawValue)"
                 try await server.engine.addKey(

@@ -1,6 +1,7 @@
 import AppStoreFormats
 import AppStoreTrust
 import Engine
+import Eventually
 import Foundation
 import Ledger
 import Logging
@@ -36,6 +37,8 @@ struct ListeningServer {
     let engine: Engine
     let database: WatchedDatabase
     let bodies: BodyBudget
+    let streams: EventStreams
+    let keys: KeyCache
     private let services: ServiceGroup
 
     static var birds: AppSettings {
@@ -52,6 +55,7 @@ struct ListeningServer {
     static func run(
         _ birds: AppSettings = birds, beside others: [AppSettings] = [],
         bodies limits: BodyBudgetLimits = BodyBudgetLimits(),
+        streams streamLimits: EventStreamLimits = EventStreamLimits(),
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
         var logger = Logger(label: "test")
@@ -66,7 +70,8 @@ struct ListeningServer {
         try await engine.prepare()
         try await engine.addKey(key: "pk_test_birds", app: "birds", kind: .app, name: "test")
         let (ports, listening) = AsyncStream<Int>.makeStream()
-        let server = PerennialServer(engine: engine, logger: logger, bodyLimits: limits)
+        let server = PerennialServer(
+            engine: engine, logger: logger, bodyLimits: limits, streamLimits: streamLimits)
         let application = server.application(host: "127.0.0.1", port: 0) { listening.yield($0) }
         let services = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [application], logger: logger))
@@ -76,7 +81,7 @@ struct ListeningServer {
                 try await body(
                     Self(
                         port: port, engine: engine, database: database, bodies: server.bodies,
-                        services: services))
+                        streams: server.streams, keys: server.keys, services: services))
             }
             group.cancelAll()
         }
@@ -145,14 +150,8 @@ final class WatchedDatabase: DatabaseDriver {
 
     /// Waits until more writes have come than so many, if only to be held back.
     func awaitWrite(after count: Int) async throws {
-        for _ in 0..<Self.looks where writes <= count {
-            try await Task.sleep(for: .milliseconds(1))
-        }
-        guard writes > count else { throw Connection.Failure(call: "write") }
+        try await eventually { writes > count }
     }
-
-    /// Of a millisecond each, for a write that is to come.
-    private static let looks = 30_000
 
     /// All writes fail until the kind is nil.
     func failWrites(_ kind: StorageFailure.Kind?) {

@@ -45,8 +45,9 @@ import Testing
     {
         try await TestServer.run { server in
             let metrics = Metrics(
-                engine: server.engine.counts, checks: [], forwarding: [], requests: [],
-                bodies: .init(),
+                engine: server.engine.counts, checks: [], forwarding: [], webhooks: [],
+                requests: [],
+                bodies: .init(), eventStreams: 0,
                 logLinesDropped: 0, uptimeSeconds: 0)
             var documented: Set<String> = []
             for cells in try Page.table("| metric | labels | when to alert |", of: "operations.md")

@@ -1,5 +1,6 @@
 import AppStoreTrust
 import Engine
+import Eventually
 import Ledger
 import Storage
 import Testing
@@ -152,9 +153,7 @@ import Testing
     @Test func `whoever goes away has brought it all the same`() async throws {
         try await Server.run { server in
             try server.connect().sendAll(RequestText.post(try Server.notification(1)))
-            for _ in 0..<1000 where server.engine.counts.notificationsRecorded < 1 {
-                try await Task.sleep(for: .milliseconds(10))
-            }
+            try await eventually { server.engine.counts.notificationsRecorded > 0 }
             #expect(server.engine.counts.notificationsRecorded == 1)
         }
     }

@@ -74,7 +74,7 @@ import Testing
             let rows = [
                 (
                     Paths.events + "?limit=1&customer=anna",
-                    "`customer` is unknown. Known are: after, customer_id, limit."
+                    "`customer` is unknown. Known are: after, customer_id, limit, wait."
                 ),
                 (
                     Paths.customers + "?query=1&environment=sandbox",

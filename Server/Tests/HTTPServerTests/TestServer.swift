@@ -31,23 +31,25 @@ struct TestServer {
 
     /// - Parameter change: what is configured otherwise.
     /// - Parameter waitsMax: how many requests may wait for a change.
+    /// - Parameter streams: the limits of event streams.
     /// - Parameter clock: the server's clock.
     static func run(
         _ change: @escaping Change = { _ in }, waitsMax: Int = CustomerWait.waitsMax,
+        streams: EventStreamLimits = EventStreamLimits(),
         clock: @escaping @Sendable () -> Instant = { now },
         _ body: @escaping @Sendable (TestServer) async throws -> Void
     ) async throws {
-        try await run(over: try SQLiteDriver.inMemory(), change, waitsMax, clock, body)
+        try await run(over: try SQLiteDriver.inMemory(), change, waitsMax, streams, clock, body)
         let url = try await PostgresCluster.shared.preparedDatabase()
         let database = try PostgresDriver(url: url)
-        try await run(over: database, change, waitsMax, clock, body)
+        try await run(over: database, change, waitsMax, streams, clock, body)
         database.close()
         try await PostgresCluster.shared.drop(url)
     }
 
     private static func run(
         over database: any DatabaseDriver, _ change: Change, _ waitsMax: Int,
-        _ clock: @escaping @Sendable () -> Instant,
+        _ streams: EventStreamLimits, _ clock: @escaping @Sendable () -> Instant,
         _ body: @escaping @Sendable (TestServer) async throws -> Void
     ) async throws {
         var birds = AppSettings(
@@ -68,7 +70,8 @@ struct TestServer {
         try await engine.prepare()
         try await engine.addKey(key: key, app: "birds", kind: .app, name: "test")
         try await engine.addKey(key: secret, app: "birds", kind: .secret, name: "test")
-        let server = PerennialServer(engine: engine, logger: logger, waitsMax: waitsMax)
+        let server = PerennialServer(
+            engine: engine, logger: logger, waitsMax: waitsMax, streamLimits: streams)
         try await server.application(host: "127.0.0.1", port: 0).test(.router) { client in
             let server = TestServer(
                 client: client, engine: engine, database: database, app: settings)

@@ -1,3 +1,4 @@
+import Eventually
 import Foundation
 
 /// A throw-away PostgreSQL in a temporary folder, reached by a socket in that folder.
@@ -6,7 +7,6 @@ import Foundation
 package actor PostgresServer {
     /// How long the server may take to start or to end.
     private static let seconds = 300.0
-    private static let pollSeconds = 0.02
     /// The superuser of the cluster; the only one.
     private static let user = "perennial"
 
@@ -177,12 +177,8 @@ package actor PostgresServer {
     }
 
     private func wait(_ what: String, _ isDone: () throws -> Bool) throws {
-        let deadline = Date(timeIntervalSinceNow: Self.seconds)
-        while try !isDone() {
-            guard Date() < deadline else {
-                throw Failure(description: "no \(what): \(Self.text(folder, "log"))")
-            }
-            Thread.sleep(forTimeInterval: Self.pollSeconds)
+        do { try blockUntil(within: Self.seconds, what, isDone) } catch is NeverCame {
+            throw Failure(description: "no \(what): \(Self.text(folder, "log"))")
         }
     }
 

@@ -206,7 +206,8 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         "wallets.md": Shown(
             explained: ["wallet seeds: 65", "→ 70  an oak, debit", "-30 seeds, from 100 to 70"],
             history: [
-                "30 of seeds spent: an oak", "Event: wallet debited, -30 seeds, from 100 to 70.",
+                "30 of seeds spent: an oak",
+                "Event: wallet debited, -30 seeds, from 100 to 70, by the key",
             ]),
     ]
 

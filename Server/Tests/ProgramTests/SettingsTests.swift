@@ -30,6 +30,14 @@ import Testing
         #expect(file.checkLease == .seconds(90))
     }
 
+    @Test func `metrics and secret keys can have addresses, in a variable or in the file`() throws {
+        let settings = try Settings(
+            flags: [:], environment: ["PERENNIAL_LISTEN_METRICS": "10.0.0.5:9090"],
+            file: ["listen_secret": "[::1]:8081"])
+        #expect(settings.metricsAddress == ListenAddress(host: "10.0.0.5", port: 9090))
+        #expect(settings.secretAddress == ListenAddress(host: "::1", port: 8081))
+    }
+
     @Test func `without any setting only this machine is listened to`() throws {
         let settings = try Settings(flags: [:], environment: [:], file: [:])
         #expect(settings.host == "127.0.0.1")
@@ -40,6 +48,11 @@ import Testing
     @Test(arguments: [
         ["port": "http"], ["port": "-1"], ["port": "65536"], ["log_level": "loud"],
         ["check_lease_seconds": "soon"], ["check_lease_seconds": "4"],
+        ["listen_metrics": "9090"], ["listen_metrics": "here:"], ["listen_metrics": ":9090"],
+        ["listen_metrics": "a b:9090"], ["listen_metrics": "::1:9090"],
+        ["listen_metrics": "127.0.0.1:99999"], ["listen_secret": "127.0.0.1:8080"],
+        ["listen_secret": "0.0.0.0:8080"],
+        ["listen_secret": "127.0.0.1:9090", "listen_metrics": "127.0.0.1:9090"],
     ])
     func `a setting that is not sensible is refused and not passed over`(flags: [String: String]) {
         #expect(throws: StartFailure.self) {

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Eventually
 import Testing
 
 @testable import Simulator
@@ -188,9 +189,7 @@ import Testing
         try await stage.buy("pro.monthly")
         let running = Task { await stage.simulator.runClock() }
         try await stage.simulator.setRate(VirtualClock.rateMax)
-        for _ in 0..<400 where stage.letterBox.count < 2 {
-            try await Task.sleep(for: .milliseconds(50))
-        }
+        try await eventually { stage.letterBox.count >= 2 }
         try await stage.simulator.setRate(0)
         let stopped = stage.simulator.clock.milliseconds
         running.cancel()

@@ -54,8 +54,12 @@ private struct Way: CustomTestStringConvertible, Sendable {
                             id: GrantID(rawValue: name), entitlement: "pro", from: now, until: nil,
                             reason: "x"), to: "ä", in: .production), in: app)
             }
+            try tx.insert(
+                PurchaseOrigin(placement: "paywall", sdk: nil, storefront: "AUT"),
+                of: [("t1", PurchaseID("1", in: .sandbox))], in: app, at: now)
             try fillWithPeople(tx)
             try fillWithStanding(tx)
+            try fillWithWebhooks(tx)
             let person = StoredCustomer(customer: "aa", ids: ["aa", "aa-2"])
             try tx.erase(
                 person, names: ["aa": "erased_1", "aa-2": "erased_2"],
@@ -112,6 +116,27 @@ private struct Way: CustomTestStringConvertible, Sendable {
             ReceivedNotification(contentType: nil, body: [1]), to: ["a", "b"], createdAt: now,
             dueAt: now)
         try tx.enqueueForwards([arrived])
+    }
+
+    private func fillWithWebhooks(_ tx: DatabaseSession) throws {
+        let webhook = WebhookID(rawValue: "wh_1")
+        let settings = WebhookSettings(
+            url: "https://example.com/", filter: WebhookFilter(environments: [.production]),
+            authorization: "Bearer x")
+        try tx.add(
+            StoredWebhook(
+                id: webhook, settings: settings, secret: "whsec_x", createdAt: now, cursor: 7),
+            of: app)
+        let deliveries = ["evt_1", "evt_2"].map {
+            NewDelivery(message: $0, sequence: 1, kind: "renewed", stream: "ä", body: [1, 2])
+        }
+        try tx.add(deliveries, to: webhook, of: app, at: now)
+        let lease = try #require(
+            try tx.leaseDeliveries(
+                to: webhook, of: app, dueBy: now, limit: 1, for: "me", lease: .seconds(9)
+            ).first)
+        let attempt = DeliveryAttempt(at: now, milliseconds: 3, status: 500, answer: "not now")
+        try tx.failDelivery(lease, to: webhook, of: app, attempt, next: now + .seconds(60))
     }
 
     private func counts(_ store: Database) async throws -> [String: Int] {

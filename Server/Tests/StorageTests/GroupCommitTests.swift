@@ -1,9 +1,11 @@
 import Dispatch
+import Eventually
 import Foundation
 import Ledger
-import Storage
 import StorageSQLite
 import Testing
+
+@testable import Storage
 
 private struct Poisoned: Error {}
 
@@ -204,7 +206,7 @@ private struct Poisoned: Error {}
                         gate.wait()
                     }
                 }
-                while holds.count == 0 { try await Task.sleep(for: .milliseconds(1)) }
+                try await eventually { holds.count > 0 }
                 // One writes; so many wait, of which some are turned away.
                 let turnedAway = Tally()
                 for _ in 0..<2 * Self.waitingMax {
@@ -225,23 +227,22 @@ private struct Poisoned: Error {}
     private static let waitingMax = 4096
 
     @Test(.timeLimit(.minutes(10)))
-    func `a group that finds no database does not ask again for each of its writers`() async {
+    func `a group that finds no database does not ask again for each of its writers`() async throws
+    {
         let database = AbsentDatabase(holding: 1)
         let store = Database(database)
-        let starts = Tally()
-        await withTaskGroup { group in
+        try await withThrowingTaskGroup { group in
             for number in 0..<20 {
                 group.addTask {
-                    _ = starts.next()
                     let failure = await #expect(throws: StorageFailure.self) {
                         try await store.transaction { try $0.insert(Self.document(number)) }
                     }
                     #expect(failure?.kind == .unavailable)
                 }
             }
-            while starts.count < 20 { await Task.yield() }
-            try? await Task.sleep(for: .milliseconds(50))
+            try await eventually { store.commits.waitingCount == 19 }
             database.gate.signal()
+            try await group.waitForAll()
         }
         #expect(database.writes.count == 1, "they waited for what the first had waited for")
         #expect(!database.statements.all.isEmpty)
@@ -269,7 +270,7 @@ private struct Poisoned: Error {}
                     gate.wait()
                 }
             }
-            while locked.count == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            try await eventually { locked.count > 0 }
             let began = ContinuousClock.now
             await withTaskGroup { group in
                 for number in 0..<600 {

@@ -98,6 +98,29 @@ import Testing
         }
     }
 
+    @Test func `what a webhook has to post is found by an index`() async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            let key: [Value] = [.text("birds"), .text("crm")]
+            let due = try await store.plan(
+                of: LeaseQueue.webhookDeliveries.selectDue(.sqlite),
+                [.integer(1)] + key + [.integer(1), .integer(8)])
+            #expect(due.count == 1 && due[0].contains("webhook_deliveries_by_due"), "\(due)")
+            for select in [DatabaseSession.selectStarted, DatabaseSession.selectNext] {
+                let next = try await store.plan(of: select, key + [.text("anna")])
+                let wanted = "webhook_deliveries_by_order (app=? AND webhook=? AND stream=?)"
+                #expect(next.count == 1 && next[0].contains(wanted), "\(next)")
+            }
+            let waiting = try await store.plan(
+                of: DatabaseSession.selectWaiting, key + [.integer(1)])
+            #expect(!waiting.contains { $0.contains("TEMP B-TREE") }, "\(waiting)")
+            let ended = try await store.plan(
+                of: DatabaseSession.selectEnded,
+                [.text("birds"), .text("failed"), .integer(1), .integer(1)])
+            let wanted = "webhook_deliveries_by_end (app=? AND state=? AND ended_at_ms<?)"
+            #expect(ended.count == 1 && ended[0].contains(wanted), "\(ended)")
+        }
+    }
+
     static let eventsOfCustomer: [(String, String, [Value])] = [
         (
             DatabaseSession.ofCustomerAfter, "(app=? AND customer=? AND sequence>?)",

@@ -16,13 +16,28 @@ enum Arrows {
 
     private static let sources: [String: Set<String>] = [
         "PerennialContract": [],
+        // What a device judges to be open: pure.
+        "AccessRules": ["PerennialContract"],
+        // CryptoKit, Security and os are Apple's; on Linux, Crypto stands in for the first.
         "Perennial": foundation.union([
-            "PerennialContract", "StoreKit", "Observation", "FoundationNetworking",
+            "AccessRules", "PerennialContract", "StoreKit", "Observation",
+            "FoundationNetworking", "Crypto", "CryptoKit", "Security", "os",
         ]),
-        "StoreKit": foundation.union(["FoundationNetworking"]),
+        // The views over it, on Apple's systems only.
+        "PerennialUI": foundation.union([
+            "Perennial", "SwiftUI", "Combine", "StoreKit", "_StoreKit_SwiftUI", "UIKit", "AppKit",
+        ]),
+        "StoreKit": foundation.union(["FoundationNetworking", "Synchronization", "Glibc"]),
+        // Worlds for an app's own tests.
+        "PerennialTesting": foundation.union([
+            "Perennial", "PerennialContract", "StoreKit", "FoundationNetworking",
+            "Synchronization", "Glibc",
+        ]),
         "Ledger": [],
         "Intake": ["Ledger", "AppStoreFormats"],
         "Reports": ["Ledger"],
+        // Our events as RevenueCat's webhooks: pure.
+        "RevenueCatWebhooks": ["Ledger", "PerennialContract"],
         "AppStoreFormats": foundation,
         // RSA, which receipts are signed with, is among the extras.
         "AppStoreTrust": foundation.union(certificates).union(locks).union([
@@ -66,7 +81,8 @@ enum Arrows {
     /// Every module we wrote, and every product that Server/Package.swift names.
     private static let everything: Set<String> =
         foundation.union(locks).union(system).union(web).union(certificates).union([
-            "PerennialContract", "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust",
+            "PerennialContract", "Ledger", "Intake", "Reports", "RevenueCatWebhooks",
+            "AppStoreFormats", "AppStoreTrust",
             "AppStoreClient", "Convergence", "Courier", "Storage", "StorageSQLite",
             "StoragePostgres", "Engine", "Dashboard", "HTTPServer", "Simulator", "AsyncHTTPClient",
             "ArgumentParser",
@@ -77,10 +93,26 @@ enum Arrows {
     /// A target's tests see their target, and what its claims are made with.
     private static let tests: [String: Set<String>] = [
         "PerennialContractTests": testing(["PerennialContract"]),
-        "PerennialTests": testing(["Perennial", "PerennialContract", "StoreKit"]),
+        "PerennialTests": testing([
+            "Perennial", "PerennialTesting", "AccessRules", "PerennialContract", "StoreKit",
+            "Crypto", "CryptoKit", "Synchronization", "FoundationNetworking",
+        ]),
+        // An app as a process, which tests kill.
+        "KilledApp": foundation.union(["Perennial", "PerennialTesting"]),
+        "AccessRulesTests": testing(["AccessRules", "PerennialContract"]),
+        "StoreKitTests": testing([
+            "StoreKit", "FoundationNetworking", "Glibc", "Synchronization",
+        ]),
+        // Compiles what the pages show, and runs it in a world.
+        "DocsTests": testing(["PerennialTesting"]),
+        "RageTests": testing([
+            "RageCore", "Perennial", "StoreKit", "FoundationNetworking", "Synchronization",
+        ]),
         // Random numbers from a seed, and bytes that are damaged by them. The seed is read from the
         // environment.
         "Dice": foundation,
+        // Waits until something is so.
+        "Eventually": foundation,
         // Feeds damaged documents to all that reads documents, in a process of its own.
         "Fuzz": foundation.union([
             "AppStoreFormats", "AppStoreTrust", "Intake", "Ledger", "Dice",
@@ -89,6 +121,7 @@ enum Arrows {
         "LedgerTests": testing(["Ledger", "Dice"]),
         "IntakeTests": testing(["Intake", "Ledger", "AppStoreFormats", "Dice"]),
         "ReportsTests": testing(["Reports", "Ledger"]),
+        "RevenueCatWebhooksTests": testing(["RevenueCatWebhooks", "Ledger", "PerennialContract"]),
         "AppStoreFormatsTests": testing(["AppStoreFormats", "Dice"]),
         // Signs as Apple does, under a root of its own.
         "Signing": foundation.union(certificates).union(["AppStoreFormats"]),
@@ -100,10 +133,11 @@ enum Arrows {
         "CourierTests": testing(["Courier", "Crypto"]).union(web),
         "StorageTests": testing([
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "Ledger", "Reports",
+            "Eventually",
         ]),
         // Starts throw-away servers for the tests of all who store something.
         "PostgresCluster": foundation.union(system).union(locks).union([
-            "Storage", "StoragePostgres", "CLibPQ",
+            "Storage", "StoragePostgres", "CLibPQ", "Eventually",
         ]),
         "EngineTests": testing([
             "Engine", "StorageSQLite", "Storage", "Ledger", "Intake", "AppStoreClient",
@@ -113,18 +147,20 @@ enum Arrows {
         "HTTPServerTests": testing([
             "HTTPServer", "HummingbirdTesting", "Engine", "Ledger", "PerennialContract",
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "AppStoreFormats",
-            "AppStoreTrust", "ServiceLifecycle", "Signing",
+            "AppStoreTrust", "ServiceLifecycle", "Signing", "Eventually",
             // Time limits of a connection are tested by a clock that the test moves.
             "NIOEmbedded", "NIOHTTP1",
         ]).union(web).union(certificates),
         "SimulatorTests": testing([
             "Simulator", "HummingbirdTesting", "AppStoreFormats", "AsyncHTTPClient",
-            "_CryptoExtras",
+            "_CryptoExtras", "Eventually",
+            // A connection that a client cuts.
+            "NIOPosix",
         ]).union(web).union(certificates),
         "ConvergenceTests": testing(["Convergence", "Simulator", "AppStoreFormats"]),
         "ProgramTests": testing(["Program"]).union(everything.subtracting(["Simulator"])),
         "Stories": testing([
-            "Program", "PostgresCluster", "HummingbirdTesting", "Dice", "Signing",
+            "Program", "PostgresCluster", "HummingbirdTesting", "Dice", "Signing", "Eventually",
         ])
         .union(everything),
         "TidyTests": testing([]),

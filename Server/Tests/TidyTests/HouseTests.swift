@@ -33,6 +33,10 @@ import Testing
         expectNone(Repository.files.flatMap(Limits.violations))
     }
 
+    @Test func `every statement is about rows on one machine of a distributed database`() {
+        expectNone(Distribution.violations(among: Repository.files))
+    }
+
     @Test func `every link leads somewhere`() {
         expectNone(
             Repository.files.flatMap { Pages.violations(in: $0, places: Repository.places) })

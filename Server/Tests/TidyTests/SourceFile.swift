@@ -19,12 +19,14 @@ struct SourceFile: Sendable {
     var isPage: Bool { path.hasSuffix(".md") }
 
     /// The folder of a target: `Ledger` for `Server/Sources/Ledger/Access.swift`, `Benchmarks`,
-    /// which stands beside those; nil elsewhere.
+    /// which stands beside those; nil elsewhere, and for a tutorial.
     var target: String? {
         var parts = path.split(separator: "/").map(String.init)
         if parts.first == "Server" { parts.removeFirst() }
         if parts.count > 1, parts[0] == "Benchmarks" { return parts[0] }
         guard parts.count > 2, ["Sources", "Tests"].contains(parts[0]) else { return nil }
+        // The steps of a tutorial are an app's code.
+        if parts.contains(where: { $0.hasSuffix(".docc") }) { return nil }
         return parts[1]
     }
 

@@ -20,7 +20,8 @@ public struct ForwardList: Hashable, Sendable, Codable {
 public struct Forward: Hashable, Sendable, Codable {
     /// Identifies the signed document, like ``Event/Cause/documentID``.
     public var documentID: String
-    /// The address, without its query.
+    /// Scheme, host and port of the address. If the app has several addresses there, some digits
+    /// tell them apart: `https://old.example.com#1a2b`. The path and the query may hold a secret.
     public var url: String
     public var environment: StoreEnvironment
     public var state: State

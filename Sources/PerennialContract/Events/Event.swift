@@ -59,15 +59,41 @@ public struct Event: Hashable, Sendable, Codable {
         /// Identifies the signed document: the SHA-256 of its signed part, in hexadecimal. For a
         /// document that was recorded by an earlier version, the SHA-256 of the whole document.
         public var documentID: String?
+        /// Whose request caused it. Nil if no request did, or if an earlier version recorded it.
+        public var author: Author?
 
-        public init(kind: String, documentID: String? = nil) {
+        public init(kind: String, documentID: String? = nil, author: Author? = nil) {
             self.kind = kind
             self.documentID = documentID
+            self.author = author
         }
 
         enum CodingKeys: String, CodingKey, CaseIterable {
             case kind
             case documentID = "document_id"
+            case author
+        }
+
+        /// The key of a request, and the person for whom a server sent it.
+        public struct Author: Hashable, Sendable, Codable {
+            /// The name of the key; may be empty.
+            public var keyName: String
+            /// The first hexadecimal digits of the key's hash, as `perennial keys list` shows them.
+            public var keyDigits: String
+            /// What the request's header `Perennial-Actor` said.
+            public var actor: String?
+
+            public init(keyName: String, keyDigits: String, actor: String? = nil) {
+                self.keyName = keyName
+                self.keyDigits = keyDigits
+                self.actor = actor
+            }
+
+            enum CodingKeys: String, CodingKey, CaseIterable {
+                case keyName = "key_name"
+                case keyDigits = "key_digits"
+                case actor
+            }
         }
     }
 

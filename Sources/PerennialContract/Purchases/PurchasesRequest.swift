@@ -17,12 +17,21 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
     /// The signed app transaction from StoreKit 2 (`AppTransaction.shared`, its
     /// `jwsRepresentation`). It may be posted alone, before the first purchase.
     public var signedAppTransaction: String?
+    /// The placement at which the customer bought. Kept with the signed transactions if the intent
+    /// is `purchase`, as are ``sdk`` and ``storefront``; they decide nothing. Each is cut after 100
+    /// characters.
+    public var placement: String?
+    /// The library that posts, with its version, such as `perennial-swift/1.0.0`.
+    public var sdk: String?
+    /// The country of the store account: three letters, as StoreKit's `Storefront.countryCode`.
+    public var storefront: String?
 
     public init(
         customerID: String, intent: PurchaseIntent? = nil, signedTransactions: [String]? = nil,
         signedRenewalInfos: [String]? = nil, appReceipt: String? = nil,
         transactionReceipt: String? = nil, deviceGUID: String? = nil,
-        signedAppTransaction: String? = nil
+        signedAppTransaction: String? = nil, placement: String? = nil, sdk: String? = nil,
+        storefront: String? = nil
     ) {
         self.customerID = customerID
         self.intent = intent
@@ -32,6 +41,9 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
         self.transactionReceipt = transactionReceipt
         self.deviceGUID = deviceGUID
         self.signedAppTransaction = signedAppTransaction
+        self.placement = placement
+        self.sdk = sdk
+        self.storefront = storefront
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {
@@ -43,6 +55,7 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
         case transactionReceipt = "transaction_receipt"
         case deviceGUID = "device_guid"
         case signedAppTransaction = "signed_app_transaction"
+        case placement, sdk, storefront
     }
 }
 

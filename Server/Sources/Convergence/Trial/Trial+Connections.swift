@@ -213,7 +213,8 @@ extension EngineFailure {
             .offerKeyMissing,
             .unknownOffer, .offerNotEligible, .offerForUnknownTransaction, .unknownContent,
             .contentNotReadable, .unknownCursor, .outdatedCursor, .queryTooLong, .unknownAlias,
-            .primaryID, .unavailableInSandbox:
+            .primaryID, .unavailableInSandbox, .unknownWebhook, .webhookInConfiguration,
+            .unknownDelivery, .invalidWebhook:
             true
         case .notYetVerifiable, .notForwarded, .busy, .documentBudgetExhausted, .storage: false
         }

@@ -38,7 +38,11 @@ extension Engine {
             for purchase in state.purchases {
                 let link = try tx.link(of: purchase.timeline.purchase, in: appID)
                 let facts = try tx.facts(about: purchase.timeline.purchase, in: appID)
-                lines += [""] + Explanation.lines(of: purchase, link: link, facts: facts)
+                let origins = try tx.origins(of: purchase.timeline.purchase, in: appID)
+                lines +=
+                    [""]
+                    + Explanation.lines(
+                        of: purchase, link: link, facts: facts, origins: origins)
             }
             if !isForApp {
                 lines += Explanation.decisionLines(
@@ -194,12 +198,18 @@ private enum Explanation {
     }
 
     static func lines(
-        of state: PurchaseState, link: Link?, facts: [FactWithSource]
+        of state: PurchaseState, link: Link?, facts: [FactWithSource],
+        origins: [TransactionID: PurchaseOrigin]
     ) -> [String] {
         var lines = ["Purchase \(state.timeline.purchase.original)"]
         let evidence = link.map { "linked by \($0.evidence.rawValue) on \($0.since.minute)" }
         lines.append("  " + (evidence ?? "no link; found by its account token"))
-        lines += state.timeline.periods.map(line)
+        for period in state.timeline.periods {
+            lines.append(line(of: period))
+            if let origin = origins[period.payment.transaction] {
+                lines.append("    bought \(origin.text), as the app said")
+            }
+        }
         if let app = state.timeline.appPurchase { lines.append(line(of: app.value)) }
         if let renewal = state.timeline.renewal { lines.append(line(of: renewal)) }
         lines.append("  documents:")
@@ -262,6 +272,14 @@ private enum Explanation {
         let document = DocumentID(bytes: source.document).rawValue.prefix(12)
         return "    \(document)  \(source.origin), received "
             + "\(source.receivedAt.minute): \(subject), attested \(source.fact.attestedAt)"
+    }
+}
+
+extension PurchaseOrigin {
+    /// For example `at onboarding, in DEU, with perennial-swift/1.0.0`.
+    fileprivate var text: String {
+        [placement.map { "at \($0)" }, storefront.map { "in \($0)" }, sdk.map { "with \($0)" }]
+            .compactMap(\.self).joined(separator: ", ")
     }
 }
 

@@ -241,11 +241,21 @@ extension CustomerState {
 }
 
 extension EntitlementStatus {
+    /// Whether a renewal may follow at `until`, so that a device that hears nothing may wait for
+    /// it.
+    private var mayRenew: Bool {
+        switch state {
+        case .paid, .trial, .offer: until != nil && willRenew != false
+        default: false
+        }
+    }
+
     fileprivate var claim: JSON {
         var members: [JSON.Member] = [
             .init("state", .string(state.rawValue)),
             .init("until", until.map { .integer($0.seconds) } ?? .null),
         ]
+        if mayRenew { members.append(.init("renews", .bool(true))) }
         if case .purchase(let purchase, _) = source {
             let app = purchase.appTransaction
             members.append(

@@ -84,7 +84,7 @@ extension Engine {
 }
 
 extension KeyKind {
-    fileprivate var prefix: String {
+    package var prefix: String {
         switch self {
         case .app: "pk"
         case .secret: "sk"

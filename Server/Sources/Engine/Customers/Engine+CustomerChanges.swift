@@ -26,7 +26,7 @@ extension Engine {
         db.signals.signals(about: [state.id] + state.aliases, in: app)
     }
 
-    /// The number of customers' ids that somebody waits for on this server.
+    /// The number of customers' ids, and of logs, that somebody waits for on this server.
     package var awaitedIDCount: Int { db.signals.topicCount }
 }
 

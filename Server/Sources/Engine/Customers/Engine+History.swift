@@ -236,6 +236,7 @@ extension HistoryLine {
             let after = change.after?.state?.rawValue ?? "nothing"
             sentence += ", from \(before) to \(after)"
         }
+        if let author = event.entry.author { sentence += ", by \(author.text)" }
         self.init(
             at: event.entry.knownAt, kind: .event, sentence: sentence + ".",
             purchase: event.entry.purchase, reference: "evt_\(place)")

@@ -43,7 +43,8 @@ extension Engine {
         logger.error(
             "a notification is not forwarded: too many are waiting for this address",
             metadata: [
-                "app": "\(document.app)", "target": "\(target)",
+                "app": "\(document.app)",
+                "target": "\(forwardLabel(of: target, in: document.app))",
                 "document": "\(DocumentID(bytes: document.id))",
             ])
     }
@@ -111,7 +112,8 @@ extension Engine {
                 ? "forwarding a notification failed for the last time; it will not be retried"
                 : "forwarding a notification failed; it will be retried",
             metadata: [
-                "app": "\(app)", "target": "\(lease.target)", "answer": "\(answer)",
+                "app": "\(app)", "target": "\(forwardLabel(of: lease.target, in: app))",
+                "answer": "\(answer)",
                 "document": "\(DocumentID(bytes: lease.document))",
             ])
     }
@@ -141,7 +143,10 @@ extension Engine {
             }
             let names = Set(targets.map(\.name))
             let open = after.filter { $0.acceptedAt == nil && names.contains($0.target) }
-            if !open.isEmpty { throw EngineFailure.notForwarded(open.map(\.target)) }
+            if !open.isEmpty {
+                throw EngineFailure.notForwarded(
+                    open.map { forwardLabel(of: $0.target, in: document.app) })
+            }
         } catch { throw EngineFailure(error) }
     }
 
@@ -171,7 +176,8 @@ extension Engine {
             try queues.map { app, target in
                 let backlog = try tx.backlog(to: target.name, of: app)
                 return ForwardingState(
-                    app: app, target: target.name, waiting: backlog.count,
+                    app: app, target: target.name,
+                    label: forwardLabel(of: target.name, in: app), waiting: backlog.count,
                     oldestAge: backlog.oldest.map { now - $0 } ?? .zero)
             }
         }
@@ -197,6 +203,21 @@ extension Engine {
 
     /// As of the last ``refreshForwardingStates()``.
     package var forwardingStates: [ForwardingState] { forwardingStateCache.all }
+
+    /// How an address is shown: see ``ForwardLabel``.
+    package func forwardLabel(of target: String, in app: AppID) -> String {
+        ForwardLabel.text(of: target, among: apps[app]?.forwards.targets.map(\.name) ?? [])
+    }
+
+    /// The position after the forward of a document to the address with this ``ForwardLabel``
+    /// digest. If it is gone, the position after all forwards of the document.
+    package func position(
+        createdAt: Instant, document: [UInt8], targetDigest: String, app: AppID
+    ) async throws(EngineFailure) -> ForwardPosition {
+        let found = try await read { tx in try tx.forwards(of: document, in: app) }
+        let target = found.first { ForwardLabel.digest(of: $0.target) == targetDigest }?.target
+        return ForwardPosition(createdAt: createdAt, document: document, target: target ?? "")
+    }
 
     /// Every address of every app.
     package var forwardQueues: [(app: AppID, target: ForwardTarget)] {

@@ -9,8 +9,8 @@ package typealias ForwardPosition = Storage.ForwardPosition
 
 /// An address that an app's notifications are forwarded to.
 package struct ForwardTarget: Hashable, Sendable {
-    /// The address without its query, which may contain a secret. This is what is displayed and
-    /// stored.
+    /// The address without its query, which may contain a secret. This is what is stored. It is
+    /// shown as its ``ForwardLabel``.
     package var name: String
     package var url: String
     package var environments: Set<Environment>
@@ -92,6 +92,8 @@ package struct ForwardingSettings: Sendable {
 package struct ForwardingState: Hashable, Sendable {
     package var app: AppID
     package var target: String
+    /// How the address is shown.
+    package var label: String
     package var waiting: Int
     /// How long the oldest has waited.
     package var oldestAge: Duration

@@ -61,6 +61,14 @@ extension Engine {
         return try await eventPage(of: appID, customer: id, after: place, limit: limit).events
     }
 
+    /// The cursor after the newest event of an app.
+    package func lastLogPosition(of appID: AppID) async throws(EngineFailure) -> LogPosition {
+        _ = try app(appID)
+        return try await readingLog(of: appID) { tx in
+            LogPosition(try tx.logEpochs(of: appID).current, try tx.lastSequence(of: appID))
+        }
+    }
+
     /// Gives committed events their numbers, without which nobody reads them. Returns how many.
     /// Harmless to repeat, and for several servers at once. On SQLite every event has its number
     /// when it is committed.
@@ -76,6 +84,14 @@ extension Engine {
     /// Yields after commits of this server that may have left events without numbers; one element
     /// can stand for many commits. For one reader.
     package var unnumbered: AsyncStream<Void> { db.unnumbered }
+
+    /// Yields after this server has committed events of an app, until it is finished. What other
+    /// servers commit gives no element.
+    package func logSignals(
+        of app: AppID
+    ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
+        db.signals.signals(ofLogOf: app)
+    }
 
     /// Reads the log of an app, with all events that were committed before the call. If they cannot
     /// be numbered now, the events that have numbers are read.

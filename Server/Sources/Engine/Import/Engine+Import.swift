@@ -76,6 +76,7 @@ extension Engine {
             .unknownGrant, .grantAlreadyExpired, .identityNotProven, .offerKeyMissing,
             .unknownOffer,
             .offerNotEligible, .offerForUnknownTransaction, .unknownCursor,
+            .unknownWebhook, .webhookInConfiguration, .unknownDelivery, .invalidWebhook,
             .outdatedCursor, .queryTooLong, .documentBudgetExhausted, .unknownAlias,
             .primaryID, .aliasJoinsTwoPeople, .unavailableInSandbox:
             throw failure

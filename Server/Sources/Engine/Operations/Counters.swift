@@ -27,6 +27,11 @@ package final class Counters: Sendable {
     package let forwardsAccepted = Counter()
     package let forwardsFailed = Counter()
     package let forwardsOmitted = Counter()
+    package let webhooksDelivered = Counter()
+    /// Attempts that failed and are repeated.
+    package let webhooksRetried = Counter()
+    /// Deliveries that failed for the last time.
+    package let webhooksFailed = Counter()
 }
 
 /// The current values of the counters, under the counters' names.

@@ -62,11 +62,13 @@ extension Engine {
     /// Records a device's purchases, as ``record(_:of:app:)`` does. With an intent, documents that
     /// are rejected do not fail the request: the others are recorded.
     ///
+    /// - Parameter place: where it was bought, kept with the transactions if the intent is
+    ///   `purchase`: otherwise the app does not know.
     /// - Throws: `mixedEnvironments` if there is an intent and the documents are of both
     ///   environments.
     package func post(
         _ evidence: PurchaseEvidence, of id: CustomerID, intent: OwnershipClaim.Intent?,
-        app appID: AppID
+        boughtAt place: PurchaseOrigin = PurchaseOrigin(), app appID: AppID
     ) async throws(EngineFailure) -> PostingResult {
         let (app, verifier) = try app(appID)
         try id.requireValid()
@@ -83,6 +85,10 @@ extension Engine {
         let now = origin.receivedAt
         let posting = try await transaction { tx in
             var posting = try tx.record(posted, of: id, intent: intent, in: app, at: now)
+            if intent == .purchase {
+                try tx.insert(
+                    place, of: posting.transactions(in: posted), in: appID, at: now)
+            }
             posting.state = try tx.state(of: id, in: app, environment: environment, at: now)
             return posting
         }
@@ -251,6 +257,30 @@ extension DatabaseSession {
             return .renewalWithoutTransaction(fact.purchase.original.rawValue)
         }
         return nil
+    }
+}
+
+extension PostingResult {
+    /// The documents' transactions, and their purchases, that the customer has.
+    fileprivate func transactions(
+        in posted: [PostedDocument]
+    ) -> [(TransactionID, PurchaseID)] {
+        let theirs = Set(ownerships.filter(\.isTheirs).map(\.purchase))
+        return posted.compactMap { document in
+            guard let transaction = document.verified?.transaction,
+                let purchase = document.verified?.facts.first?.purchase, theirs.contains(purchase)
+            else { return nil }
+            return (transaction, purchase)
+        }
+    }
+}
+
+extension OwnershipResult {
+    fileprivate var isTheirs: Bool {
+        switch kind {
+        case .theirs, .linked, .moved, .shared: true
+        case .another, .refused: false
+        }
     }
 }
 

@@ -17,13 +17,21 @@ package final class KeyCache: Sendable {
 
     private let entries = Mutex<[String: Entry]>([:])
     private let uses = Mutex<[[UInt8]: KeyUse]>([:])
-    private let refused: Set<String>
+    private let refused: Mutex<Set<String>>
 
     /// - Parameter refused: keys that are rejected even if the database has them.
-    init(refused: Set<String> = []) { self.refused = refused }
+    init(refused: Set<String> = []) { self.refused = Mutex(refused) }
+
+    /// Replaces the keys that are rejected, and looks up every other key again.
+    func replace(refused: Set<String>) {
+        self.refused.withLock { $0 = refused }
+        entries.withLock { $0.removeAll() }
+    }
 
     func holder(of key: String, in engine: Engine) async throws(EngineFailure) -> StoredKey? {
-        guard key.utf8.count <= Self.keyBytesMax, !refused.contains(key) else { return nil }
+        guard key.utf8.count <= Self.keyBytesMax, !refused.withLock({ $0.contains(key) }) else {
+            return nil
+        }
         if let holder = cachedHolder(key) { return holder }
         // The machine's clock and not the engine's: virtual time may stand still, or jump.
         let now = ContinuousClock.now

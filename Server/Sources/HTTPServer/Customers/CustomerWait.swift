@@ -6,13 +6,13 @@ import PerennialContract
 import ServiceLifecycle
 import Synchronization
 
-/// How long and how many requests may wait until the answer about a customer changes (`?wait=25`).
+/// How long and how many requests may wait for a change (`?wait=25`): of a customer, or of the log.
 final class CustomerWait: Sendable {
     /// The range of `wait`, in seconds. Many proxies cut a connection that is silent for longer.
     static let secondsRange = 1...60
     /// The maximum number of requests that wait at one time.
     static let waitsMax = 1_000
-    /// The pause between two looks at the customer: what other servers write, and what time alone
+    /// The pause between two looks: what other servers write, and what time alone
     /// changes, is noticed after at most this time.
     static let lookPause = Duration.seconds(1)
 
@@ -57,8 +57,26 @@ extension PerennialServer {
         about state: CustomerState, within limit: Duration, for holder: StoredKey,
         _ context: ServerContext, isKnown: @Sendable (Customer) throws -> Bool
     ) async throws -> Customer? {
+        let signals = engine.changeSignals(of: state, app: holder.app)
+        return try await firstValue(after: signals, within: limit, context) {
+            let now = try await engine.currentState(
+                of: state.id, app: holder.app, environment: state.environment)
+            let answer = try await customer(in: now, for: holder)
+            return try isKnown(answer) ? nil : answer
+        }
+    }
+
+    /// Looks at once, after each signal, and after each pause, until there is a value. Returns nil
+    /// if there is none in time, if the connection is closed, or if the server is about to stop.
+    ///
+    /// - Parameter signals: finished at the end.
+    func firstValue<Value: Sendable>(
+        after signals: (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation),
+        within limit: Duration, _ context: ServerContext,
+        _ value: () async throws -> Value?
+    ) async throws -> Value? {
         let end = ContinuousClock.now + limit
-        let (stream, looks) = engine.changeSignals(of: state, app: holder.app)
+        let looks = signals.continuation
         context.channel.closeFuture.whenComplete { _ in looks.finish() }
         return try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -67,13 +85,10 @@ extension PerennialServer {
                     group.cancelAll()
                 }
                 group.addTask { await Self.yieldLooks(to: looks, until: end) }
-                // The customer may have changed before the signals began.
+                // Something may have changed before the signals began.
                 looks.yield()
-                for await _ in stream {
-                    let now = try await engine.currentState(
-                        of: state.id, app: holder.app, environment: state.environment)
-                    let answer = try await customer(in: now, for: holder)
-                    guard try isKnown(answer) else { return answer }
+                for await _ in signals.stream {
+                    if let found = try await value() { return found }
                 }
                 return nil
             }
@@ -83,7 +98,7 @@ extension PerennialServer {
     }
 
     /// Yields after each pause, and finishes at the end of the wait.
-    private static func yieldLooks(
+    static func yieldLooks(
         to looks: AsyncStream<Void>.Continuation, until end: ContinuousClock.Instant
     ) async {
         while ContinuousClock.now < end {

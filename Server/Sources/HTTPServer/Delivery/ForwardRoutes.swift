@@ -43,7 +43,7 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = request.uri.queryParameters
-        let position = try Self.position(asked["after"].map { String($0) })
+        let position = try await position(asked["after"].map { String($0) }, holder)
         let state = try Self.state(asked["state"].map { String($0) })
         let limit = try Self.limit(
             in: request, usual: Self.forwardsDefault, most: Engine.forwardsMax)
@@ -52,7 +52,7 @@ extension PerennialServer {
         let last = forwards.count == limit ? forwards.last : nil
         return try JSONResponse.ok(
             ForwardList(
-                items: forwards.map { PerennialContract.Forward($0) },
+                items: forwards.map { forward($0, holder) },
                 nextCursor: last.map { Self.cursor(ForwardPosition(after: $0)) }))
     }
 
@@ -70,7 +70,7 @@ extension PerennialServer {
             throw ProblemError(.forwardUnknown)
         }
         return try JSONResponse.ok(
-            ForwardList(items: forwards.map { PerennialContract.Forward($0) }, nextCursor: nil))
+            ForwardList(items: forwards.map { forward($0, holder) }, nextCursor: nil))
     }
 
     /// The length of a SHA-256 in hexadecimal.
@@ -87,34 +87,53 @@ extension PerennialServer {
 
     // MARK: - Cursors
 
-    /// Creation time, document, and address, each as hexadecimal digits.
+    /// Creation time, document, and the digest of the address, each as hexadecimal digits.
     private static func cursor(_ position: ForwardPosition) -> String {
         [
             String(position.createdAt.milliseconds, radix: 16), Hexadecimal.text(position.document),
-            Hexadecimal.text(position.target.utf8),
+            // The address itself may hold a secret.
+            ForwardLabel.digest(of: position.target),
         ].joined(separator: "-")
     }
 
-    private static func position(_ cursor: String?) throws -> ForwardPosition? {
+    private func position(
+        _ cursor: String?, _ holder: StoredKey
+    ) async throws -> ForwardPosition? {
         guard let cursor, !cursor.isEmpty else { return nil }
         let parts = cursor.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 3, let moment = Int64(parts[0], radix: 16),
-            let document = Hexadecimal.bytes(parts[1]), parts[1].count == documentDigits,
-            let target = Hexadecimal.bytes(parts[2]), !target.contains(0)
+            let document = Hexadecimal.bytes(parts[1]),
+            parts[1].count == Self.documentDigits, let target = Hexadecimal.bytes(parts[2])
         else {
             throw ProblemError(.cursorUnknown)
         }
-        return ForwardPosition(
-            createdAt: Instant(milliseconds: moment), document: document,
-            target: String(decoding: target, as: UTF8.self))
+        let createdAt = Instant(milliseconds: moment)
+        // Cursors of earlier versions have the address itself, which begins with http.
+        if target.starts(with: Array("http".utf8)), !target.contains(0) {
+            return ForwardPosition(
+                createdAt: createdAt, document: document,
+                target: String(decoding: target, as: UTF8.self))
+        }
+        guard parts[2].count == ForwardLabel.digestDigits else {
+            throw ProblemError(.cursorUnknown)
+        }
+        return try await engine.position(
+            createdAt: createdAt, document: document, targetDigest: String(parts[2]),
+            app: holder.app)
+    }
+
+    private func forward(_ stored: StoredForward, _ holder: StoredKey) -> PerennialContract.Forward
+    {
+        PerennialContract.Forward(
+            stored, label: engine.forwardLabel(of: stored.target, in: holder.app))
     }
 }
 
 extension PerennialContract.Forward {
     /// Converts the engine's forward to the contract's form.
-    fileprivate init(_ forward: StoredForward) {
+    fileprivate init(_ forward: StoredForward, label: String) {
         self.init(
-            documentID: DocumentID(bytes: forward.document).rawValue, url: forward.target,
+            documentID: DocumentID(bytes: forward.document).rawValue, url: label,
             environment: StoreEnvironment(forward.environment),
             state: State(rawValue: forward.state.rawValue),
             createdAt: Timestamp(forward.createdAt), attempts: forward.attempts,

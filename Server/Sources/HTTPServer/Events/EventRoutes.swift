@@ -16,42 +16,111 @@ extension PerennialServer {
                         """,
                     parameters: [
                         .after, .limit(usual: Self.eventsDefault, most: Engine.eventsMax),
-                        OpenAPIParameter(
-                            name: "customer_id",
-                            description: """
-                                Only events of this customer, by any of their ids, even if that is \
-                                only the account token of a purchase.
-                                """),
-                    ], output: .json(EventList.self)), events)
+                        .eventsOfCustomer, .waitForEvents,
+                    ], output: .json(EventList.self)), events),
+            secret(for: .read, Self.streamOperation, eventStream),
         ]
+    }
+
+    private static var streamOperation: OpenAPIOperation {
+        var operation = OpenAPIOperation(
+            .get, Paths.eventStream, "eventStream", "Changes, as they happen",
+            description: """
+                The events after the cursor, and then each new one, as server-sent events. A \
+                client that connects again with Last-Event-ID misses none.
+                """,
+            parameters: [.after, .lastEventID, .streamLimit, .eventsOfCustomer],
+            output: .events(PerennialContract.Event.self))
+        // Whoever indents an answer waits for its end.
+        operation.isIndentable = false
+        return operation
     }
 
     /// The number of events on a page if the request sets no limit.
     static let eventsDefault = 100
 
     /// Lists changes in order. A client that continues from `next_cursor` misses no event and gets
-    /// none twice.
+    /// none twice. With `wait`, an empty list is the answer only after that time.
     @Sendable func events(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let asked = request.uri.queryParameters
+        let query = EventQuery(
+            app: holder.app, customer: Self.eventCustomer(in: request),
+            limit: try Self.limit(
+                in: request, usual: Self.eventsDefault, most: Engine.eventsMax))
         let after = try Self.logPlace(in: request)
-        let limit = try Self.limit(in: request, usual: Self.eventsDefault, most: Engine.eventsMax)
-        let customer = asked["customer_id"].map { CustomerID(rawValue: String($0)) }
-        let page = try await engine.eventPage(
-            of: holder.app, customer: customer, after: after, limit: limit)
+        let wait = try Self.wait(in: request)
+        var page = try await eventPage(query, after: after)
+        if let wait, page.events.isEmpty {
+            let begin = page.next
+            let found = try await waits.reserve {
+                try await firstValue(
+                    after: engine.logSignals(of: holder.app), within: wait, context
+                ) {
+                    let page = try await eventPage(query, after: begin)
+                    return page.events.isEmpty ? nil : page
+                }
+            }
+            page = found ?? page
+        }
         return try JSONResponse.ok(
             EventList(
                 items: page.events.map { Event($0, in: page.epochs) },
                 nextCursor: "\(page.next)"))
     }
+
+    static func eventCustomer(in request: Request) -> CustomerID? {
+        request.uri.queryParameters["customer_id"].map { CustomerID(rawValue: String($0)) }
+    }
+
+    func eventPage(_ query: EventQuery, after place: LogPosition?) async throws -> EventPage {
+        try await engine.eventPage(
+            of: query.app, customer: query.customer, after: place, limit: query.limit)
+    }
+}
+
+/// Which events a request reads.
+struct EventQuery: Sendable {
+    var app: AppID
+    /// Only the events of this customer.
+    var customer: CustomerID?
+    /// The maximum number of events on a page.
+    var limit: Int
+}
+
+extension OpenAPIParameter {
+    fileprivate static let eventsOfCustomer = OpenAPIParameter(
+        name: "customer_id",
+        description: """
+            Only events of this customer, by any of their ids, even if that is only the account \
+            token of a purchase.
+            """)
+
+    fileprivate static let waitForEvents = OpenAPIParameter(
+        name: "wait",
+        description: "The seconds to wait for an event if there is none after the cursor.",
+        schema: [
+            "type": "integer", "minimum": .integer(CustomerWait.secondsRange.lowerBound),
+            "maximum": .integer(CustomerWait.secondsRange.upperBound),
+        ])
+
+    fileprivate static let lastEventID = OpenAPIParameter(
+        name: "Last-Event-ID", place: .header,
+        description: "The id of the last event that the client has. It wins over after.")
+
+    fileprivate static let streamLimit = OpenAPIParameter(
+        name: "limit",
+        description: "The stream ends after this number of events. Without it, it goes on.",
+        schema: [
+            "type": "integer", "minimum": 1, "maximum": .integer(Engine.eventsMax),
+        ])
 }
 
 extension PerennialContract.Event {
     /// Converts the engine's event to the contract's form.
     ///
     /// - Parameter epochs: the epochs of the event's log.
-    init(_ event: LoggedEvent, in epochs: LogEpochs = .first) {
+    package init(_ event: LoggedEvent, in epochs: LogEpochs = .first) {
         let (entry, change) = (event.entry, event.entry.change)
         self.init(
             id: "evt_\(epochs.position(of: event.sequence))", sequence: event.sequence,
@@ -72,7 +141,7 @@ extension PerennialContract.Event {
             nextPrice: change.nextPrice.map { PerennialContract.Money($0) },
             grant: change.grant.map { PerennialContract.Grant($0) },
             term: change.ending.map { PerennialContract.TermEnding($0) },
-            wallet: change.wallet.map { WalletMovement($0) }, cause: Cause(entry.cause))
+            wallet: change.wallet.map { WalletMovement($0) }, cause: Cause(entry))
     }
 }
 
@@ -109,13 +178,20 @@ extension RedeemedOffer {
 }
 
 extension PerennialContract.Event.Cause {
-    fileprivate init(_ cause: EventEntry.Cause) {
-        switch cause {
+    fileprivate init(_ entry: EventEntry) {
+        let author = entry.author.map { Author($0) }
+        switch entry.cause {
         case .document(let id):
             self.init(kind: "document", documentID: DocumentID(bytes: id).rawValue)
         case .time: self.init(kind: "time")
-        case .request: self.init(kind: "request")
+        case .request: self.init(kind: "request", author: author)
         case .rebuild: self.init(kind: "rebuild")
         }
+    }
+}
+
+extension PerennialContract.Event.Cause.Author {
+    fileprivate init(_ author: EventAuthor) {
+        self.init(keyName: author.keyName, keyDigits: author.keyDigits, actor: author.actor)
     }
 }

@@ -103,7 +103,8 @@ extension OpenAPI {
             "History.Line": "HistoryLine", "CustomerList.Found": "FoundCustomer",
             "OfferList.Offer": "CustomerOffer", "TokenKeySet.Key": "TokenKey",
             "WalletStatement.Line": "WalletItem", "WalletStatement.Line.Kind": "WalletItemKind",
-            "Forward.State": "ForwardState", "Offerings.Product": "OfferedProduct",
+            "Forward.State": "ForwardState", "Webhook.Format": "WebhookFormat",
+            "WebhookDelivery.State": "WebhookDeliveryState", "Offerings.Product": "OfferedProduct",
             "Offerings.Term": "OfferedTerm", "Offerings.Wallet": "WalletPermission",
         ]
     }

@@ -9,6 +9,8 @@ extension OpenAPI {
         "grant_id": "From GET …/grants.",
         "currency": "The currency's name in perennial.yaml.",
         "document_id": "The document_id of a forward.",
+        "webhook_id": "Its name in perennial.yaml, or the id that it got.",
+        "delivery_id": "The value of webhook-id.",
     ]
 
     static let typeNotes = [

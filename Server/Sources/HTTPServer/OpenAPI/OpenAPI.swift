@@ -21,7 +21,7 @@ struct OpenAPI {
         }
         for operation in operations {
             switch operation.output {
-            case .json(let output), .cacheable(let output):
+            case .json(let output), .cacheable(let output), .events(let output):
                 try components.add(output, isSent: false)
             case .status, .object, .receiptStatus, .text, .file: break
             }
@@ -166,6 +166,9 @@ struct OpenAPI {
                     "content": ["text/plain": ["schema": ["type": "string"]]],
                 ]
             ]
+        case .events(let type):
+            return OpenAPIValue.object([.init("200", events(Components.reference(type)))])
+                .adding(problem)
         case .file:
             return [
                 "200": ["description": "The file."],
@@ -175,5 +178,14 @@ struct OpenAPI {
                 "default": ["$ref": "#/components/responses/problem"],
             ]
         }
+    }
+
+    private static func events(_ schema: OpenAPIValue) -> OpenAPIValue {
+        [
+            "description": """
+            Server-sent events. The data of each is the JSON of the schema; its id is a cursor, \
+            and its event is the type.
+            """, "content": ["text/event-stream": ["schema": schema]],
+        ]
     }
 }

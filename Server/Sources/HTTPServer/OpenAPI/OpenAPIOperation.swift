@@ -47,6 +47,8 @@ struct OpenAPIOperation: Sendable {
         /// Apple's responseBody.
         case receiptStatus
         case text(String)
+        /// Server-sent events, each with JSON of a contract type as its data.
+        case events(any (Decodable & Sendable).Type)
         case file
     }
 

@@ -6,8 +6,10 @@ struct Metrics: Sendable {
     var checks: [ReconciliationState]
     var clockAhead: Duration?
     var forwarding: [ForwardingState]
+    var webhooks: [WebhookState]
     var requests: [(label: RequestCounts.Label, count: Int)]
     var bodies: BodyBudget.Usage
+    var eventStreams: Int
     var logLinesDropped: Int
     var uptimeSeconds: Int64
 
@@ -17,7 +19,7 @@ struct Metrics: Sendable {
     }
 
     static let all: [Metric] =
-        intake + http + checks + forwards + [
+        intake + http + checks + forwards + webhooks + [
             Metric(
                 "perennial_uptime_seconds", "Seconds since the process started to serve.", .gauge
             ) { Int($0.uptimeSeconds) }
@@ -74,6 +76,9 @@ struct Metrics: Sendable {
         ) {
             [(["shown"], $0.bodies.refusedWithKey), (["none"], $0.bodies.refusedWithoutKey)]
         },
+        Metric("perennial_event_streams", "Event streams that are open.", .gauge) {
+            $0.eventStreams
+        },
         Metric(
             "perennial_log_lines_dropped_total",
             "Log lines dropped: standard error was not read in time."
@@ -116,6 +121,43 @@ struct Metrics: Sendable {
         },
     ]
 
+    private static let webhooks = [
+        Metric(
+            "perennial_webhook_attempts_total", "Attempts to deliver an event to a webhook.",
+            by: ["result"]
+        ) {
+            [
+                (["delivered"], $0.engine.webhooksDelivered),
+                (["retried"], $0.engine.webhooksRetried),
+                (["failed"], $0.engine.webhooksFailed),
+            ]
+        },
+        webhook("perennial_webhook_deliveries_waiting", "Deliveries waiting for a webhook.") {
+            $0.waiting
+        },
+        webhook(
+            "perennial_webhook_oldest_seconds", "How long the oldest delivery has waited."
+        ) { Int($0.oldestAge.components.seconds) },
+        webhook(
+            "perennial_webhook_events_unread", "Events of the log not yet read for a webhook."
+        ) { Int($0.unreadEvents) },
+        webhook(
+            "perennial_webhook_failing_seconds",
+            "How long every attempt has failed; 0 if the last one succeeded."
+        ) { Int(($0.failingFor ?? .zero).components.seconds) },
+        webhook("perennial_webhook_paused", "Whether a webhook is paused: 1 or 0.") {
+            $0.isPaused ? 1 : 0
+        },
+    ]
+
+    private static func webhook(
+        _ name: String, _ help: String, value: @escaping @Sendable (WebhookState) -> Int
+    ) -> Metric {
+        Metric(name, help, .gauge, by: ["app", "webhook"]) {
+            $0.webhooks.map { ([$0.app.rawValue, $0.webhook.rawValue], value($0)) }
+        }
+    }
+
     private static func check(
         _ name: String, _ help: String, value: @escaping @Sendable (ReconciliationState) -> Int?
     ) -> Metric {
@@ -130,7 +172,7 @@ struct Metrics: Sendable {
         _ name: String, _ help: String, value: @escaping @Sendable (ForwardingState) -> Int
     ) -> Metric {
         Metric(name, help, .gauge, by: ["app", "url"]) {
-            $0.forwarding.map { ([$0.app.rawValue, $0.target], value($0)) }
+            $0.forwarding.map { ([$0.app.rawValue, $0.label], value($0)) }
         }
     }
 }

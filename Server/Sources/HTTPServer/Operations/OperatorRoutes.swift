@@ -13,6 +13,7 @@ extension PerennialServer {
             open(
                 OpenAPIOperation(
                     .get, Paths.ready, "ready", "Whether the database can be read and written",
+                    description: "Also names webhooks that have failed for an hour.",
                     output: .status), ready),
             open(
                 OpenAPIOperation(
@@ -37,7 +38,10 @@ extension PerennialServer {
                 .serverNotReady,
                 operatorDetail: "The database cannot be read or cannot be written.")
         }
-        return try JSONResponse.ok(["status": "ready"])
+        // Reported, but no reason to send requests elsewhere: the receiver is not this server.
+        let failing = engine.webhookStates.filter(\.isFailing).map { "\($0.app)/\($0.webhook)" }
+        guard !failing.isEmpty else { return try JSONResponse.ok(["status": "ready"]) }
+        return try JSONResponse.ok(Readiness(status: "ready", failingWebhooks: failing))
     }
 
     @Sendable func openAPI(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -50,11 +54,24 @@ extension PerennialServer {
         let text = Metrics(
             engine: engine.counts, checks: engine.reconciliationStates,
             clockAhead: engine.clockAhead,
-            forwarding: engine.forwardingStates, requests: counts.all, bodies: bodies.usage,
+            forwarding: engine.forwardingStates, webhooks: engine.webhookStates,
+            requests: counts.all, bodies: bodies.usage, eventStreams: streams.openCount,
             logLinesDropped: logLinesDropped(),
             uptimeSeconds: (ContinuousClock.now - startedAt).components.seconds
         ).text
         return JSONResponse.text(
             ByteBuffer(string: text), mediaType: "text/plain; version=0.0.4; charset=utf-8")
+    }
+}
+
+/// The answer of `/ready` while webhooks fail.
+private struct Readiness: Encodable {
+    var status: String
+    /// Each as `app/webhook`.
+    var failingWebhooks: [String]
+
+    enum CodingKeys: String, CodingKey {
+        case status
+        case failingWebhooks = "failing_webhooks"
     }
 }

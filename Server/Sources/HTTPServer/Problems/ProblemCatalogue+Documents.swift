@@ -151,3 +151,23 @@ extension ProblemCatalogue.Entry {
         .forwardUnknown, .notFound, "There are no forwards of this document, or no longer.",
         remedy: "Use a document_id from GET /v1/forwards.")
 }
+
+// MARK: - Webhooks
+
+extension ProblemCatalogue.Entry {
+    static let webhookUnknown = Self(
+        .webhookUnknown, .notFound, "There is no such webhook.",
+        remedy: "Use a webhook_id from GET /v1/webhooks.")
+
+    static let webhookConfigured = Self(
+        .webhookConfigured, .conflict, "This webhook is in the server's configuration.",
+        remedy: "Change it in perennial.yaml. A request can only pause it, and let it go on.")
+
+    static let webhookNotValid = Self(
+        .webhookNotValid, .badRequest, "The webhook cannot be as the request says.",
+        remedy: "Compare it with docs/webhooks.md.")
+
+    static let webhookDeliveryUnknown = Self(
+        .webhookDeliveryUnknown, .notFound, "There is no such delivery, or no longer.",
+        remedy: "Use a delivery_id from GET /v1/webhooks/{webhook_id}/deliveries.")
+}

@@ -21,6 +21,12 @@ extension ProblemCatalogue.Entry {
         .keyNotSecret, .forbidden, "This needs a secret key, and the request has an app key.",
         remedy: "Use a secret key (sk_…) on your server. Never put one into an app.")
 
+    /// Says nothing of the key itself: it may be unknown.
+    static let secretKeyNotHere = Self(
+        .secretKeyNotHere, .forbidden, "This address accepts no secret keys.",
+        remedy: "Send the request to the server's address for secret keys: listen_secret in "
+            + "perennial.yaml. An app uses its app key (pk_…).")
+
     static func keyExpired(at end: Instant) -> Self {
         Self(
             .keyExpired, .unauthorized, "The key has ended.",
@@ -55,6 +61,14 @@ extension ProblemCatalogue.Entry {
     static let routeUnknown = Self(
         .routeUnknown, .notFound, "There is nothing at this path.",
         remedy: "Look for the path in /openapi.json.")
+
+    static let metricsElsewhere = routeUnknown.variant(
+        "Metrics are answered at another address.",
+        remedy: "Use the address that listen_metrics in perennial.yaml names.")
+
+    static let onlyMetricsHere = routeUnknown.variant(
+        "This address answers nothing but metrics.",
+        remedy: "Use the address that host and port in perennial.yaml name.")
 
     static func methodNotAllowed(
         _ method: HTTPRequest.Method, allowed: [HTTPRequest.Method]

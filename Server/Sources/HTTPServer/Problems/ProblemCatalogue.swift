@@ -48,11 +48,12 @@ enum ProblemCatalogue {
     /// One entry for each code. Where an entry depends on the request, this is an example.
     static let entries: [Entry] = [
         .keyMissing, .keyUnknown, .keyNotSecret, .keyExpired(at: Instant(milliseconds: 0)),
-        .keyScopeMissing(.read, has: []), .bodyNotJSON, .bodyNotUnderstood,
+        .keyScopeMissing(.read, has: []), .secretKeyNotHere, .bodyNotJSON, .bodyNotUnderstood,
         .bodyTooLarge(bytesMax: 1), .bodyTooSlow(secondsMax: 1), .bodyHasTooMany,
         .cursorUnknown, .cursorOutdated(after: nil), .limitOutOfRange(max: 1), .environmentUnknown,
         .stateUnknown(known: []), .routeUnknown, .methodNotAllowed(.get, allowed: []),
         .requestNotUnderstood, .forwardUnknown, .forwardNotAccepted,
+        .webhookUnknown, .webhookConfigured, .webhookNotValid, .webhookDeliveryUnknown,
         .currencyUnknown(known: []), .amountNotPositive, .walletHasTooLittle,
         .spendingNotAllowed, .idempotencyKeyMissing,
         .idempotencyKeyReused, .contentUnknown, .contentNotOpen, .contentLinkInvalid,
@@ -83,6 +84,13 @@ extension ProblemCatalogue.Entry {
     static let tooManyWaits = serverBusy.variant(
         "Too many requests are waiting for a change.",
         remedy: "Send the same request later, or leave out wait.")
+
+    static func tooManyStreams(max: Int) -> Self {
+        serverBusy.variant(
+            "Too many event streams are open.", detail: "At most \(max) are open at one time.",
+            remedy: "Close streams that nobody reads, or connect later. GET /v1/events?wait=30 "
+                + "gives the same events without a stream.")
+    }
 
     static let storageUnavailable = Self(
         .storageUnavailable, .serviceUnavailable, "The server cannot use its database now.",

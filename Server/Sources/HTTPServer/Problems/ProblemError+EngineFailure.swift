@@ -65,6 +65,10 @@ extension ProblemError {
         case .unavailableInSandbox(.signature): .signatureNotInSandbox
         case .idempotencyKeyReused: .idempotencyKeyReused
         case .notForwarded: .forwardNotAccepted
+        case .unknownWebhook: .webhookUnknown
+        case .webhookInConfiguration: .webhookConfigured
+        case .unknownDelivery: .webhookDeliveryUnknown
+        case .invalidWebhook: .webhookNotValid
         case .unknownCursor: .cursorUnknown
         case .outdatedCursor(let place): .cursorOutdated(after: place)
         case .busy: .serverBusy
@@ -87,6 +91,7 @@ extension ProblemError {
         case .belongsToAnotherCustomer(let purchase, let why):
             "Purchase \(purchase): \(why.rawValue)."
         case .invalidCustomerID(let id): "Found \(quoted(id))."
+        case .invalidWebhook(let sentence): sentence
         case .unknownAlias(let id), .primaryID(let id), .aliasJoinsTwoPeople(let id):
             "Found \(quoted(id.rawValue))."
         case .unknownCurrency(let currency, _): "Found \(shortened(currency.rawValue))."
@@ -98,12 +103,12 @@ extension ProblemError {
         case .unavailableInSandbox, .unknownPurchase, .unknownTransfer, .transferSuperseded,
             .unknownEntitlement, .unknownGrant, .grantAlreadyExpired, .unknownOffer,
             .offerForUnknownTransaction, .identityNotProven(.wrong), .identityNotProven(.expired),
-            .identityNotProven(.notYet), .identityNotProven(.endless):
+            .identityNotProven(.notYet), .identityNotProven(.endless), .webhookInConfiguration:
             "\(failure)."
         case .limitExceeded, .tooManyIDs, .queryTooLong, .outdatedCursor, .unknownApp,
             .legacyDisabled, .identityNotProven(.missing), .identityNotProven(.ofOneOnly),
             .mixedEnvironments, .offerKeyMissing, .idempotencyKeyReused, .idempotencyKeyMissing,
-            .notForwarded,
+            .notForwarded, .unknownWebhook, .unknownDelivery,
             .unknownCursor, .busy,
             .storage:
             nil

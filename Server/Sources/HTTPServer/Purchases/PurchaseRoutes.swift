@@ -91,7 +91,9 @@ extension PerennialServer {
         let intent = try OwnershipClaim.Intent(posted.intent)
         let posting: PostingResult
         do {
-            posting = try await engine.post(evidence, of: id, intent: intent, app: holder.app)
+            posting = try await engine.post(
+                evidence, of: id, intent: intent, boughtAt: PurchaseOrigin(posted),
+                app: holder.app)
         } catch {
             throw ProblemError(error, subject: .purchases)
         }
@@ -182,6 +184,13 @@ extension PurchaseEvidence {
             signedRenewalInfos: posted.signedRenewalInfos ?? [], appReceipt: posted.appReceipt,
             transactionReceipt: posted.transactionReceipt, deviceGUID: posted.deviceGUID,
             signedAppTransaction: posted.signedAppTransaction)
+    }
+}
+
+extension PurchaseOrigin {
+    fileprivate init(_ posted: PurchasesRequest) {
+        self.init(
+            placement: posted.placement, sdk: posted.sdk, storefront: posted.storefront)
     }
 }
 

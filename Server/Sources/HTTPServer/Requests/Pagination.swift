@@ -14,7 +14,12 @@ extension PerennialServer {
 
     /// Parses a cursor that is a place in the log. Returns nil if the request has none.
     static func logPlace(in request: Request) throws -> LogPosition? {
-        guard let text = cursor(in: request) else { return nil }
+        try logPlace(cursor(in: request))
+    }
+
+    /// Parses a cursor that is a place in the log. Returns nil if there is none.
+    static func logPlace(_ text: String?) throws -> LogPosition? {
+        guard let text else { return nil }
         guard let place = LogPosition(text) else { throw ProblemError(.cursorUnknown) }
         return place
     }

@@ -8,20 +8,22 @@ import Synchronization
 final class RequestAuthor: Sendable {
     /// The maximum length of an actor's name.
     static let actorBytesMax = 100
-    private static let keyDigits = 8
 
     private let metadata = Mutex<Logger.Metadata>([:])
 
     /// What the log line says of the author. Empty before the key is known.
     var logMetadata: Logger.Metadata { metadata.withLock { $0 } }
 
-    func record(_ key: StoredKey, actor: String?) {
-        let digits = Hexadecimal.text(key.hash).prefix(Self.keyDigits)
-        let name = key.name.isEmpty ? String(digits) : "\(key.name) (\(digits))"
+    /// Returns the author as the log of events keeps it.
+    @discardableResult
+    func record(_ key: StoredKey, actor: String?) -> EventAuthor {
+        let digits = Hexadecimal.text(key.hash).prefix(EventAuthor.keyDigitsCount)
+        let author = EventAuthor(keyName: key.name, keyDigits: String(digits), actor: actor)
         metadata.withLock { metadata in
-            metadata["key"] = .string(name)
+            metadata["key"] = .string(author.keyText)
             if let actor { metadata["actor"] = .string(actor) }
         }
+        return author
     }
 }
 

@@ -70,7 +70,7 @@ package struct OwnershipClaim: Hashable, Sendable {
     }
 
     /// Why a purchase belongs to a customer.
-    package enum Evidence: String, Hashable, Sendable {
+    package enum Evidence: String, Hashable, Sendable, CaseIterable {
         /// One of their devices posted it.
         case device
         /// It carries an account token that is one of their ids.

@@ -64,10 +64,12 @@ struct CheckReport {
 
     private mutating func reportForwards(of file: ConfigurationFile) {
         for app in file.apps {
+            let names = app.settings.forwards.targets.map(\.name)
             for target in app.settings.forwards.targets {
                 let environments = target.environments.map(\.rawValue).sorted()
                 lines.append(
-                    "ok    \(app.settings.id) forwards to \(target.name): "
+                    "ok    \(app.settings.id) forwards to "
+                        + "\(ForwardLabel.text(of: target.name, among: names)): "
                         + "\(environments.joined(separator: ", ")), policy "
                         + app.settings.forwards.policy.rawValue)
             }

@@ -28,7 +28,7 @@ struct ConfigCommand: AsyncParsableCommand {
     struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Replace the configuration with a new one. Servers read it when they "
-                + "start.")
+                + "start, and on SIGHUP.")
 
         @Argument(help: "The new configuration. Relative paths are those of the old one.")
         var new: String
@@ -55,7 +55,9 @@ struct ConfigCommand: AsyncParsableCommand {
                 guard try change.apply() else {
                     return print("The two files are identical. Nothing was written.")
                 }
-                print("Applied. Restart the servers. The old configuration is \(change.keptPath).")
+                print(
+                    "Applied. Send each server SIGHUP, or restart it. The old configuration is "
+                        + "\(change.keptPath).")
             }
         }
     }
@@ -99,8 +101,9 @@ struct ConfigChange {
 
     /// Prints the changes and returns how many entitlements would end.
     func printDifferences(by simulator: SimulatorOptions) async throws -> Int {
-        let apps = Self.differences(old.apps.map(\.settings), new.apps.map(\.settings))
-        for line in apps + Self.settingDifferences(old.settings, new.settings) { print(line) }
+        for line in Self.differences(old.apps, new.apps)
+            + Self.settingDifferences(old.settings, new.settings)
+        { print(line) }
         if isOfAnotherDatabase {
             print("Another database: customers with access through the current one would lose it.")
         }
@@ -177,17 +180,24 @@ struct ConfigChange {
 
     // MARK: - Text
 
-    static func differences(_ old: [AppSettings], _ new: [AppSettings]) -> [String] {
+    /// Differences of what is configured for customers, and of the `.storekit` files.
+    static func differences(_ old: [AppConfiguration], _ new: [AppConfiguration]) -> [String] {
+        let (before, after) = (linesByApp(old), linesByApp(new))
         var lines: [String] = []
-        for id in Set((old + new).map(\.id)).sorted() {
-            let before = Set(old.first { $0.id == id }?.lines ?? [])
-            let after = Set(new.first { $0.id == id }?.lines ?? [])
-            guard before != after else { continue }
+        for id in Set(before.keys).union(after.keys).sorted() {
+            let (gone, came) = (before[id] ?? [], after[id] ?? [])
+            guard gone != came else { continue }
             lines.append("app \(id)")
-            lines += before.subtracting(after).sorted().map { "  - \($0)" }
-            lines += after.subtracting(before).sorted().map { "  + \($0)" }
+            lines += gone.subtracting(came).sorted().map { "  - \($0)" }
+            lines += came.subtracting(gone).sorted().map { "  + \($0)" }
         }
         return lines.isEmpty ? ["No change affects customers."] : lines
+    }
+
+    private static func linesByApp(_ apps: [AppConfiguration]) -> [AppID: Set<String>] {
+        Dictionary(
+            apps.map { ($0.settings.id, Set($0.settings.lines + ($0.storeKit?.lines ?? []))) }
+        ) { one, _ in one }
     }
 
     /// Differences in the settings of the process. A setting that is left out has its default.

@@ -36,7 +36,7 @@ struct ReconcileCommand: AsyncParsableCommand {
 
     private func reconcile(_ assembly: Assembly, _ logger: Logger) async throws {
         guard let customer else {
-            await ReconciliationWorker(engine: assembly.engine, logger: logger).processDue()
+            await ReconciliationWorker(engine: { assembly.engine }, logger: logger).processDue()
             for state in assembly.engine.reconciliationStates {
                 print("\(state.app) \(state.environment.rawValue): \(state.due) due")
             }

@@ -5,6 +5,7 @@ import HTTPServer
 import Ledger
 import Logging
 import ServiceLifecycle
+import UnixSignals
 
 /// Runs the server alone, for production.
 struct ServeCommand: AsyncParsableCommand {
@@ -44,47 +45,63 @@ struct ServeCommand: AsyncParsableCommand {
     private func serve(
         _ file: ConfigurationFile, _ settings: Settings, clock: ClockFollower?, _ logger: Logger
     ) async throws {
+        // Untrapped, the signal would end the process.
+        let signals = await UnixSignalsSequence(trapping: .sighup)
         try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
             let now: @Sendable () -> Instant = { clock?.now ?? .machine }
             let stores = AppStores(file.apps, http: http, now: now)
+            let roots = SimulatorRoots(
+                signatures: try await clock?.root(), receipts: try await clock?.receiptRoot())
             let assembly = try await Assembly(
                 apps: file.apps, databaseAddress: settings.database,
-                simulatorRoot: try await clock?.root(),
-                receiptRoot: try await clock?.receiptRoot(), now: now,
+                simulatorRoot: roots.signatures, receiptRoot: roots.receipts, now: now,
                 asking: stores.asking(lease: settings.checkLease),
-                forwarding: ForwardSender(client: http).forwarding(), logger: logger)
-            try await serve(assembly, settings, clock: clock, logger)
+                forwarding: ForwardSender(client: http).forwarding(),
+                webhooks: WebhookSender.transport(), logger: logger)
+            defer { assembly.database.close() }
+            try await ServeRules.checkKeys(of: assembly)
+            let addresses = ServerAddresses(settings)
+            let live = LiveServer(
+                server(of: assembly, clock, logger), listeners: Set(addresses.all.map(\.listener)))
+            let reload = ConfigurationReload(
+                of: live, apps: file.apps, settings: settings, stores: stores,
+                clockFrom: clockFrom, roots: roots, logger: logger, read: readAgain)
+            var services = services(of: live, logger)
+            services.append(ReloadOnSignal(reload: reload, signals: signals))
+            services.insert(contentsOf: addresses.services(of: live, logger), at: 0)
+            if let clock { services.insert(clock, at: 0) }
+            try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger).run()
         }
     }
 
-    private func serve(
-        _ assembly: Assembly, _ settings: Settings, clock: ClockFollower?, _ logger: Logger
-    ) async throws {
-        defer { assembly.database.close() }
-        try await ServeRules.checkKeys(of: assembly)
+    private func server(
+        of assembly: Assembly, _ clock: ClockFollower?, _ logger: Logger
+    ) -> PerennialServer {
         var refreshClock: (@Sendable () async -> Void)?
         if let clock { refreshClock = { await clock.refresh() } }
-        let server = PerennialServer(
+        return PerennialServer(
             engine: assembly.engine, logger: logger,
             logLinesDropped: { LineLog.standardError.droppedCount }, refreshClock: refreshClock,
             refusedKeys: DevelopmentKeys.all(of: assembly.apps.map(\.id)))
-        let app = server.application(host: settings.host, port: settings.port) { port in
-            logger.notice(
-                "listening",
-                metadata: ["host": "\(settings.host)", "port": .stringConvertible(port)])
-        }
-        var services: [any Service] = [
-            HTTPListener(
-                app: app, host: settings.host, port: settings.port, flag: "--port"),
-            Worker.partitions(engine: assembly.engine, logger: logger),
-            ReconciliationWorker(engine: assembly.engine, logger: logger),
-            Worker.transitions(engine: assembly.engine, logger: logger),
-            Sequencer(engine: assembly.engine, logger: logger),
-            ForwardWorker(engine: assembly.engine, logger: logger),
-            Worker.keyUses(of: server, logger: logger),
+    }
+
+    private func services(of live: LiveServer, _ logger: Logger) -> [any Service] {
+        let engine: @Sendable () -> Engine = { live.current.engine }
+        return [
+            Worker.partitions(engine: engine(), logger: logger),
+            ReconciliationWorker(engine: engine, logger: logger),
+            Worker.transitions(engine: engine, logger: logger),
+            Sequencer(engine: engine(), logger: logger),
+            ForwardWorker(engine: engine, replacements: live.replacements, logger: logger),
+            WebhookWorker(engine: engine, logger: logger),
+            Worker.keyUses(of: live.current, logger: logger),
         ]
-        if let clock { services.insert(clock, at: 0) }
-        try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger).run()
+    }
+
+    /// Reads what the process would read if it were started now.
+    private func readAgain() throws -> (ConfigurationFile, Settings) {
+        let file = try ConfigurationFile(path: options.configPath)
+        return (file, try options.settings(file, flags: ["host": host, "port": port]))
     }
 }
 
@@ -110,15 +127,19 @@ enum ServeRules {
     }
 
     static func checkKeys(of assembly: Assembly) async throws {
-        for app in assembly.apps where try await !assembly.engine.hasKeys(app.id) {
-            throw noKey(of: app.id)
-        }
-        try await requireNoDevelopmentKey(in: assembly)
+        try await checkKeys(of: assembly.apps.map(\.id), in: assembly.engine)
     }
 
-    private static func requireNoDevelopmentKey(in assembly: Assembly) async throws {
-        for key in DevelopmentKeys.all(of: assembly.apps.map(\.id)).sorted() {
-            guard let holder = try await assembly.engine.keyHolder(key) else { continue }
+    static func checkKeys(of apps: [AppID], in engine: Engine) async throws {
+        for app in apps where try await !engine.hasKeys(app) { throw noKey(of: app) }
+        try await requireNoDevelopmentKey(of: apps, in: engine)
+    }
+
+    private static func requireNoDevelopmentKey(
+        of apps: [AppID], in engine: Engine
+    ) async throws {
+        for key in DevelopmentKeys.all(of: apps).sorted() {
+            guard let holder = try await engine.keyHolder(key) else { continue }
             throw StartFailure(
                 "The database contains \(key), a publicly known key of `perennial dev`.",
                 remedy: "Use another database, or run `perennial keys revoke "

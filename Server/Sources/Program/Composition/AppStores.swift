@@ -10,7 +10,9 @@ import Synchronization
 package struct AppStores: Sendable {
     private let clients: [AppID: AppStoreClient]
     private let verifications: [AppID: VerifyReceiptClient]
-    private let distance: ClockOffset
+    private let line: Transport
+    /// The pacing of each app that is not simulated.
+    private let limiters: [AppID: RateLimiter]
 
     /// Makes the clients.
     ///
@@ -23,17 +25,29 @@ package struct AppStores: Sendable {
         let line = Transport(http: http, distance: ClockOffset()) {
             AppStoreDate(milliseconds: now().milliseconds)
         }
+        self.init(apps, line) { _ in pacing() }
+    }
+
+    private init(_ apps: [AppConfiguration], _ line: Transport, pacing: (AppID) -> RateLimiter) {
         var clients: [AppID: AppStoreClient] = [:]
+        var limiters: [AppID: RateLimiter] = [:]
         for app in apps {
             guard let access = app.appStore else { continue }
+            let limiter = app.settings.isSimulated ? nil : pacing(app.settings.id)
+            limiters[app.settings.id] = limiter
             clients[app.settings.id] = AppStoreClient(
-                access.credentials, now: line.now,
-                pacing: app.settings.isSimulated ? .unlimited : pacing(),
+                access.credentials, now: line.now, pacing: limiter ?? .unlimited,
                 send: line.sender(of: app, to: access.hosts))
         }
         self.clients = clients
+        self.limiters = limiters
+        self.line = line
         verifications = Self.verifications(of: apps, line)
-        distance = line.distance
+    }
+
+    /// Returns the clients of another configuration. An app that both have keeps its pacing.
+    func replacing(_ apps: [AppConfiguration]) -> AppStores {
+        AppStores(apps, line) { limiters[$0] ?? .inProcess() }
     }
 
     /// Sends requests, and observes the time in the responses.
@@ -74,13 +88,13 @@ package struct AppStores: Sendable {
 
     /// The minimum lead of our clock over the App Store's. Negative if it is behind. Nil if the
     /// real App Store has not responded yet.
-    package var clockAhead: Duration? { distance.ahead }
+    package var clockAhead: Duration? { line.distance.ahead }
 
     /// Returns the settings with which a server of these apps checks purchases.
     package func asking(lease: Duration = ReconciliationSettings.lease) -> ReconciliationSettings {
         var asking = ReconciliationSettings(worker: .ofThisProcess(lease: lease), appStore: client)
         asking.receiptVerification = verification
-        asking.clockAhead = { [distance] in distance.ahead }
+        asking.clockAhead = { [line] in line.distance.ahead }
         return asking
     }
 }

@@ -1,3 +1,4 @@
+import AppStoreClient
 import AppStoreTrust
 import Engine
 import Foundation
@@ -31,24 +32,18 @@ package struct Assembly: Sendable {
     ///   another root.
     /// - Parameter asking: how purchases are checked with the App Store.
     /// - Parameter forwarding: how notifications are forwarded.
+    /// - Parameter webhooks: how events are posted.
     /// - Throws: ``StartFailure`` if the database cannot be opened or migrated, or if a root cannot
     ///   be read.
     package init(
         apps: [AppConfiguration], databaseAddress: String, for purpose: Purpose = .serving,
         simulatorRoot: [UInt8]? = nil, receiptRoot: [UInt8]? = nil,
         now: @escaping @Sendable () -> Instant, asking: ReconciliationSettings = .disabled,
-        forwarding: ForwardingSettings = .disabled, logger: Logger
+        forwarding: ForwardingSettings = .disabled, webhooks: WebhookTransport = .disabled,
+        logger: Logger
     ) async throws {
-        var verifiers: [AppID: Verifier] = [:]
-        for app in apps {
-            var roots = app.extraRoots
-            if app.settings.isSimulated {
-                roots += [simulatorRoot, receiptRoot].compactMap { $0 }
-            }
-            verifiers[app.settings.id] = Verifier(
-                roots: try Self.roots(extra: roots, of: app.settings.id),
-                xcode: try Self.xcode(app))
-        }
+        let trust = SimulatorRoots(signatures: simulatorRoot, receipts: receiptRoot)
+        let verifiers = try Self.verifiers(of: apps, trust)
         self.apps = apps.map(\.settings)
         database =
             switch purpose {
@@ -58,11 +53,8 @@ package struct Assembly: Sendable {
             }
         engine = Engine(
             database: database, apps: self.apps, verifiers: verifiers, now: now, asking: asking,
-            forwarding: forwarding,
-            signers: Dictionary(
-                uniqueKeysWithValues: apps.compactMap { app in
-                    app.offerSigner.map { (app.settings.id, $0) }
-                }), logger: logger)
+            forwarding: forwarding, webhooks: webhooks,
+            signers: Self.signers(of: apps), logger: logger)
         guard purpose != .inspecting else { return }
         do { try await engine.prepare() } catch {
             database.close()
@@ -71,6 +63,30 @@ package struct Assembly: Sendable {
                 "The database \(address) could not be migrated: \(error).",
                 remedy: "Check that it runs, restore a backup, or name another with --database.")
         }
+    }
+
+    /// The verifier of each app.
+    ///
+    /// - Throws: ``StartFailure`` if a root cannot be read.
+    static func verifiers(
+        of apps: [AppConfiguration], _ simulator: SimulatorRoots
+    ) throws(StartFailure) -> [AppID: Verifier] {
+        var verifiers: [AppID: Verifier] = [:]
+        for app in apps {
+            let roots = app.extraRoots + (app.settings.isSimulated ? simulator.all : [])
+            verifiers[app.settings.id] = Verifier(
+                roots: try Self.roots(extra: roots, of: app.settings.id),
+                xcode: try Self.xcode(app))
+        }
+        return verifiers
+    }
+
+    /// The offer signer of each app that may sign offers.
+    static func signers(of apps: [AppConfiguration]) -> [AppID: OfferSigner] {
+        Dictionary(
+            uniqueKeysWithValues: apps.compactMap { app in
+                app.offerSigner.map { (app.settings.id, $0) }
+            })
     }
 
     /// Returns the roots that the owner of a simulated app has exported from Xcode. Nil for any
@@ -95,6 +111,14 @@ package struct Assembly: Sendable {
             throw unreadable(error, of: app)
         }
     }
+}
+
+/// The roots of a simulator, which simulated apps trust beside the configured ones.
+struct SimulatorRoots: Sendable {
+    var signatures: [UInt8]?
+    var receipts: [UInt8]?
+
+    var all: [[UInt8]] { [signatures, receipts].compactMap(\.self) }
 }
 
 extension Instant {

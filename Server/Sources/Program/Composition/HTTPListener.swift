@@ -8,8 +8,10 @@ struct HTTPListener<App: ApplicationProtocol>: Service {
     var app: App
     var host: String
     var port: Int
-    /// The command-line flag for choosing another port.
+    /// The command-line flag, or the setting, for choosing another port.
     var flag: String
+    /// The command-line flag, or the setting, for choosing another host.
+    var hostFlag = "--host"
 
     func run() async throws {
         do { try await app.run() } catch let error as IOError {
@@ -38,6 +40,6 @@ struct HTTPListener<App: ApplicationProtocol>: Service {
         StartFailure(
             "\(host) is not an address of this machine.",
             remedy: "Listen on 127.0.0.1 behind a proxy, or on 0.0.0.0 for all of its addresses: "
-                + "--host.")
+                + "\(hostFlag).")
     }
 }

@@ -39,6 +39,8 @@ extension ConfigurationReader {
             .compared { $0.forwardLines },
         Key("forward_policy", \.settings.forwards.policy) { $0.word($1, "not a forward_policy") }
             .compared { $0.forwardPolicyLines },
+        Key("webhooks") { $0.read(webhooks: $1, into: &$2.settings) }
+            .compared { $0.webhookLines },
         Key("restore") { $0.read(restore: $1, into: &$2.settings) }
             .compared { $0.restoreLines },
         Key("identity") { $0.read(identity: $1, into: &$2.settings) }

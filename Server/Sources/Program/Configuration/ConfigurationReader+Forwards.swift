@@ -29,7 +29,7 @@ extension ConfigurationReader {
             guard let target = target(node) else { continue }
             if targets.contains(where: { $0.name == target.name }) {
                 complain(
-                    node, "\(target.name) is listed twice.",
+                    node, "\(ForwardLabel.distinct(target.name)) is listed twice.",
                     "List both environments in one place.")
             }
             targets.append(target)
@@ -95,8 +95,9 @@ extension ConfigurationReader {
 extension AppSettings {
     var forwardLines: [String] {
         forwards.targets.map { target in
-            // The query may contain a secret.
-            "forward to \(target.name)" + (target.url == target.name ? "" : " (with a query)")
+            // The path and the query may contain a secret. The digits show that one has changed.
+            "forward to \(ForwardLabel.distinct(target.name))"
+                + (target.url == target.name ? "" : " (with a query)")
         }
     }
 

@@ -19,6 +19,22 @@ extension OfferCatalogue {
 }
 
 extension StoreKitFile {
+    /// What the file says of each product, as text lines, except for prices and texts.
+    var lines: [String] {
+        let names = Dictionary(groups.map { ($0.id, $0.name) }) { one, _ in one }
+        return products.map { product in
+            var parts = [product.type.rawValue]
+            if let terms = product.subscription {
+                parts += [
+                    "group \(names[terms.groupID] ?? "") (\(terms.groupID))",
+                    "level \(terms.level)", "\(terms.period)",
+                ]
+            }
+            if product.isFamilyShareable { parts.append("family sharing") }
+            return "storekit has \(product.id): \(parts.joined(separator: ", "))"
+        }
+    }
+
     /// Whether each product can be shared with the family.
     var familyShareable: [ProductID: Bool] {
         Dictionary(products.map { (ProductID(rawValue: $0.id), $0.isFamilyShareable) }) { $1 }

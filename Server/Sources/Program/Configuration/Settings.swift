@@ -11,13 +11,20 @@ package struct Settings: Hashable, Sendable {
     package var logLevel: Logger.Level
     /// How long a server may hold a leased check. After that, another server may take it over.
     package var checkLease: Duration
+    /// Where alone `/metrics` is answered. If nil, `host` and `port` answer it.
+    package var metricsAddress: ListenAddress?
+    /// Where alone secret keys are accepted. If nil, `host` and `port` accept them.
+    package var secretAddress: ListenAddress?
 
     package static let databaseDefault = ".perennial/perennial.sqlite"
     /// By default, the server is reachable from this machine only.
     package static let hostDefault = "127.0.0.1"
     package static let portDefault = 8080
     package static let configDefault = "perennial.yaml"
-    static let fileKeys = ["database", "host", "port", "log_level", "check_lease_seconds"]
+    static let fileKeys = [
+        "database", "host", "port", "listen_metrics", "listen_secret", "log_level",
+        "check_lease_seconds",
+    ]
     /// A check takes at most twenty seconds, and a server leases many at a time.
     private static let checkLeaseSeconds = 5...86_400
 
@@ -37,6 +44,25 @@ package struct Settings: Hashable, Sendable {
         logLevel = try Self.logLevel(
             reader.string(forKey: "log.level", default: Logger.Level.info.rawValue))
         checkLease = try Self.checkLease(reader)
+        metricsAddress = try Self.address("listen_metrics", reader)
+        secretAddress = try Self.address("listen_secret", reader)
+        try ListenAddress.requireDistinct([address, metricsAddress, secretAddress])
+    }
+
+    /// Where apps and the App Store reach the server.
+    private var address: ListenAddress { ListenAddress(host: host, port: port) }
+
+    /// The names of the settings that differ.
+    func names(differingFrom other: Settings) -> [String] {
+        let pairs: [(String, Bool)] = [
+            ("database", database == other.database), ("host", host == other.host),
+            ("port", port == other.port),
+            ("listen_metrics", metricsAddress == other.metricsAddress),
+            ("listen_secret", secretAddress == other.secretAddress),
+            ("log_level", logLevel == other.logLevel),
+            ("check_lease_seconds", checkLease == other.checkLease),
+        ]
+        return pairs.filter { !$0.1 }.map(\.0)
     }
 
     /// Parses a port number. Checks the range, because a socket would truncate a number that is too
@@ -55,6 +81,14 @@ package struct Settings: Hashable, Sendable {
         if let level = Logger.Level(rawValue: text) { return level }
         let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
         throw StartFailure("“\(text)” is not a log level.", remedy: "Choose one of \(levels).")
+    }
+
+    private static func address(
+        _ setting: String, _ reader: ConfigReader
+    ) throws(StartFailure) -> ListenAddress? {
+        let key = ConfigKey(setting.split(separator: "_").map(String.init))
+        guard let text = reader.string(forKey: key) else { return nil }
+        return try ListenAddress(text, for: setting)
     }
 
     private static func checkLease(_ reader: ConfigReader) throws(StartFailure) -> Duration {

@@ -19,6 +19,7 @@ struct LocalServices: Sendable {
     let reconciler: ReconciliationWorker
     let teller: Worker
     let forwarder: ForwardWorker
+    let courier: WebhookWorker
 
     private enum Completion<Value: Sendable>: Sendable {
         case services
@@ -44,6 +45,7 @@ struct LocalServices: Sendable {
                     host: settings.host, port: settings.port, flag: "--port"),
                 DeferredSimulator(parts: self, ports: ports) { storeSink.yield($0) }, reconciler,
                 teller, Sequencer(engine: assembly.engine, logger: settings.logger), forwarder,
+                courier,
             ], stopsOnSignals: stopsOnSignals, logger: settings.logger)
         return try await withThrowingTaskGroup(of: Completion<Value>.self) { tasks in
             tasks.addTask {
@@ -88,6 +90,7 @@ private struct DeferredSimulator: Service {
                 await parts.reconciler.processDue()
                 await parts.teller.processDue()
                 await parts.forwarder.processDue()
+                await parts.courier.processDue()
             }, keepTime: parts.settings.keepTime)
         parts.clock.follow(simulator.clock)
         let secret = AppSecret(settings.sharedSecret)

@@ -42,6 +42,8 @@ package struct LocalStack: Sendable {
         package var checks = Checks.all
         /// The version of the notifications that the simulator posts to the server.
         package var notificationVersions = NotificationVersions.signed
+        /// How the server posts events.
+        package var webhooks = WebhookSender.transport()
         /// Called before virtual time advances to a moment.
         package var keepTime: @Sendable (AppStoreDate) throws -> Void = { _ in }
 
@@ -93,11 +95,12 @@ package struct LocalStack: Sendable {
         let clock = DeferredClock(settings.simulator.now)
         let appStore = DeferredAppStore()
         let assembly = try await Assembly(
-            apps: [settings.appWithSecret], databaseAddress: settings.databaseAddress,
+            apps: [settings.appInForce], databaseAddress: settings.databaseAddress,
             simulatorRoot: settings.authority.rootDER,
             receiptRoot: settings.authority.receipts.rootDER, now: { clock.now },
             asking: Self.asking(settings.checks, appStore),
-            forwarding: ForwardSender(client: client).forwarding(), logger: settings.logger)
+            forwarding: ForwardSender(client: client).forwarding(),
+            webhooks: settings.webhooks, logger: settings.logger)
         defer { assembly.database.close() }
         for (key, kind) in settings.keys {
             try await assembly.engine.addKey(
@@ -107,12 +110,14 @@ package struct LocalStack: Sendable {
             settings: settings, assembly: assembly, clock: clock, appStore: appStore,
             client: client,
             reconciler: ReconciliationWorker(
-                engine: assembly.engine, pause: Self.pause,
+                engine: { assembly.engine }, pause: Self.pause,
                 asksForLost: settings.checks == .all, logger: settings.logger),
             teller: .transitions(
-                engine: assembly.engine, pause: Self.pause, logger: settings.logger),
+                engine: { assembly.engine }, pause: Self.pause, logger: settings.logger),
             forwarder: ForwardWorker(
-                engine: assembly.engine, pause: Self.pause, logger: settings.logger))
+                engine: { assembly.engine }, pause: Self.pause, logger: settings.logger),
+            courier: WebhookWorker(
+                engine: { assembly.engine }, pause: Self.pause, logger: settings.logger))
         return try await parts.run(stopsOnSignals: stopsOnSignals, body)
     }
 }
@@ -135,9 +140,11 @@ extension LocalStack {
 }
 
 extension LocalStack.Settings {
-    /// The app with the simulator's shared secret, unless the app has one of its own.
-    fileprivate var appWithSecret: AppConfiguration {
+    /// The app with the simulator's shared secret, unless the app has one of its own. Its webhooks
+    /// may be on this machine.
+    fileprivate var appInForce: AppConfiguration {
         var app = app
+        app.settings.webhooks.allowsLoopback = true
         if app.settings.sharedSecret == nil {
             app.settings.sharedSecret = AppSecret(simulator.sharedSecret)
         }

@@ -1,31 +1,87 @@
 import Engine
+import Ledger
 import Logging
 import ServiceLifecycle
+import Synchronization
 
 /// Forwards notifications to other addresses, each at its own pace: a slow or unavailable address
 /// does not delay the others.
-struct ForwardWorker: Service {
-    private let queues: [Worker]
+final class ForwardWorker: Service {
+    /// One address of one app.
+    private struct Queue: Hashable {
+        let app: AppID
+        let target: String
+    }
+
+    private let engine: @Sendable () -> Engine
+    private let pause: Duration
+    private let logger: Logger
+    private let replacements: AsyncStream<Void>
+    private let queues = Mutex<[Queue: Worker]>([:])
     private let backlog: Worker
 
-    /// - Parameter pause: the time between two checks for due notifications.
-    init(engine: Engine, pause: Duration = Worker.pause, logger: Logger) {
-        queues = engine.forwardQueues.map { app, target in
-            Worker("forwarding notifications failed", every: pause, logger: logger) {
-                try await engine.forwardDue(to: target, of: app)
-            }
-        }
+    /// - Parameters:
+    ///   - engine: returns the engine in force.
+    ///   - replacements: yields when it is another one, which may have other addresses.
+    ///   - pause: the time between two checks for due notifications.
+    init(
+        engine: @escaping @Sendable () -> Engine,
+        replacements: AsyncStream<Void> = AsyncStream { _ in },
+        pause: Duration = Worker.pause, logger: Logger
+    ) {
+        self.engine = engine
+        self.replacements = replacements
+        self.pause = pause
+        self.logger = logger
         backlog = Worker(
             "checking the forwarding backlog failed", every: Worker.backlogPause, logger: logger
         ) {
-            try await engine.refreshForwardingStates()
+            try await engine().refreshForwardingStates()
             return 0
         }
     }
 
-    func run() async { await (queues + [backlog]).forEachConcurrently { await $0.run() } }
+    /// Runs the workers of all addresses, and starts over whenever the engine is replaced. Attempts
+    /// that this interrupts stay due.
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            var replacements = self.replacements.makeAsyncIterator()
+            while !Task.isCancelled {
+                let workers = self.workers() + [self.backlog]
+                await withTaskGroup(of: Void.self) { tasks in
+                    tasks.addTask { await workers.forEachConcurrently { await $0.run() } }
+                    await replacements.next()
+                    tasks.cancelAll()
+                }
+            }
+        }
+    }
 
     /// Returns when everything that was due at the call has been tried, including attempts that
     /// another call started.
-    func processDue() async { await queues.forEachConcurrently { await $0.processDue() } }
+    func processDue() async { await workers().forEachConcurrently { await $0.processDue() } }
+
+    /// The worker of each address of the engine in force. An address keeps its worker.
+    private func workers() -> [Worker] {
+        let wanted = engine().forwardQueues.map { Queue(app: $0.app, target: $0.target.name) }
+        return queues.withLock { queues in
+            var kept: [Queue: Worker] = [:]
+            for queue in wanted { kept[queue] = queues[queue] ?? worker(of: queue) }
+            queues = kept
+            return wanted.compactMap { kept[$0] }
+        }
+    }
+
+    private func worker(of queue: Queue) -> Worker {
+        Worker(
+            "forwarding notifications failed", every: pause, logger: logger
+        ) { [engine] in
+            let engine = engine()
+            let found = engine.forwardQueues.first {
+                $0.app == queue.app && $0.target.name == queue.target
+            }
+            guard let found else { return 0 }
+            return try await engine.forwardDue(to: found.target, of: found.app)
+        }
+    }
 }

@@ -13,34 +13,36 @@ struct ReconciliationWorker: Service {
     private let backlog: Worker
 
     /// - Parameters:
+    ///   - engine: returns the engine in force, for each batch of work.
     ///   - pause: the time between two checks for due purchases.
     ///   - asksForLost: whether missed notifications are backfilled too.
     init(
-        engine: Engine, pause: Duration = Worker.pause, asksForLost: Bool = true, logger: Logger
+        engine: @escaping @Sendable () -> Engine, pause: Duration = Worker.pause,
+        asksForLost: Bool = true, logger: Logger
     ) {
         let due = [
             Worker.Step(failure: "checking due purchases failed") {
-                try await engine.reconcileDue(limit: Self.batch)
+                try await engine().reconcileDue(limit: Self.batch)
             },
             Worker.Step(failure: "responding to consumption inquiries failed") {
-                try await engine.respondToConsumptionInquiries()
+                try await engine().respondToConsumptionInquiries()
             },
         ]
         let missed = Worker.Step(failure: "backfilling missed notifications failed") {
-            try await engine.backfill()
+            try await engine().backfill()
         }
         checks = Worker(every: pause, logger: logger) {
             guard asksForLost else { return due }
-            return engine.isBackfillFailing ? due + [missed] : [missed] + due
+            return engine().isBackfillFailing ? due + [missed] : [missed] + due
         }
         let walk = Worker("reading the notification history failed", every: pause, logger: logger) {
-            try await engine.walkHistory()
+            try await engine().walkHistory()
         }
         walks = asksForLost ? [walk] : []
         backlog = Worker(
             "measuring the backlog of checks failed", every: Worker.backlogPause, logger: logger
         ) {
-            try await engine.refreshReconciliationStates()
+            try await engine().refreshReconciliationStates()
             return 0
         }
     }

@@ -110,13 +110,17 @@ extension [Worker] {
 extension Worker {
     /// Emits time-based events when they become due, such as the end of an access that no
     /// notification announced, and numbers every committed event.
-    static func transitions(engine: Engine, pause: Duration = pause, logger: Logger) -> Worker {
+    ///
+    /// - Parameter engine: returns the engine in force, for each batch of work.
+    static func transitions(
+        engine: @escaping @Sendable () -> Engine, pause: Duration = pause, logger: Logger
+    ) -> Worker {
         let steps = [
             Step(failure: "emitting time-based events failed") {
-                try await engine.emitTimeBasedEvents()
+                try await engine().emitTimeBasedEvents()
             },
             Step(failure: "events were not numbered") {
-                try await engine.numberEvents()
+                try await engine().numberEvents()
                 return 0
             },
         ]

@@ -8,8 +8,8 @@ import Hummingbird
 extension AppStoreSimulator {
     /// A router for the control plane (`/_sim/…`), verifyReceipt and the App Store Server API. Each
     /// call makes a new router.
-    package nonisolated func router() -> Router<BasicRequestContext> {
-        let router = Router(context: BasicRequestContext.self)
+    package nonisolated func router() -> Router<SimulatorContext> {
+        let router = Router(context: SimulatorContext.self)
         router.add(middleware: ProblemMiddleware(simulator: self))
         for route in SimulatorRoute.all {
             let path = route.path.replacing("{", with: ":").replacing("}", with: "")
@@ -23,7 +23,7 @@ extension AppStoreSimulator {
     }
 
     private nonisolated func response(
-        to request: Request, _ context: BasicRequestContext, _ route: SimulatorRoute
+        to request: Request, _ context: SimulatorContext, _ route: SimulatorRoute
     ) async throws -> Response {
         let known = route.fields.map(\.name)
         let bytes = try await Self.bytes(of: request, atMost: route.bodyBytesMax)
@@ -38,7 +38,9 @@ extension AppStoreSimulator {
             lastEventID: HTTPField.Name.lastEventID.flatMap { request.headers[$0] })
         switch try await route.handler(self, call) {
         case .bytes(let bytes, let type): return Response(.ok, bytes, type: type)
-        case .events(let stream): return Response(stream)
+        case .events(let stream):
+            context.onClose(stream.end)
+            return Response(stream)
         case .json(let json):
             guard let field = query["only"] else {
                 // A trailing newline, so that responses end with a line break in a terminal.
@@ -79,8 +81,8 @@ private struct ProblemMiddleware: RouterMiddleware {
     let simulator: AppStoreSimulator
 
     @concurrent func handle(
-        _ request: Request, context: BasicRequestContext,
-        next: @concurrent (Request, BasicRequestContext) async throws -> Response
+        _ request: Request, context: SimulatorContext,
+        next: @concurrent (Request, SimulatorContext) async throws -> Response
     ) async throws -> Response {
         let response: Response
         do { response = try await next(request, context) } catch {
@@ -128,7 +130,7 @@ extension Response {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    /// Streams events, and a comment whenever a while has passed.
+    /// Streams events, and a comment whenever a while has passed, until the client goes away.
     fileprivate init(_ stream: UpdateStream) {
         let body = ResponseBody { writer in
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -42,7 +42,9 @@ extension AppStoreSimulator {
 
     /// Why a device cannot buy at all, as the result of an order. Nil if it can.
     func obstacle(on deviceID: String) throws(SimulatorProblem) -> PurchaseOutcome? {
-        if try !life(of: deviceID).canMakePayments { return .failed("purchaseNotAllowed") }
+        if try !life(of: deviceID).canMakePayments {
+            return .failed(StoreKitFailure.purchaseNotAllowed.rawValue)
+        }
         // The device asks for a password, and nobody enters one.
         return try world.device(deviceID).isSignedOut ? .cancelled : nil
     }

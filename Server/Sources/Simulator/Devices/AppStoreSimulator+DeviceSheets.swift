@@ -114,6 +114,7 @@ extension AppStoreSimulator {
             life.orderedMessages.append(
                 StoreMessage(id: "\(reason.rawValue)-\(life.arrivals)", reason: reason))
         }
+        announceMessages(to: deviceID)
     }
 
     /// The customer chooses a promoted product in the App Store.
@@ -128,6 +129,8 @@ extension AppStoreSimulator {
                 PurchaseIntent(
                     id: "intent-\(life.arrivals)", productID: productID, offerID: offer))
         }
+        guard let intent = world.lives[deviceID]?.intents.last else { return }
+        appendEvent("purchase_intent", intent.json, to: deviceID)
     }
 
     /// The app takes a purchase intent, which waits no longer.

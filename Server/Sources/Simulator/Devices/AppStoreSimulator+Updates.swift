@@ -25,6 +25,9 @@ extension AppStoreSimulator {
             ServerSentEvent(name: "transaction", content: json(of: signed, on: deviceID))
         }
         var stream = try listeners.add(device, first: first, limit: limit)
+        // What waits already is listed by `messages`.
+        phones[deviceID, default: Phone()].announcedMessages.formUnion(
+            try world.messages(on: deviceID).map(\.id))
         stream.interval = commentInterval
         for transaction in news.prefix(limit ?? .max) {
             phones[deviceID, default: Phone()].announced[transaction.id] = AnnouncedState(
@@ -61,7 +64,9 @@ extension AppStoreSimulator {
     func notifyListeners(of notice: NotificationDraft) throws(SigningFailure) {
         guard let name = notice.account else { return }
         let account = Account.Key(name: name, environment: notice.environment)
-        guard listeners.contains(account), let transaction = notice.transaction else { return }
+        guard listeners.contains(account) else { return }
+        announceMessages(to: account)
+        guard let transaction = notice.transaction else { return }
         if notice.type.changesTransaction(notice.subtype) {
             let announcement = transaction.transactionId.map {
                 ServerSentEvent.Announcement(
@@ -95,6 +100,23 @@ extension AppStoreSimulator {
             settings.has(.ownPurchasesAnnounced) && transaction.type == .autoRenewable
             && !world.orderIsInView
         return isAnnounced ? nil : world.orderingDevice
+    }
+
+    /// Appends the messages that wait on an account's devices, and that their streams have not had.
+    private func announceMessages(to account: Account.Key) {
+        for device in world.devices.values.sorted(by: { $0.id < $1.id })
+        where device.account == account {
+            announceMessages(to: device.id)
+        }
+    }
+
+    /// Appends the messages that wait on a device, and that its stream has not had.
+    func announceMessages(to deviceID: String) {
+        guard let waiting = try? world.messages(on: deviceID) else { return }
+        for message in waiting
+        where phones[deviceID, default: Phone()].announcedMessages.insert(message.id).inserted {
+            appendEvent("message", message.json, to: deviceID)
+        }
     }
 
     private func send(

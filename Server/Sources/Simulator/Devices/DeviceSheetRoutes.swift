@@ -162,7 +162,7 @@ extension AppStoreSimulator {
 }
 
 extension StoreMessage {
-    fileprivate var json: JSON {
+    var json: JSON {
         [
             "id": .string(id), "reason": .string(reason.rawValue),
             "original_transaction_id": originalTransactionID.map { .string($0) } ?? .null,
@@ -172,7 +172,7 @@ extension StoreMessage {
 }
 
 extension PurchaseIntent {
-    fileprivate var json: JSON {
+    var json: JSON {
         [
             "id": .string(id), "product_id": .string(productID),
             "offer": offerID.map { .string($0) } ?? .null,

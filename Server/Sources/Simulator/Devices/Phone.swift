@@ -16,6 +16,8 @@ struct Phone: Sendable {
     var verdict: DocumentVerdict?
     var sheets = SheetQueue()
     var prompts = PromptList()
+    /// The messages that the stream of updates has had.
+    var announcedMessages: Set<String> = []
     /// Transactions that the app on this device has finished.
     var finished: Set<String> = []
     /// The state in which each transaction was last announced on this device.

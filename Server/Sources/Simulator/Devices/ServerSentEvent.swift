@@ -38,13 +38,16 @@ struct UpdateStream: Sendable {
     var interval = Duration.seconds(Self.commentSeconds)
     /// Adds a comment to the stream.
     let addComment: @Sendable () -> Void
+    /// Ends the stream: nobody reads it any more. What happens from now on is announced anew.
+    let end: @Sendable () -> Void
 
     init(
         events: AsyncStream<ServerSentEvent>, first: [ServerSentEvent],
-        addComment: @escaping @Sendable () -> Void
+        addComment: @escaping @Sendable () -> Void, end: @escaping @Sendable () -> Void
     ) {
         self.events = events
         self.first = first
         self.addComment = addComment
+        self.end = end
     }
 }

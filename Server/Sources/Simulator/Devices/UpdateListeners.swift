@@ -77,9 +77,9 @@ struct UpdateListeners: Sendable {
         } else {
             logs[index].listeners.append(Listener(continuation: continuation, left: left))
         }
-        return UpdateStream(events: stream, first: first) {
-            _ = continuation.yield(.comment)
-        }
+        return UpdateStream(
+            events: stream, first: first, addComment: { _ = continuation.yield(.comment) },
+            end: { continuation.finish() })
     }
 
     /// The log of a device, which is made if it listens for the first time.

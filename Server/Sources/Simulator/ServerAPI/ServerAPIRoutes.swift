@@ -12,7 +12,7 @@ extension AppStoreSimulator {
         ("", .production), ("/sandbox", .sandbox),
     ]
 
-    nonisolated func addServerAPI(to router: Router<BasicRequestContext>) {
+    nonisolated func addServerAPI(to router: Router<SimulatorContext>) {
         for (prefix, environment) in Self.places {
             for root in [APIEndpoint.inApps, AdvancedCommerceEndpoints.root] {
                 for method in [HTTPRequest.Method.get, .post, .put, .delete] {

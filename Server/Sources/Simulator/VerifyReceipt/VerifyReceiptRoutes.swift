@@ -23,7 +23,7 @@ struct OrderedStatus: Hashable, Sendable {
 extension AppStoreSimulator {
     /// Adds verifyReceipt's paths. As in Apple's responses of 2018, the HTTP status is 200 whatever
     /// the body's status, and there is no content type.
-    nonisolated func addVerifyReceipt(to router: Router<BasicRequestContext>) {
+    nonisolated func addVerifyReceipt(to router: Router<SimulatorContext>) {
         let paths: [(String, SimulatedEnvironment)] = [
             ("/verifyReceipt", .production), ("/sandbox/verifyReceipt", .sandbox),
         ]

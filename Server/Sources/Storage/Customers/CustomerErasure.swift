@@ -45,7 +45,9 @@ extension DatabaseSession {
         // Including those of this transaction. Whoever adds an event about this person meanwhile
         // has read a row that is deleted here, so one of the two transactions is run again.
         try numberAllEvents(of: app)
+        try revokeCursorLeases(of: app)
         try replaceIDs(names, in: app, mentionedBy: counterparts)
+        try scrubDeliveries(ofPerson: names, in: app)
         try transferConsumables(person.customer, under: pseudonym, in: app, at: now)
         try deleteRows(of: person, in: app)
         try recordErasures(hashes, in: app, at: now)
@@ -138,6 +140,19 @@ extension DatabaseSession {
         }
         for customer in mentioning.subtracting(names.keys).subtracting(names.values).sorted() {
             _ = try replaceIDs(names, inEventsOf: customer, in: app)
+            try scrubDeliveries(of: customer.rawValue, in: app)
+        }
+    }
+
+    /// Also of events that name the person only by an account token.
+    private func scrubDeliveries(
+        ofPerson names: [CustomerID: CustomerID], in app: AppID
+    ) throws(StorageFailure) {
+        for (id, name) in names.sorted(by: { $0.key < $1.key }) {
+            let streams = Set([id.rawValue, id.accountToken].compactMap(\.self))
+            for stream in streams.sorted() {
+                try scrubDeliveries(of: stream, renamed: name.rawValue, in: app)
+            }
         }
     }
 
@@ -158,11 +173,13 @@ extension DatabaseSession {
 
     private func rewrite(_ events: [Event], in app: AppID) throws(StorageFailure) {
         try connection.runEach(
-            "UPDATE events SET customer = $1, body = $2 WHERE app = $3 AND sequence = $4",
+            "UPDATE events SET customer = $1, environment = $2, body = $3, details = $4 "
+                + "WHERE app = $5 AND sequence = $6",
             events.map {
                 [
-                    .text($0.entry.customer?.rawValue), .bytes($0.entry.body),
-                    .text(app.rawValue), .integer($0.sequence),
+                    .text($0.entry.customer?.rawValue), .text($0.entry.environment?.rawValue),
+                    .bytes([]), .text($0.entry.details), .text(app.rawValue),
+                    .integer($0.sequence),
                 ]
             })
     }

@@ -64,11 +64,11 @@ extension Database {
     ///
     /// - Throws: ``StorageFailure``; of kind `busy` if too many writes are waiting.
     package func record(_ attested: DocumentWithFacts) async throws -> Bool {
-        try await commits.record([attested])[0].get()
+        try await commits.record([attested], by: rules)[0].get()
     }
 
     /// Records several documents with their facts. Each succeeds or fails by itself.
     package func record(_ attested: [DocumentWithFacts]) async -> [Result<Bool, any Error>] {
-        await commits.record(attested)
+        await commits.record(attested, by: rules)
     }
 }

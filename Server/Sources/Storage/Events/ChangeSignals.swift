@@ -1,18 +1,19 @@
 import Ledger
 import Synchronization
 
-/// Wakes readers that wait for a change of a customer, after this process has committed events
-/// about that customer.
+/// Wakes readers that wait for a change of a customer, or for any event of an app, after this
+/// process has committed such events.
 ///
 /// A signal is a hint to read again. It can come although nothing has changed, and what other
 /// servers commit gives none, so a reader must also look again from time to time.
 package final class ChangeSignals: Sendable {
-    private struct Topic: Hashable {
-        var app: AppID
-        /// In lower case, because account tokens are compared without case.
-        var id: String
+    private enum Topic: Hashable {
+        /// All events of an app.
+        case log(AppID)
+        /// The id is in lower case, because account tokens are compared without case.
+        case id(AppID, String)
 
-        init(_ app: AppID, _ id: String) { (self.app, self.id) = (app, id.lowercased()) }
+        init(_ app: AppID, _ id: String) { self = .id(app, id.lowercased()) }
     }
 
     private struct State {
@@ -31,9 +32,22 @@ package final class ChangeSignals: Sendable {
     package func signals(
         about ids: [CustomerID], in app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
+        signals(about: Set(ids.map { Topic(app, $0.rawValue) }))
+    }
+
+    /// Yields after each commit with events of an app, until it is finished. Several commits can
+    /// give one element.
+    package func signals(
+        ofLogOf app: AppID
+    ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
+        signals(about: [.log(app)])
+    }
+
+    private func signals(
+        about topics: Set<Topic>
+    ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
         let (stream, continuation) = AsyncStream<Void>.makeStream(
             bufferingPolicy: .bufferingNewest(1))
-        let topics = Set(ids.map { Topic(app, $0.rawValue) })
         let number = state.withLock { state in
             state.lastNumber += 1
             for topic in topics {
@@ -54,7 +68,7 @@ package final class ChangeSignals: Sendable {
         }
     }
 
-    /// The number of ids that somebody waits for.
+    /// The number of ids and logs that somebody waits for.
     package var topicCount: Int { state.withLock { $0.listeners.count } }
 
     /// Notes whom events are about that are not committed yet.
@@ -63,8 +77,8 @@ package final class ChangeSignals: Sendable {
             guard !state.listeners.isEmpty else { return }
             for entry in entries {
                 let ids = [entry.customer?.rawValue, entry.other?.rawValue, entry.accountToken]
-                for id in ids.compactMap(\.self) {
-                    let topic = Topic(entry.app, id)
+                let named = ids.compactMap(\.self).map { Topic(entry.app, $0) }
+                for topic in [.log(entry.app)] + named {
                     if state.listeners[topic] != nil { state.uncommitted.insert(topic) }
                 }
             }

@@ -39,6 +39,9 @@ package struct EventEntry: Hashable, Sendable {
     package var other: CustomerID?
     /// Why the purchase belongs to the customer; only for ``Change/Kind/linked``.
     package var evidence: Link.Evidence?
+    /// Whose request caused it. Nil if no request did, if no key was needed, or if an earlier
+    /// version recorded it.
+    package var author: EventAuthor?
 
     package enum Cause: Hashable, Sendable {
         /// A document, identified by its id.
@@ -87,7 +90,12 @@ extension DatabaseSession {
     func append(_ entries: [EventEntry]) throws(StorageFailure) {
         guard !entries.isEmpty else { return }
         rules.signals.collect(entries)
-        let events = try withoutErasedTokens(entries).concurrentMap(UnnumberedEvent.init)
+        let signed = entries.map { entry in
+            var entry = entry
+            if entry.cause == .request { entry.author = author }
+            return entry
+        }
+        let events = try withoutErasedTokens(signed).concurrentMap(UnnumberedEvent.init)
         switch dialect {
         case .sqlite: try insertNumbered(events)
         case .postgres: try insertPending(events)
@@ -136,7 +144,7 @@ extension DatabaseSession {
     }
 
     /// The event with the given number.
-    func event(_ sequence: Int64, of app: AppID) throws(StorageFailure) -> Event? {
+    package func event(_ sequence: Int64, of app: AppID) throws(StorageFailure) -> Event? {
         try events(
             "app = $1 AND sequence = $2", [.text(app.rawValue), .integer(sequence)], of: app
         ).first
@@ -157,8 +165,8 @@ extension DatabaseSession {
         "app = $1 AND environment = $2 AND purchase = $3 AND customer IS NULL AND sequence > $4"
 
     static func selectEvents(where condition: String) -> String {
-        "SELECT sequence, customer, customer_sequence, environment, purchase, kind, "
-            + "told_at_ms, document, body FROM events WHERE \(condition)"
+        "SELECT sequence, customer, customer_sequence, \(UnnumberedEvent.columns) "
+            + "FROM events WHERE \(condition)"
     }
 
     private func events(
@@ -172,15 +180,13 @@ extension DatabaseSession {
     static func events(_ rows: [Row], of app: AppID) throws(StorageFailure) -> [Event] {
         var events: [Event] = []
         for row in rows {
-            let entry = try EventEntry(
+            let event = UnnumberedEvent(
                 app: app, customer: try row.optionalText(1).map(CustomerID.init(rawValue:)),
-                environment: try row.optionalText(3), purchase: try row.optionalText(4),
-                kind: try row.text(5), knownAt: Instant(milliseconds: try row.integer(6)),
-                document: row.values[7] == .null ? nil : try row.bytes(7), body: try row.bytes(8))
+                values: Array(row.values.dropFirst(3)))
             events.append(
                 Event(
                     sequence: try row.integer(0), customerSequence: try row.optionalInteger(2),
-                    entry: entry))
+                    entry: try event.entry))
         }
         return events
     }

@@ -1,7 +1,8 @@
 import Ledger
 
-// The binary encoding of events. Events are primary data that no rebuild can recreate, so every
-// layout that was ever released must stay readable.
+// The binary encoding of events before they became JSON: see ``EventDetails``. It is only read.
+// Events are primary data that no rebuild can recreate, so every layout that was ever released must
+// stay readable. The last reported state of a purchase is still written this way.
 
 private let layout: Int64 = 1
 /// The layout of events. Each version appends to the previous one: 2 the manual grant, 3 the term
@@ -9,23 +10,6 @@ private let layout: Int64 = 1
 private let entryLayout: Int64 = 5
 
 extension EventEntry {
-    /// Everything that has no column of its own.
-    var body: [UInt8] {
-        var writer = ByteWriter()
-        writer.write(entryLayout)
-        writer.write(cause.isRebuild)
-        writer.write(cause.isRequest)
-        writer.write(accountToken) { $0.write($1) }
-        writer.write(other?.rawValue) { $0.write($1) }
-        writer.write(evidence?.rawValue) { $0.write($1) }
-        writer.write(change)
-        writer.write(change.grant) { $0.write($1) }
-        writer.write(change.ending) { $0.write($1) }
-        writer.write(change.wallet) { $0.write($1) }
-        writer.write(change.grantEnvironment?.rawValue) { $0.write($1) }
-        return writer.bytes
-    }
-
     init(
         app: AppID, customer: CustomerID?, environment: String?, purchase: String?, kind: String,
         knownAt: Instant, document: [UInt8]?, body: [UInt8]
@@ -62,11 +46,6 @@ extension EventEntry {
     }
 }
 
-extension EventEntry.Cause {
-    fileprivate var isRebuild: Bool { self == .rebuild }
-    fileprivate var isRequest: Bool { self == .request }
-}
-
 extension ReportedState {
     var stored: [UInt8] {
         var writer = ByteWriter()
@@ -89,55 +68,11 @@ extension ReportedState {
 }
 
 extension ByteWriter {
-    fileprivate mutating func write(_ condition: PurchaseStatus) {
+    mutating func write(_ condition: PurchaseStatus) {
         write(condition.product.rawValue)
         write(condition.state?.rawValue) { $0.write($1) }
         write(condition.until?.milliseconds) { $0.write($1) }
         write(condition.willRenew) { $0.write($1) }
-    }
-
-    fileprivate mutating func write(_ change: Change) {
-        write(change.at.milliseconds)
-        write(change.before) { $0.write($1) }
-        // Usually only the kind of the event is new, and the status does not change.
-        write(change.after == change.before)
-        if change.after != change.before { write(change.after) { $0.write($1) } }
-        write(change.money) { $0.write($1) }
-        write(change.product?.rawValue) { $0.write($1) }
-        write(change.transaction?.rawValue) { $0.write($1) }
-        write(change.ownership?.rawValue) { $0.write($1) }
-        write(change.offer) { $0.write($1) }
-        write(change.nextProduct?.rawValue) { $0.write($1) }
-        write(change.nextPrice) { $0.write($1) }
-        write(change.expirationReason?.rawValue) { $0.write($1) }
-    }
-}
-
-extension ByteWriter {
-    fileprivate mutating func write(_ grant: Grant) {
-        write(grant.id.rawValue)
-        write(grant.entitlement.rawValue)
-        write(grant.from.milliseconds)
-        write(grant.until?.milliseconds) { $0.write($1) }
-        write(grant.reason)
-        write(grant.withdrawnAt?.milliseconds) { $0.write($1) }
-    }
-
-    fileprivate mutating func write(_ ending: TermEnding) {
-        write(ending.chain)
-        write(ending.from.milliseconds)
-        write(ending.until.milliseconds)
-        write(Int64(ending.daysBefore))
-    }
-
-    fileprivate mutating func write(_ wallet: WalletChange) {
-        write(wallet.currency.rawValue)
-        write(wallet.environment.rawValue)
-        write(wallet.before)
-        write(wallet.after)
-        write(wallet.debit?.rawValue) { $0.write($1) }
-        write(wallet.reason) { $0.write($1) }
-        write(wallet.key) { $0.write($1) }
     }
 }
 

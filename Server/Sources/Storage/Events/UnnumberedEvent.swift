@@ -22,7 +22,7 @@ struct UnnumberedEvent {
     /// The values of ``columns``.
     var values: [Value]
 
-    static let columns = "environment, purchase, kind, told_at_ms, document, body"
+    static let columns = "environment, purchase, kind, told_at_ms, document, body, details"
 
     init(app: AppID, customer: CustomerID?, values: [Value]) {
         self.app = app
@@ -36,9 +36,9 @@ struct UnnumberedEvent {
         app = entry.app
         customer = entry.customer
         values = [
-            .text(entry.purchase?.environment.rawValue), .text(entry.purchase?.original.rawValue),
+            .text(entry.environment?.rawValue), .text(entry.purchase?.original.rawValue),
             .text(entry.change.kind.rawValue), .integer(entry.knownAt.milliseconds), document,
-            .bytes(entry.body),
+            .bytes([]), .text(entry.details),
         ]
     }
 }
@@ -47,11 +47,19 @@ extension UnnumberedEvent {
     var entry: EventEntry {
         get throws(StorageFailure) {
             let row = Row(values)
+            let (environment, purchase) = (try row.optionalText(0), try row.optionalText(1))
+            let (kind, knownAt) = (
+                try row.text(2), Instant(milliseconds: try row.integer(3))
+            )
+            let document = row.values[4] == .null ? nil : try row.bytes(4)
+            guard let details = try row.optionalText(6) else {
+                return try EventEntry(
+                    app: app, customer: customer, environment: environment, purchase: purchase,
+                    kind: kind, knownAt: knownAt, document: document, body: try row.bytes(5))
+            }
             return try EventEntry(
-                app: app, customer: customer, environment: try row.optionalText(0),
-                purchase: try row.optionalText(1), kind: try row.text(2),
-                knownAt: Instant(milliseconds: try row.integer(3)),
-                document: row.values[4] == .null ? nil : try row.bytes(4), body: try row.bytes(5))
+                app: app, customer: customer, environment: environment, purchase: purchase,
+                kind: kind, knownAt: knownAt, document: document, details: details)
         }
     }
 }
@@ -94,7 +102,8 @@ extension DatabaseSession {
         }
         try connection.runEach(
             "INSERT INTO events (app, sequence, customer, customer_sequence, "
-                + "\(UnnumberedEvent.columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                + "\(UnnumberedEvent.columns)) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
             rows)
         try connection.runEach(
             "INSERT INTO logs (app, last_sequence) VALUES ($1, $2) "
@@ -143,7 +152,7 @@ extension DatabaseSession {
     func insertPending(_ events: [UnnumberedEvent]) throws(StorageFailure) {
         try connection.runEach(
             "INSERT INTO pending_events (app, customer, \(UnnumberedEvent.columns)) "
-                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             events.map { [.text($0.app.rawValue), .text($0.customer?.rawValue)] + $0.values })
     }
 

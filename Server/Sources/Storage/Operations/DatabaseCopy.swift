@@ -32,7 +32,7 @@ struct CopiedTable: Hashable, Sendable {
             name: "events", key: ["app", "sequence"],
             others: [
                 "customer", "customer_sequence", "environment", "purchase", "kind", "told_at_ms",
-                "document", "body",
+                "document", "body", "details",
             ]),
         CopiedTable(
             name: "debits", key: ["app", "debit"],
@@ -50,6 +50,25 @@ struct CopiedTable: Hashable, Sendable {
                 "environment", "created_at_ms", "due_at_ms", "attempts", "attempted_at_ms",
                 "status", "trouble", "accepted_at_ms", "lease_until_ms", "lease_holder",
             ]),
+        CopiedTable(
+            name: "webhooks", key: ["app", "webhook"],
+            others: [
+                "origin", "url", "types", "products", "environments", "format",
+                "authorization_value", "secret", "former_secret", "former_until_ms",
+                "created_at_ms", "cursor", "paused_at_ms", "pause_reason", "held_until_ms",
+                "failing_since_ms", "is_reported", "deleted_at_ms", "lease_until_ms",
+                "lease_holder",
+            ]),
+        CopiedTable(
+            name: "webhook_deliveries", key: ["app", "webhook", "message"],
+            others: [
+                "sequence", "kind", "stream", "state", "created_at_ms", "due_at_ms", "tries",
+                "attempts", "attempted_at_ms", "status", "trouble", "ended_at_ms", "body",
+                "lease_until_ms", "lease_holder",
+            ]),
+        CopiedTable(
+            name: "webhook_attempts", key: ["app", "webhook", "message", "attempt"],
+            others: ["at_ms", "milliseconds", "status", "trouble", "answer"]),
         CopiedTable(
             name: "imports", key: ["app", "kind", "file"],
             others: [
@@ -113,6 +132,10 @@ struct CopiedTable: Hashable, Sendable {
                 "failed_at_ms", "failures", "revision", "lease_until_ms", "lease_holder", "told",
                 "turns_at_ms", "documents_full_at_ms",
             ]),
+        CopiedTable(
+            name: "purchase_origins",
+            key: ["app", "environment", "purchase", "transaction_id"],
+            others: ["placement", "sdk", "storefront", "posted_at_ms"]),
         CopiedTable(
             name: "app_stores", key: ["app", "environment"],
             others: [

@@ -5,10 +5,11 @@
 ///
 /// Primary tables, which cannot be derived from anything else: `headers`, `documents`, `customers`,
 /// `customer_ids`, `links`, `shares`, `blocks`, `transfers`, `grants`, `erasures`, `parted_ids`,
-/// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `imports`,
-/// `reminders`, `consumption_questions` with `consumption_consents` and `consumption_uses`, and the
-/// event log: `events`, `pending_events`, `logs` with `log_epochs`, and the state last reported in
-/// it, which is `told` of each purchase and `wallets`.
+/// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `webhooks` with
+/// `webhook_deliveries` and `webhook_attempts`, `imports`, `reminders`, `purchase_origins`,
+/// `consumption_questions` with `consumption_consents` and `consumption_uses`, and the event log:
+/// `events`, `pending_events`, `logs` with `log_epochs`, and the state last reported in it, which
+/// is `told` of each purchase and `wallets`.
 ///
 /// Derived tables, which a rebuild computes again by way of `facts_rebuilt`: `facts`, `purchases`.
 ///
@@ -65,6 +66,9 @@ package enum Schema {
             .init("account tokens", accountTokenColumns(dialect)),
             .init("prepared token keys", preparedKeyColumns(dialect)),
             .init("key scopes", keyScopeColumns(dialect)),
+            .init("readable events", eventDetailsColumns(dialect)),
+            .init("purchase origins", purchaseOriginTables(dialect)),
+            .init("webhooks", webhookTables(dialect)),
         ]
     }
 

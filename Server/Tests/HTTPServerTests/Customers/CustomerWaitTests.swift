@@ -1,3 +1,4 @@
+import Eventually
 import Ledger
 import PerennialContract
 import Synchronization
@@ -26,21 +27,10 @@ import Testing
                     .get, Paths.customer("anna") + "?wait=\(wait)",
                     headers: [.ifNoneMatch: tag])
             }
-            try await until { server.engine.awaitedIDCount > 0 }
+            try await eventually(within: 60) { server.engine.awaitedIDCount > 0 }
             try await change()
             let answer = try await group.next()
             return try #require(answer ?? nil)
-        }
-    }
-
-    private struct TooLate: Error {}
-
-    /// Returns when something is so, which must be soon.
-    private func until(_ isSo: () -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while !isSo() {
-            guard ContinuousClock.now < end else { throw TooLate() }
-            try await Task.sleep(for: .milliseconds(2))
         }
     }
 
@@ -135,10 +125,10 @@ import Testing
             let request = RequestText.get(
                 "/v1/customers/anna?wait=60", RequestText.key + "if-none-match: *\r\n")
             try connection.sendAll(request)
-            try await until { server.engine.awaitedIDCount > 0 }
+            try await eventually(within: 60) { server.engine.awaitedIDCount > 0 }
             let began = ContinuousClock.now
             await server.shutDown()
-            try await until { server.engine.awaitedIDCount == 0 }
+            try await eventually(within: 60) { server.engine.awaitedIDCount == 0 }
             #expect(ContinuousClock.now - began < .seconds(30))
             withExtendedLifetime(connection) {}
         }

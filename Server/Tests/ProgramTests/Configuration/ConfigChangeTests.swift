@@ -6,12 +6,14 @@ import Testing
 @testable import Program
 
 @Suite struct ConfigChangeTests {
-    private func apps(_ text: String) throws -> [AppSettings] {
+    private func apps(
+        _ text: String, files: [String: [UInt8]] = [:]
+    ) throws -> [AppConfiguration] {
         let secret = String(repeating: "s", count: 32)
         return try ConfigurationFile(
             "apps:\n  a:\n    bundle_id: x\n" + text, environment: ["SECRET": secret]
-        ) { _ in nil }
-        .apps.map(\.settings)
+        ) { files[$0] }
+        .apps
     }
 
     @Test func `a change is told line by line`() throws {
@@ -42,6 +44,50 @@ import Testing
             ])
         #expect(
             ConfigChange.differences(old, old) == ["No change affects customers."])
+    }
+
+    /// A file that sells the given products, each as a subscription of a group, or a consumable.
+    private static func shop(
+        _ subscriptions: [String], in group: String, consumables: [String]
+    ) -> [UInt8] {
+        let members = subscriptions.map { id in
+            """
+            {"productID": "\(id)", "type": "RecurringSubscription", "displayPrice": "1", \
+            "groupNumber": 1, "recurringSubscriptionPeriod": "P1M", \
+            "subscriptionGroupID": "\(group)"}
+            """
+        }
+        let packs = consumables.map { id in
+            #"{"productID": "\#(id)", "type": "Consumable", "displayPrice": "1"}"#
+        }
+        return Array(
+            """
+            {"version": {"major": 4, "minor": 0}, "products": [\(packs.joined(separator: ","))],
+             "subscriptionGroups": [{"id": "\(group)", "name": "Pro",
+              "subscriptions": [\(members.joined(separator: ","))]}]}
+            """.utf8)
+    }
+
+    @Test func `another StoreKit file is told product by product`() throws {
+        let files = [
+            "old": Self.shop(["a", "b"], in: "21", consumables: ["gems", "x"]),
+            "new": Self.shop(["a", "x"], in: "22", consumables: ["gems"]),
+        ]
+        let terms = "level 1, P1M"
+        #expect(
+            ConfigChange.differences(
+                try apps("    storekit: old", files: files),
+                try apps("    storekit: new", files: files)) == [
+                    "app a",
+                    "  - storekit has a: Auto-Renewable Subscription, group Pro (21), \(terms)",
+                    "  - storekit has b: Auto-Renewable Subscription, group Pro (21), \(terms)",
+                    "  - storekit has x: Consumable",
+                    "  + storekit has a: Auto-Renewable Subscription, group Pro (22), \(terms)",
+                    "  + storekit has x: Auto-Renewable Subscription, group Pro (22), \(terms)",
+                ])
+        let without = ConfigChange.differences(
+            try apps(""), try apps("    storekit: new", files: files))
+        #expect(without.count == 4 && without.contains("  + storekit has gems: Consumable"))
     }
 
     private static let items = "items: {x: {published: 2026-01-15, products: [one]}}"
@@ -105,8 +151,8 @@ import Testing
     @Test func `a public key is told from a secret, and one file from another`() throws {
         let old = try apps("    content: {folder: a, \(Self.items)}")
         var new = old
-        new[0].proof = .signedToken(publicKey: [])
-        new[0].content.items[0].file = "x.pdf"
+        new[0].settings.proof = .signedToken(publicKey: [])
+        new[0].settings.content.items[0].file = "x.pdf"
         let told = ConfigChange.differences(old, new)
         #expect(told.contains("  + identity by jwt with a public key"))
         #expect(told.contains { $0.hasPrefix("  + content x on ") && $0.hasSuffix(", in x.pdf") })

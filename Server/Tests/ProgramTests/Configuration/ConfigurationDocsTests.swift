@@ -20,6 +20,8 @@ import Testing
         ("content.", "content.md", ConfigurationReader.contentKeys.map(\.name)),
         ("content.items.….", "content.md", ConfigurationReader.itemKeys),
         ("forward.….", "forwarding.md", ConfigurationReader.forwardKeys),
+        ("webhooks.", "webhooks.md", ConfigurationReader.webhookKeys),
+        ("webhooks.endpoints.….", "webhooks.md", ConfigurationReader.endpointKeys),
     ]
 
     /// Mappings that a page explains without a table.
@@ -50,6 +52,7 @@ import Testing
         Table(page: "content.md", head: "key", paths: ["content."]),
         Table(page: "offerings.md", head: "key of a placement", paths: ["placements.…."]),
         Table(page: "forwarding.md", head: "key", paths: ["", "forward.…."]),
+        Table(page: "webhooks.md", head: "key of `webhooks`", paths: ["webhooks."]),
     ]
 
     @Test(arguments: tables) func `every row of a table is a key`(table: Table) throws {

@@ -174,7 +174,7 @@ import Testing
             #expect(state["can_make_payments"] == false)
             let refused = try await client.json(
                 device + "/purchases", #"{"product_id":"gem"}"#)
-            #expect(refused["error"] == "purchaseNotAllowed")
+            #expect(refused["error"] == "purchase_not_allowed")
             _ = try await client.json(device + "/settings", #"{"can_make_payments":true}"#)
             let bought = try await client.json(
                 device + "/purchases", #"{"product_id":"gem"}"#)

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Eventually
 import Testing
 
 @testable import Simulator
@@ -48,9 +49,7 @@ import Testing
         try await stage.withClient { client in
             async let first = client.text("\(device)/updates?limit=3")
             async let second = client.text("/_sim/devices/anna-2/updates?limit=2")
-            for _ in 0..<200 where await stage.simulator.listeners.count < 2 {
-                try await Task.sleep(for: .milliseconds(10))
-            }
+            try await eventually { await stage.simulator.listeners.count == 2 }
             try await stage.buy("pro.monthly", offer: "none")
             try await stage.advance("P1M")
             // The buyer: the status, then the renewal and its status.
@@ -87,9 +86,7 @@ import Testing
         let device = device
         try await stage.withClient { client in
             async let open = client.text("\(device)/updates")
-            for _ in 0..<200 where await stage.simulator.listeners.count < 1 {
-                try await Task.sleep(for: .milliseconds(10))
-            }
+            try await eventually { await stage.simulator.listeners.count == 1 }
             _ = try await client.json("/_sim/reset", "{}")
             #expect(try await open == (200, ""))
         }

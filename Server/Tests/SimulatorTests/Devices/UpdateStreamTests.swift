@@ -1,4 +1,9 @@
 import AppStoreFormats
+import Eventually
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import NIOPosix
 import Testing
 
 @testable import Simulator
@@ -46,6 +51,24 @@ import Testing
         }
     }
 
+    @Test func `messages and purchase intents come with the updates, each once`() async throws {
+        let stage = try Stage(shop: try CatShop.file())
+        let device = device
+        try await stage.buy("gem")
+        try await stage.withClient { client in
+            _ = try await client.json("\(device)/messages", #"{"reason": "generic"}"#)
+            let (_, first) = try await client.text("\(device)/updates?limit=1")
+            let last = try require(Self.values("id", first).last, "no id")
+            for _ in 1...2 { _ = try await client.json("\(device)/messages", "{}") }
+            _ = try await client.json(
+                "\(device)/purchase-intents", #"{"product_id": "book"}"#)
+            let (_, rest) = try await client.text("\(device)/updates?limit=3", lastEventID: last)
+            #expect(Self.values("event", rest) == ["message", "message", "purchase_intent"])
+            #expect(rest.contains("generic-2") && !rest.contains("generic-1"))
+            #expect(rest.contains("intent-") && rest.contains("book"))
+        }
+    }
+
     @Test func `an id of an earlier world begins anew`() async throws {
         let stage = try Stage(shop: try CatShop.file())
         try await stage.buy("gem")
@@ -89,9 +112,7 @@ import Testing
         let device = device
         try await stage.withClient { client in
             async let text = client.text("\(device)/updates?limit=1").1
-            while await stage.simulator.listeners.count == 0 {
-                try await Task.sleep(for: .milliseconds(2))
-            }
+            try await eventually { await stage.simulator.listeners.count > 0 }
             // Time in which nothing happens, also on a machine that is busy.
             try await Task.sleep(for: .seconds(3))
             await stage.simulator.appendEvent("last", [:], to: "anna-1")
@@ -123,6 +144,27 @@ import Testing
         // A device that is added later learns of nothing that is finished.
         try await simulator.addDevice(account: "anna")
         #expect(try await news(stage, on: "anna-3") == [])
+    }
+
+    @Test func `what happens after the app's connection has ended is news at its next start`()
+        async throws
+    {
+        let stage = try Stage(shop: try CatShop.file())
+        let simulator = stage.simulator
+        for _ in 1...2 { try await simulator.addDevice(account: "anna") }
+        let device = device
+        try await Application(router: simulator.router()).test(.live) { client in
+            let connection = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .connect(host: "127.0.0.1", port: try require(client.port, "no port")).get()
+            let head = "GET \(device)/updates HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            try await connection.writeAndFlush(ByteBuffer(string: head))
+            try await eventually { await simulator.reaches("anna-1") }
+            try await connection.close()
+            try await eventually { await !simulator.reaches("anna-1") }
+        }
+        let bought = try await stage.buy("gem", on: "anna-2").transactionID
+        try await simulator.finish(bought, on: "anna-2")
+        #expect(try await news(stage, on: "anna-1").count == 1)
     }
 
     @Test func `whether a finish counts for the account or for the device is a habit`()
@@ -165,5 +207,10 @@ import Testing
 }
 
 extension AppStoreSimulator {
+    /// Whether an event reaches an app that listens on a device.
+    fileprivate func reaches(_ deviceID: String) -> Bool {
+        listeners.append(ServerSentEvent(name: "probe", content: [:]), to: deviceID)
+    }
+
     fileprivate func addComments(every interval: Duration) { commentInterval = interval }
 }

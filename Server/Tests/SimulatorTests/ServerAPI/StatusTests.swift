@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Eventually
 import Synchronization
 import Testing
 
@@ -89,9 +90,7 @@ import Testing
         func take(_ body: [UInt8]) async -> PostResult {
             // In a task of its own: a call that waits for its turn is not to stop the test.
             Task { await self.setToken(of: body) }
-            for _ in 0..<100 where state.withLock(\.status) == nil {
-                try? await Task.sleep(for: .milliseconds(50))
-            }
+            try? await eventually(within: 5) { state.withLock(\.status) != nil }
             return PostResult(status: state.withLock(\.status) ?? 500)
         }
 

@@ -32,6 +32,22 @@ import Testing
         #expect(signals.topicCount == 0)
     }
 
+    @Test func `any event of an app wakes those who wait for its log`() async {
+        let signals = ChangeSignals()
+        let (birds, cats) = (signals.signals(ofLogOf: "birds"), signals.signals(ofLogOf: "cats"))
+        signals.collect([entry(about: "anna")])
+        signals.signal()
+        var counts: [Int] = []
+        for (stream, continuation) in [birds, cats] {
+            continuation.finish()
+            var count = 0
+            for await _ in stream { count += 1 }
+            counts.append(count)
+        }
+        #expect(counts == [1, 0])
+        #expect(signals.topicCount == 0)
+    }
+
     @Test func `what is not committed wakes nobody`() async {
         let signals = ChangeSignals()
         let (stream, continuation) = signals.signals(about: ["anna"], in: "birds")

@@ -1,6 +1,7 @@
 import AppStoreFormats
 import AppStoreTrust
 import Engine
+import Eventually
 import Ledger
 import Logging
 import Storage
@@ -66,7 +67,7 @@ import Testing
             let first = try #require(try await shop.forwards().first)
             #expect(first["state"] == "waiting" && first["attempts"] == 1)
             #expect(first["last_status"] == .null && first["last_trouble"]?.string != nil)
-            #expect(first["url"]?.string == receiver.url)
+            #expect(first["url"]?.string == receiver.origin)
             try receiver.listen()
             // Nothing is due yet.
             try await shop.settle()
@@ -190,7 +191,7 @@ import Testing
             try await eventually {
                 let waiting = try await shop.forwards("?state=waiting&limit=500")
                 return waiting.count == statuses.count
-                    && waiting.allSatisfy { $0["url"]?.string == silent.url }
+                    && waiting.allSatisfy { $0["url"]?.string == silent.origin }
             }
             #expect(receiver.arrivals.count == statuses.count)
         }

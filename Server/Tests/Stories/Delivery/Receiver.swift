@@ -12,6 +12,9 @@ final class Receiver: Sendable {
     enum Reply: Sendable {
         case status(Int)
         case redirect(to: String)
+        case answer(Int, headers: [String: String], body: String)
+        /// By what arrived.
+        case chosen(@Sendable (Arrival) -> Int)
         /// Never, while the connection stays open.
         case nothing
     }
@@ -20,6 +23,7 @@ final class Receiver: Sendable {
         var listener: Int32 = -1
         var replies: [Reply]
         var arrivals: [Arrival] = []
+        var heads: [[String: String]] = []
     }
 
     struct Unusable: Error {}
@@ -41,8 +45,12 @@ final class Receiver: Sendable {
         close(keeper)
     }
 
-    var url: String { "http://127.0.0.1:\(port)/apple" }
+    var url: String { origin + "/apple" }
+    /// How the server shows it: without the path.
+    var origin: String { "http://127.0.0.1:\(port)" }
     var arrivals: [Arrival] { state.withLock { $0.arrivals } }
+    /// The header fields of each arrival, by their names in lower case.
+    var heads: [[String: String]] { state.withLock { $0.heads } }
 
     func reply(_ replies: Reply...) { state.withLock { $0.replies = replies } }
 
@@ -100,13 +108,19 @@ final class Receiver: Sendable {
 
     private func serve(_ connection: Int32) {
         defer { close(connection) }
-        guard let arrival = Self.arrival(on: connection) else { return }
+        guard let (arrival, head) = Self.arrival(on: connection) else { return }
         let reply = state.withLock { state in
             state.arrivals.append(arrival)
+            state.heads.append(head)
             return state.replies.count > 1 ? state.replies.removeFirst() : state.replies[0]
         }
         switch reply {
         case .status(let code): Self.send("HTTP/1.1 \(code) Told\r\n", to: connection)
+        case .chosen(let status):
+            Self.send("HTTP/1.1 \(status(arrival)) Told\r\n", to: connection)
+        case .answer(let code, let headers, let body):
+            let fields = headers.map { "\($0.key): \($0.value)\r\n" }.joined()
+            Self.send("HTTP/1.1 \(code) Told\r\n" + fields, body, to: connection)
         case .redirect(let url):
             Self.send("HTTP/1.1 302 Told\r\nLocation: \(url)\r\n", to: connection)
         case .nothing:
@@ -116,12 +130,25 @@ final class Receiver: Sendable {
         }
     }
 
-    private static func send(_ head: String, to connection: Int32) {
-        let bytes = Array((head + "Content-Length: 0\r\nConnection: close\r\n\r\n").utf8)
+    private static func send(_ head: String, _ body: String = "", to connection: Int32) {
+        let length = "Content-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n"
+        let bytes = Array((head + length + body).utf8)
         _ = Foundation.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    private static func arrival(on connection: Int32) -> Arrival? {
+    private static func fields(_ lines: ArraySlice<String>) -> [String: String] {
+        var fields: [String: String] = [:]
+        for line in lines {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            fields[line[..<colon].lowercased()] = line[line.index(after: colon)...]
+                .trimmingCharacters(in: .whitespaces)
+        }
+        return fields
+    }
+
+    private static func arrival(
+        on connection: Int32
+    ) -> (Arrival, head: [String: String])? {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let end = Array("\r\n\r\n".utf8)
@@ -136,9 +163,10 @@ final class Receiver: Sendable {
                 let length = header("content-length").flatMap { Int($0) } ?? 0
                 if bytes.count >= head.upperBound + length {
                     let path = lines[0].split(separator: " ").dropFirst().first ?? ""
-                    return Arrival(
+                    let arrival = Arrival(
                         path: String(path), contentType: header("content-type"),
                         body: Array(bytes[head.upperBound..<head.upperBound + length]))
+                    return (arrival, Self.fields(lines.dropFirst()))
                 }
             }
             let count = read(connection, &buffer, buffer.count)

@@ -1,5 +1,6 @@
 import AppStoreFormats
 import Engine
+import Eventually
 import Foundation
 import Ledger
 import Storage

@@ -1,5 +1,4 @@
 import AppStoreFormats
-import Dice
 import Engine
 import Ledger
 import Program
@@ -21,14 +20,9 @@ import Testing
     @Test(arguments: Life.all)
     func `with receipts alone, the schedule finds the truth`(life: Life) async throws {
         try await withShop(on: .sqlite, notifies: false, questions: .receipts) { shop in
-            try await shop.addDevice(Stage.account)
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            stage.posting = .receipt
-            for act in life.acts { try await stage.play(act) { _ in } }
-            try await stage.set(clock: try await stage.now() + .days(200))
-            try await stage.compare("at last")
-            let report = try await shop.engine.rebuild(verifyOnly: true)
-            #expect(report.isClean, "\(report)")
+            let stage = try await shop.play(life, posting: .receipt)
+            try await stage.expectTruthInTheEnd()
+            try await shop.expectCleanRebuild()
         }
     }
 
@@ -37,15 +31,9 @@ import Testing
         life: Life, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, questions: .receipts, announcements: .v1) { shop in
-            try await shop.addDevice(Stage.account)
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            stage.posting = .receipt
-            for (number, act) in life.acts.enumerated() {
+            try await shop.play(life, posting: .receipt, isCompared: true) { stage, _ in
                 // Nothing happens in the millisecond in which the store has been asked.
                 try await stage.set(clock: try await stage.now() + .seconds(1))
-                try await stage.play(act) { stage in
-                    try await stage.compare("act \(number) \(act)")
-                }
             }
         }
     }
@@ -55,12 +43,8 @@ import Testing
         try await withShop(
             on: .sqlite, questions: .receipts, announcements: .v1, era: era
         ) { shop in
-            try await shop.addDevice(Stage.account)
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            stage.posting = .receipt
-            for act in life.acts { try await stage.play(act) { _ in } }
-            try await stage.set(clock: try await stage.now() + .days(200))
-            try await stage.compare("at last")
+            let stage = try await shop.play(life, posting: .receipt)
+            try await stage.expectTruthInTheEnd()
         }
     }
 
@@ -69,17 +53,11 @@ import Testing
         life: Life, announcements: LocalStack.Settings.NotificationVersions
     ) async throws {
         try await withShop(on: .sqlite, questions: .due, announcements: announcements) { shop in
-            try await shop.addDevice(Stage.account)
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            stage.posting = .inTurn
-            for act in life.acts {
-                try await stage.play(act) { _ in }
+            let stage = try await shop.play(life, posting: .inTurn) { stage, _ in
                 if stage.isPosted { try await stage.play(.restore) { _ in } }
             }
-            try await stage.set(clock: try await stage.now() + .days(200))
-            try await stage.compare("at last")
-            let report = try await shop.engine.rebuild(verifyOnly: true)
-            #expect(report.isClean, "\(report)")
+            try await stage.expectTruthInTheEnd()
+            try await shop.expectCleanRebuild()
         }
     }
 
@@ -88,18 +66,11 @@ import Testing
         life: Life, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false, announcements: .both) { shop in
-            try await shop.addDevice(Stage.account)
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            for act in life.acts { try await stage.play(act) { _ in } }
+            let stage = try await shop.play(life)
             let bodies = try await shop.notifications() + shop.v1Notifications()
-            var dice = Dice(announcedBy: "LegacyStories")
-            for body in (bodies + bodies).shuffled(using: &dice) {
-                let answer = try await shop.server.send("POST", "/apple/notifications", body: body)
-                #expect(answer.status == 200)
-            }
+            try await shop.postTwiceShuffled(bodies, as: "LegacyStories")
             if stage.isPosted { try await stage.compare("at last") }
-            let report = try await shop.engine.rebuild(verifyOnly: true)
-            #expect(report.isClean, "\(report)")
+            try await shop.expectCleanRebuild()
         }
     }
 

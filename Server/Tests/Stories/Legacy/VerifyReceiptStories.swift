@@ -15,11 +15,7 @@ import Testing
     @Test(arguments: lives)
     func `whoever asks us instead of Apple is told the same`(life: Life) async throws {
         try await withShop(on: .sqlite, questions: .receipts, announcements: .v1) { shop in
-            try await shop.addDevice(Stage.account)
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            stage.posting = .receipt
-            for (number, act) in life.acts.enumerated() {
-                try await stage.play(act) { _ in }
+            try await shop.play(life, posting: .receipt) { _, act in
                 let device = try await shop.simulator.get(
                     "/_sim/devices/\(Stage.device)/receipt")
                 let question: JSON = [
@@ -28,7 +24,7 @@ import Testing
                 ]
                 let apple = try await shop.simulator.post("/verifyReceipt", question)
                 let ours = try await shop.server.post("/verifyReceipt", question)
-                #expect(settled(ours) == settled(apple), "act \(number) \(act)")
+                #expect(settled(ours) == settled(apple), "\(act)")
             }
         }
     }

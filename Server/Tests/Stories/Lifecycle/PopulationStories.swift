@@ -1,6 +1,6 @@
 import AppStoreFormats
+import Dice
 import Engine
-import Foundation
 import Ledger
 import Testing
 
@@ -13,11 +13,11 @@ import Testing
     /// Moments at which everybody is asked for.
     private static let samples = 8
 
-    @Test(arguments: seeds())
-    func `everybody's answer is the truth at any time, and again out of a heap of notifications`(
-        seed: UInt64
-    ) async throws {
-        print("population of seed \(seed): set PERENNIAL_SEED to play it again")
+    @Test
+    func `everybody's answer is the truth at any time, and again out of a heap of notifications`()
+        async throws
+    {
+        let seed = Dice.seed(announcedBy: "PopulationStories", usual: 1)
         let set: @Sendable (inout SimulatorSettings) -> Void = { settings in
             settings.seed = seed
             settings.renewsEarlySeconds = Int64(seed % 3) * 43_200
@@ -49,11 +49,6 @@ import Testing
                 }
             }
         }
-    }
-
-    /// One seed by hand (`PERENNIAL_SEED`), or one that never changes.
-    private static func seeds() -> [UInt64] {
-        [ProcessInfo.processInfo.environment["PERENNIAL_SEED"].flatMap(UInt64.init) ?? 1]
     }
 }
 

@@ -1,5 +1,6 @@
 import AppStoreFormats
 import Dice
+import Eventually
 import PostgresCluster
 import Synchronization
 import Testing
@@ -25,10 +26,11 @@ import Testing
                 let acknowledged = Acknowledged()
                 async let stream: Void = Stream.send(
                     notifications, to: servers.map(\.wire.impatient), acknowledged)
-                try await Task.sleep(for: .milliseconds(300))
+                try await acknowledged.awaitShare(0.1, of: notifications.count)
                 servers[0].kill()
                 servers[1].pause()
-                try await Task.sleep(for: .seconds(3))
+                // The third one does the work of all.
+                try await acknowledged.awaitShare(0.6, of: notifications.count)
                 servers[1].resume()
                 await stream
                 for server in servers.dropFirst() { server.kill() }
@@ -95,8 +97,15 @@ import Testing
     private static func transactions(
         of program: ServerProgram
     ) async throws -> (commits: Int64, rollbacks: Int64) {
-        try await Task.sleep(for: .seconds(1))
         let database = try program.engine.open(program.database)
+        try await eventually {
+            try await database.read { connection in
+                try connection.rows(
+                    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() "
+                        + "AND backend_type = 'client backend' AND pid <> pg_backend_pid()", []
+                ).isEmpty
+            }
+        }
         let row = try await database.read { connection in
             try connection.rows(
                 "SELECT xact_commit, xact_rollback FROM pg_stat_database "
@@ -107,6 +116,7 @@ import Testing
     }
 
     private static let writingSeconds = 6
+    private static let eventsBeforeKill: Int64 = 50
 
     /// Gives a customer something, again and again. Returns what each was answered with.
     private static func give(
@@ -137,7 +147,7 @@ import Testing
             let writing = Writing()
             async let read = Self.read(servers.dropFirst().map(\.wire), program.key, writing)
             async let killing: Void = {
-                try await Task.sleep(for: .seconds(Self.writingSeconds / 2))
+                try await eventually { try await program.eventCount() >= Self.eventsBeforeKill }
                 servers[0].kill()
             }()
             let given = await withTaskGroup(of: (customer: String, count: Int).self) { group in
@@ -248,7 +258,7 @@ import Testing
                 return await group.reduce(into: []) { $0.append($1) }
             }
             #expect(try await server.wire.send("GET", "/ready").status == 503)
-            #expect(try await server.stop(within: .seconds(60)) == 0)
+            #expect(try await server.stop(within: 60) == 0)
             #expect(await statuses == Array(repeating: 503, count: 200))
         }
     }
@@ -282,5 +292,12 @@ import Testing
             try await second.remove()
             try await first.remove()
         }
+    }
+}
+
+extension Acknowledged {
+    /// Waits until so much of all has been acknowledged.
+    fileprivate func awaitShare(_ share: Double, of count: Int) async throws {
+        try await eventually { Double(all.count) >= share * Double(count) }
     }
 }

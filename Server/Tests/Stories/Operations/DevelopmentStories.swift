@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Eventually
 import Foundation
 import Testing
 

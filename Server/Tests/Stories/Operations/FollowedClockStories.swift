@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Eventually
 import Ledger
 import Storage
 import Testing

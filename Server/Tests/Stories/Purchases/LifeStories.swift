@@ -1,5 +1,4 @@
 import AppStoreFormats
-import Dice
 import Ledger
 import Testing
 
@@ -28,14 +27,8 @@ import Testing
         prepare: @escaping @Sendable (Shop) async throws -> Void
     ) async throws {
         try await withShop(on: database) { shop in
-            try await shop.addDevice(Stage.account)
             try await prepare(shop)
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            for (number, act) in life.acts.enumerated() {
-                try await stage.play(act) { stage in
-                    try await stage.compare("act \(number) \(act)")
-                }
-            }
+            try await shop.play(life, isCompared: true)
         }
     }
 
@@ -52,7 +45,6 @@ import Testing
         _ life: Life, seed: UInt64, on database: StoryDatabase
     ) async throws {
         try await withShop(on: database, seed: seed) { shop in
-            try await shop.addDevice(Stage.account)
             try await shop.simulator.post(
                 "/_sim/faults",
                 [
@@ -61,8 +53,7 @@ import Testing
                         "duplicate": .decimal("0.3"), "reorder": .decimal("0.3"),
                     ]
                 ])
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            for act in life.acts { try await stage.play(act) { _ in } }
+            var stage = try await shop.play(life)
             try await shop.simulator.post(
                 "/_sim/faults",
                 ["notifications": ["delay": 0, "duplicate": 0, "reorder": 0, "drop": 0]])
@@ -76,18 +67,11 @@ import Testing
         life: Life, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
-            try await shop.addDevice(Stage.account)
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            for act in life.acts { try await stage.play(act) { _ in } }
+            let stage = try await shop.play(life)
             let bodies = try await shop.notifications()
-            var dice = Dice(announcedBy: "LifeStories")
-            for body in (bodies + bodies).shuffled(using: &dice) {
-                let answer = try await shop.server.send("POST", "/apple/notifications", body: body)
-                #expect(answer.status == 200)
-            }
+            try await shop.postTwiceShuffled(bodies, as: "LifeStories")
             if stage.isPosted { try await stage.compare("at last") }
-            let report = try await shop.engine.rebuild(verifyOnly: true)
-            #expect(report.isClean, "\(report)")
+            try await shop.expectCleanRebuild()
         }
     }
 }

@@ -19,11 +19,7 @@ import Testing
         let isReported = way == .told
         try await withShop(on: .sqlite, notifies: isReported, questions: isReported ? .all : .due) {
             shop in
-            try await shop.addDevice(Stage.account)
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            for act in life.acts { try await stage.play(act) { _ in } }
-            // What has ended is asked about every three months.
-            try await stage.set(clock: try await stage.now() + .days(200))
+            try await shop.play(life).passUntilAllIsKnown()
             let books = try await shop.simulator.get("/_sim/truth/\(Stage.account)")
             #expect(try await Self.told(by: shop.engine) == Self.booked(books), "\(books.text)")
         }
@@ -41,9 +37,7 @@ import Testing
         life: Life
     ) async throws {
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
-            try await shop.addDevice(Stage.account)
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            for act in life.acts { try await stage.play(act) { _ in } }
+            let stage = try await shop.play(life)
             // In small steps: to whoever comes days late the chain would seem to have ended.
             for _ in 0..<90 {
                 try await stage.set(clock: try await stage.now() + .hours(12))

@@ -8,12 +8,15 @@ import Testing
 /// Postings with an intent: what is wrong with one document does not keep the others out.
 @Suite(.serialized) struct PartialPostingStories {
     private static func post(
-        _ signed: [String], renewals: [String] = [], intent: String? = "sync", in shop: Shop
+        _ signed: [String], renewals: [String] = [], intent: String? = "sync",
+        saying place: JSON = [:], in shop: Shop
     ) async throws -> Wire.Answer {
         let body: JSON = [
             "customer_id": "anna", "intent": intent.map { .string($0) } ?? .null,
             "signed_transactions": .array(signed.map { .string($0) }),
             "signed_renewal_infos": .array(renewals.map { .string($0) }),
+            "placement": place["placement"] ?? .null, "sdk": place["sdk"] ?? .null,
+            "storefront": place["storefront"] ?? .null,
         ]
         return try await shop.server.send("POST", "/v1/purchases", body: body.bytes)
     }
@@ -141,5 +144,50 @@ import Testing
             #expect(unknown.status == 400)
             #expect(try unknown.json.text("detail").contains("purchase, restore or sync"))
         }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `where a purchase was bought is kept with it, and a later posting changes nothing of it`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, notifies: false) { shop in
+            let signed = try await Self.buySeeds(1, in: shop)
+            let found: JSON = ["placement": "onboarding", "sdk": "birds/2", "storefront": "DEU"]
+            // An app that found the purchase at its start does not know where it was bought.
+            _ = try await Self.post(signed, saying: ["placement": "launch"], in: shop)
+            #expect(try await Self.boughtLines(in: shop) == [])
+            #expect(
+                try await Self.post(signed, intent: "purchase", saying: found, in: shop).status
+                    == 200)
+            let line = "bought at onboarding, in DEU, with birds/2, as the app said"
+            #expect(try await Self.boughtLines(in: shop) == [line])
+            _ = try await Self.post(
+                signed, intent: "purchase", saying: ["placement": "settings"], in: shop)
+            #expect(try await Self.boughtLines(in: shop) == [line])
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `an unreadable place refuses no purchase`(database: StoryDatabase) async throws {
+        try await withShop(on: database, notifies: false) { shop in
+            let signed = try await Self.buySeeds(1, in: shop)
+            let long = String(repeating: "ü", count: 101)
+            let answer = try await Self.post(
+                signed, intent: "purchase",
+                saying: ["placement": .string(long), "sdk": "\u{1}", "storefront": "D\u{1}E"],
+                in: shop)
+            #expect(answer.status == 200)
+            #expect(
+                try await Self.boughtLines(in: shop)
+                    == ["bought at \(long.dropLast()), in DE, as the app said"])
+        }
+    }
+
+    /// The lines of the customer's explanation that say where something was bought.
+    private static func boughtLines(in shop: Shop) async throws -> [String] {
+        let explanation = try await shop.server.get("/v1/customers/anna/explain")
+        return (explanation["lines"]?.array ?? [])
+            .compactMap(\.string).map { $0.trimmingPrefix { $0 == " " } }.map(String.init)
+            .filter { $0.hasPrefix("bought ") }
     }
 }

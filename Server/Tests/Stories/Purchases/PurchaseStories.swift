@@ -145,11 +145,7 @@ import Testing
         let life = Life(
             "", [.buy("pro.monthly")] + Array(repeating: .pass("P10D"), count: 12))
         try await withShop(on: database, renewsEarlySeconds: 86_400) { shop in
-            try await shop.addDevice(Stage.account)
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            for act in life.acts {
-                try await stage.play(act) { try await $0.compare("\(act)") }
-            }
+            try await shop.play(life, isCompared: true)
         }
     }
 

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Eventually
 import Foundation
 import Ledger
 import Storage
@@ -137,7 +138,6 @@ import Testing
 
 /// Who has taken what, read from the rows.
 private struct Leases {
-    private static let pollSeconds = 0.05
     private static let waitSeconds = 600.0
 
     private let database: any DatabaseDriver
@@ -176,14 +176,15 @@ private struct Leases {
 
     /// Looks until it is so.
     func wait(until isSo: (Seen) -> Bool) async throws -> Seen {
-        let deadline = Date(timeIntervalSinceNow: Self.waitSeconds)
-        while true {
-            let seen = try await now()
-            if isSo(seen) { return seen }
-            guard Date() < deadline else {
-                throw Wire.Unexpected(description: "it never came so: \(seen)")
-            }
-            try await Task.sleep(for: .seconds(Self.pollSeconds))
-        }
+        var seen = Seen()
+        guard
+            try await isSoon(
+                within: Self.waitSeconds,
+                {
+                    seen = try await now()
+                    return isSo(seen)
+                })
+        else { throw Wire.Unexpected(description: "it never came so: \(seen)") }
+        return seen
     }
 }

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Eventually
 import Ledger
 import Storage
 import Testing
@@ -13,12 +14,9 @@ import Testing
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, questions: .all) { shop in
-            try await shop.addDevice(Stage.account)
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            for (number, act) in life.acts.enumerated() {
-                try await stage.play(act) { _ in }
+            try await shop.play(life) { stage, act in
                 try await stage.play(.pass("PT1H1M")) { _ in }
-                try await stage.compare("an hour after act \(number) \(act)")
+                try await stage.compare("an hour after \(act)")
             }
         }
     }
@@ -28,25 +26,15 @@ import Testing
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
-            try await shop.addDevice(Stage.account)
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            for act in life.acts { try await stage.play(act) { _ in } }
-            try await stage.set(clock: try await stage.now() + .days(200))
-            try await stage.compare("at last")
+            try await shop.play(life).expectTruthInTheEnd()
         }
     }
 
     @Test(arguments: Life.all)
     func `with nobody to ask, the notifications tell everything`(life: Life) async throws {
         try await withShop(on: .sqlite, questions: .all) { shop in
-            try await shop.addDevice(Stage.account)
             try await shop.simulator.post("/_sim/faults", Self.apiFails)
-            var stage = Stage(simulator: shop.simulator, server: shop.server)
-            for (number, act) in life.acts.enumerated() {
-                try await stage.play(act) { stage in
-                    try await stage.compare("act \(number) \(act)")
-                }
-            }
+            try await shop.play(life, isCompared: true)
         }
     }
 

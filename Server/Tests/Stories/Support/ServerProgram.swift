@@ -1,5 +1,6 @@
 import AppStoreFormats
 import Crypto
+import Eventually
 import Foundation
 import Simulator
 import Storage
@@ -105,31 +106,27 @@ struct ServerProgram: Sendable {
 
         /// Returns when it answers; false where the program has ended.
         fileprivate func wait(for path: String, of program: Process) async throws -> Bool {
-            let deadline = Date(timeIntervalSinceNow: ServerProgram.startSeconds)
-            while Date() < deadline {
-                guard program.isRunning else { return false }
-                if let answer = try? await wire.send("GET", path), answer.status == 200 {
-                    return true
-                }
-                try await Task.sleep(for: .milliseconds(20))
+            var hasEnded = false
+            let isDecided = try await isSoon(within: ServerProgram.startSeconds) {
+                hasEnded = !program.isRunning
+                guard !hasEnded else { return true }
+                return (try? await wire.send("GET", path))?.status == 200
             }
+            if isDecided { return !hasEnded }
             kill()
             throw Missing(description: "the program did not become ready")
         }
 
         /// As an operator ends it. Returns how it ended; nil where it had to be killed.
-        func stop(within limit: Duration) async throws -> Int32? {
-            Foundation.kill(process, SIGTERM)
-            let start = ContinuousClock.now
+        func stop(within seconds: Double, by signal: Int32 = SIGTERM) async throws -> Int32? {
+            Foundation.kill(process, signal)
             var status: Int32 = 0
-            while waitpid(process, &status, WNOHANG) == 0 {
-                guard ContinuousClock.now - start < limit else {
-                    kill()
-                    return nil
-                }
-                try await Task.sleep(for: .milliseconds(50))
+            let hasEnded = try await isSoon(within: seconds) {
+                waitpid(process, &status, WNOHANG) != 0
             }
-            return status
+            if hasEnded { return status }
+            kill()
+            return nil
         }
 
         /// As the power would go: no signal that could be heard.
@@ -144,10 +141,13 @@ struct ServerProgram: Sendable {
     private static let startsMax = 5
 
     /// - Parameter port: nil takes one that is free.
-    func start(port wished: UInt16? = nil) async throws -> Running {
+    /// - Parameter keys: where secret keys are accepted, if that is another address.
+    func start(port wished: UInt16? = nil, keysAt keys: Wire? = nil) async throws -> Running {
         for _ in 1...Self.startsMax {
             let (running, process) = try begin(port: try wished ?? Self.freePort())
-            if try await running.wait(for: "/ready", of: process), try await isOurs(running) {
+            if try await running.wait(for: "/ready", of: process),
+                try await isOurs(keys ?? running.wire)
+            {
                 return running
             }
             if process.isRunning { running.kill() }
@@ -156,8 +156,8 @@ struct ServerProgram: Sendable {
     }
 
     /// Another story's server may listen where this one wanted to: it does not know the key.
-    private func isOurs(_ running: Running) async throws -> Bool {
-        var wire = running.wire
+    private func isOurs(_ wire: Wire) async throws -> Bool {
+        var wire = wire
         wire.bearer = key
         return try await wire.send("GET", "/v1/customers/nobody").status == 200
     }
@@ -176,11 +176,15 @@ struct ServerProgram: Sendable {
     }
 
     /// Begins another command, and does not wait for its end.
-    func begin(_ arguments: [String]) throws -> Running {
+    ///
+    /// - Parameter output: where its standard output goes.
+    func begin(
+        _ arguments: [String], writing output: FileHandle = .nullDevice
+    ) throws -> Running {
         let process = Process()
         process.executableURL = try Self.executable()
         process.arguments = arguments + common
-        process.standardOutput = FileHandle.nullDevice
+        process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
         return Running(wire: simulator, process: process.processIdentifier)

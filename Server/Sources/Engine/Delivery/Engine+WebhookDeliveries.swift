@@ -1,0 +1,243 @@
+import Ledger
+import Logging
+import Storage
+
+extension NewDelivery {
+    /// - Parameter epochs: of the event's log.
+    init(_ event: LoggedEvent, _ epochs: LogEpochs, body: [UInt8]?) {
+        let message = "\(event.entry.app)_evt_\(epochs.position(of: event.sequence))"
+        let stream = event.entry.stream
+        self.init(
+            message: message, sequence: event.sequence, kind: event.entry.change.kind.rawValue,
+            stream: stream.isEmpty ? message : stream, body: body)
+    }
+}
+
+// How an event gets to a webhook.
+//
+// Each webhook has a cursor in the event log, so that an event is on its way as soon as it is
+// committed, and nothing else has to be written with it. A server leases the cursor, reads the
+// events after it, renders those that the webhook wants, and in one transaction adds their
+// deliveries and moves the cursor. Other servers, or the same one, lease deliveries that are due,
+// post them, and record what was answered. A crash between two steps repeats a step: a delivery is
+// then posted twice with the same id, and none is lost.
+extension Engine {
+    /// The maximum number of events that one transaction reads for a webhook.
+    private static let eventBatch = 100
+    /// After so many attempts the settings of the webhook are read again.
+    private static let attemptBatch = 500
+
+    /// Adds deliveries of the events that a webhook has not read yet. Returns how many events it
+    /// has read. Idempotent, and safe for several servers at once.
+    package func enqueueDeliveries(
+        to webhook: WebhookEndpoint
+    ) async throws(EngineFailure) -> Int {
+        guard !webhook.isPaused else { return 0 }
+        let (id, app) = (webhook.id, webhook.app)
+        let hasNews = try await read { tx in
+            guard let cursor = try tx.webhook(id, of: app)?.cursor,
+                try tx.lastSequence(of: app) > cursor
+            else { return false }
+            // The log itself waits where too much does.
+            return try tx.backlog(ofDeliveriesTo: id, of: app).count < QueueBacklog.countMax
+        }
+        guard hasNews else { return 0 }
+        let holder = webhookTransport.leaseHolder
+        let lease = try await transaction { tx in
+            try tx.leaseCursor(of: id, in: app, for: holder, lease: WebhookTransport.lease)
+        }
+        guard let lease else { return 0 }
+        let (events, subjects) = try await subjects(after: lease.cursor, for: webhook)
+        var deliveries: [NewDelivery] = []
+        for (event, epochs, subject) in subjects {
+            deliveries.append(NewDelivery(event, epochs, body: try render(subject)))
+        }
+        let (new, now) = (deliveries, now())
+        let last = events.last ?? lease.cursor
+        try await transaction { tx in
+            try tx.advance(lease, to: last, of: app, adding: new, at: now)
+        }
+        return events.count
+    }
+
+    /// The numbers of the next events of a webhook, and what to render of those that it wants.
+    private func subjects(
+        after cursor: Int64, for webhook: WebhookEndpoint
+    ) async throws(EngineFailure) -> (
+        read: [Int64], wanted: [(LoggedEvent, LogEpochs, WebhookSubject)]
+    ) {
+        let (settings, _) = try app(webhook.app)
+        let now = now()
+        return try await read { tx in
+            let epochs = try tx.logEpochs(of: webhook.app)
+            let events = try tx.events(of: webhook.app, after: cursor, limit: Self.eventBatch)
+            let wanted = try events.filter { webhook.settings.filter.permits($0.entry) }.map {
+                ($0, epochs, try tx.subject(of: $0, epochs, webhook, settings, at: now))
+            }
+            return (events.map(\.sequence), wanted)
+        }
+    }
+
+    func render(_ subject: WebhookSubject) throws(EngineFailure) -> [UInt8] {
+        do { return try webhookTransport.render(subject) } catch {
+            throw .storage("A webhook's body could not be rendered: \(error)")
+        }
+    }
+
+    // MARK: - Attempts
+
+    /// Attempts the deliveries of a webhook that are due, several at once; a slow one does not hold
+    /// up the others. Returns how many attempts were made, whatever came of them.
+    package func deliverDue(to webhook: WebhookEndpoint) async throws -> Int {
+        let (id, app) = (webhook.id, webhook.app)
+        let start = now()
+        guard webhook.isOpen(at: start),
+            try await read({ tx in try tx.hasDueDelivery(to: id, of: app, by: start) })
+        else { return 0 }
+        let most = WebhookTransport.concurrentAttempts
+        return try await withThrowingTaskGroup(of: Bool.self) { tasks in
+            var (underWay, count, goesOn) = (0, 0, true)
+            while true {
+                if goesOn, count < Self.attemptBatch, underWay <= most / 2, !Task.isCancelled {
+                    let leases = try await lease(most - underWay, of: webhook)
+                    for lease in leases {
+                        tasks.addTask { try await attempt(lease, to: webhook) }
+                    }
+                    underWay += leases.count
+                    count += leases.count
+                }
+                guard underWay > 0, let mayGoOn = try await tasks.next() else { return count }
+                underWay -= 1
+                goesOn = goesOn && mayGoOn
+            }
+        }
+    }
+
+    private func lease(
+        _ limit: Int, of webhook: WebhookEndpoint
+    ) async throws(EngineFailure) -> [DeliveryLease] {
+        let (now, holder) = (now(), webhookTransport.leaseHolder)
+        return try await transaction { tx in
+            try tx.leaseDeliveries(
+                to: webhook.id, of: webhook.app, dueBy: now, limit: limit, for: holder,
+                lease: WebhookTransport.lease)
+        }
+    }
+
+    /// Returns whether further attempts may be made.
+    private func attempt(_ lease: DeliveryLease, to webhook: WebhookEndpoint) async throws -> Bool {
+        guard let body = try await body(of: lease, to: webhook) else { return true }
+        let (at, start) = (now(), ContinuousClock.now)
+        let answer = await webhookTransport.post(
+            WebhookPost(
+                url: webhook.settings.url, message: lease.message, body: body,
+                secrets: webhook.secrets, authorization: webhook.settings.authorization,
+                rules: apps[webhook.app]?.webhooks ?? .none))
+        if Task.isCancelled, !answer.isAccepted {
+            // This server is stopping, which says nothing of the receiver.
+            try await transaction { tx in
+                try tx.release(lease, to: webhook.id, of: webhook.app)
+            }
+            return false
+        }
+        let attempt = DeliveryAttempt(
+            answer, at: at,
+            milliseconds: (ContinuousClock.now - start).wholeMilliseconds)
+        let verdict = WebhookSchedule.verdict(
+            on: answer, tries: lease.tries + 1, jitter: webhookTransport.jitter())
+        try await record(verdict, attempt, of: lease, to: webhook)
+        return !verdict.isGone && verdict.hold == nil
+    }
+
+    /// The stored body, or a new one if it has none. Returns nil if the lease was lost.
+    private func body(
+        of lease: DeliveryLease, to webhook: WebhookEndpoint
+    ) async throws(EngineFailure) -> [UInt8]? {
+        if let body = lease.body { return body }
+        let (settings, _) = try app(webhook.app)
+        let now = now()
+        let subject: WebhookSubject? = try await read { tx in
+            guard let event = try tx.event(lease.sequence, of: webhook.app) else { return nil }
+            let epochs = try tx.logEpochs(of: webhook.app)
+            return try tx.subject(of: event, epochs, webhook, settings, at: now)
+        }
+        let body = try render(
+            subject
+                ?? WebhookSubject(
+                    app: webhook.app, format: webhook.settings.format,
+                    .test(message: lease.message, at: now)))
+        let isStored = try await transaction { tx in
+            try tx.storeBody(body, of: lease, to: webhook.id, of: webhook.app)
+        }
+        return isStored ? body : nil
+    }
+
+    private func record(
+        _ verdict: WebhookSchedule.Verdict, _ attempt: DeliveryAttempt, of lease: DeliveryLease,
+        to webhook: WebhookEndpoint
+    ) async throws(EngineFailure) {
+        let (id, app, now) = (webhook.id, webhook.app, now())
+        let before = try await transaction { tx in
+            switch verdict.outcome {
+            case .delivered: try tx.completeDelivery(lease, to: id, of: app, attempt)
+            case .retry(let pause):
+                try tx.failDelivery(lease, to: id, of: app, attempt, next: now + pause)
+            case .failed: try tx.failDelivery(lease, to: id, of: app, attempt, next: nil)
+            }
+            if verdict.isGone { try tx.pause(id, of: app, since: now, .gone) }
+            if let hold = verdict.hold { try tx.hold(id, of: app, until: now + hold) }
+            let isDelivered = verdict.outcome == .delivered
+            return try tx.setFailing(id, of: app, since: isDelivered ? nil : now)
+        }
+        report(verdict, lease, webhook, wasReported: before?.isReported == true)
+    }
+
+    private func report(
+        _ verdict: WebhookSchedule.Verdict, _ lease: DeliveryLease, _ webhook: WebhookEndpoint,
+        wasReported: Bool
+    ) {
+        let metadata: Logger.Metadata = [
+            "app": "\(webhook.app)", "webhook": "\(webhook.id)", "delivery": "\(lease.message)",
+        ]
+        switch verdict.outcome {
+        case .delivered:
+            counters.webhooksDelivered.add()
+            if wasReported { logger.notice("a webhook accepts again", metadata: metadata) }
+        case .retry: counters.webhooksRetried.add()
+        case .failed:
+            counters.webhooksFailed.add()
+            logger.error(
+                "a webhook's delivery failed for the last time; it can be replayed",
+                metadata: metadata)
+        }
+        if verdict.isGone {
+            logger.error("a webhook answered 410 Gone, and is paused", metadata: metadata)
+        }
+    }
+}
+
+extension DeliveryAttempt {
+    fileprivate init(_ answer: WebhookAnswer, at moment: Instant, milliseconds: Int64) {
+        self.init(at: moment, milliseconds: milliseconds)
+        switch answer {
+        case .answer(let status, let body, _): (self.status, self.answer) = (status, body)
+        case .failure(let reason): trouble = reason
+        }
+    }
+}
+
+extension DatabaseSession {
+    /// What to render of an event: with the customer as they are now.
+    fileprivate func subject(
+        of event: LoggedEvent, _ epochs: LogEpochs, _ webhook: WebhookEndpoint, _ app: AppSettings,
+        at now: Instant
+    ) throws -> WebhookSubject {
+        var state: CustomerState?
+        if let id = event.entry.customer, try customer(known: id, in: app.id) != nil {
+            state = try self.state(
+                of: id, in: app, environment: event.entry.environment ?? .production, at: now)
+        }
+        return WebhookSubject(
+            app: app.id, format: webhook.settings.format, .event(event, epochs, state))
+    }
+}

@@ -1,0 +1,316 @@
+import Ledger
+import Storage
+
+/// What a request changes of a webhook. What is nil stays.
+package struct WebhookChange: Hashable, Sendable {
+    package var url: String?
+    package var types: Set<Change.Kind>??
+    package var products: Set<ProductID>??
+    package var environments: Set<Environment>??
+    package var format: WebhookFormat?
+    package var authorization: String??
+    package var isPaused: Bool?
+
+    package init() {}
+
+    var changesSettings: Bool {
+        url != nil || types != nil || products != nil || environments != nil || format != nil
+            || authorization != nil
+    }
+
+    func apply(to settings: inout WebhookSettings) {
+        if let url { settings.url = url }
+        if let types { settings.filter.types = types }
+        if let products { settings.filter.products = products }
+        if let environments { settings.filter.environments = environments }
+        if let format { settings.format = format }
+        if let authorization { settings.authorization = authorization }
+    }
+}
+
+/// Which events are delivered once more.
+package struct WebhookReplay: Hashable, Sendable {
+    package var after: LogPosition?
+    package var until: LogPosition?
+    package var from: Instant?
+    package var to: Instant?
+    package var event: LogPosition?
+    package var customer: CustomerID?
+
+    package init() {}
+
+    /// The maximum number of events that one request reads.
+    package static let eventsMax = DatabaseSession.eventsMax
+}
+
+extension Engine {
+    /// How long a former secret goes on signing.
+    package static let formerSecretHoursRange = 0...168
+    package static let formerSecretHours = 24
+    package static let authorizationBytesMax = 1_024
+    /// Characters of a new webhook's id after its prefix.
+    private static let idCharacters = 16
+
+    // MARK: - The webhooks
+
+    /// Adds the webhooks of the configuration to the database. A new one begins with the events
+    /// after this call. Idempotent.
+    package func prepareWebhooks() async throws(EngineFailure) {
+        let now = now()
+        for app in apps.values.sorted(by: { $0.id < $1.id }) where !app.webhooks.endpoints.isEmpty {
+            let known = try await read { tx in try tx.webhooks(of: app.id).map(\.id) }
+            let missing = app.webhooks.endpoints.map(\.id).filter { !known.contains($0) }
+            guard !missing.isEmpty else { continue }
+            // What was committed before is not news.
+            try await numberEvents()
+            try await transaction { tx in
+                let last = try tx.lastSequence(of: app.id)
+                for id in missing {
+                    try tx.add(StoredWebhook(id: id, createdAt: now, cursor: last), of: app.id)
+                }
+            }
+        }
+    }
+
+    /// The webhooks in force of every app, or of one.
+    package func webhooks(of only: AppID? = nil) async throws(EngineFailure) -> [WebhookEndpoint] {
+        let chosen = apps.values.filter { only == nil || $0.id == only }
+            .sorted { $0.id < $1.id }
+        let now = now()
+        return try await read { tx in
+            try chosen.flatMap { app in
+                try tx.webhooks(of: app.id).compactMap { WebhookEndpoint($0, of: app, at: now) }
+            }
+        }
+    }
+
+    package func webhook(
+        _ id: WebhookID, of appID: AppID
+    ) async throws(EngineFailure) -> WebhookEndpoint {
+        let (app, _) = try app(appID)
+        let now = now()
+        let found = try await read { tx in try tx.webhook(id, of: appID) }
+        guard let found, let webhook = WebhookEndpoint(found, of: app, at: now) else {
+            throw .unknownWebhook(id)
+        }
+        return webhook
+    }
+
+    /// Adds a webhook, which begins with the events after this call.
+    ///
+    /// - Parameter secret: nil for a new random one.
+    package func addWebhook(
+        _ settings: WebhookSettings, secret: String?, isPaused: Bool, of appID: AppID
+    ) async throws(EngineFailure) -> WebhookEndpoint {
+        let (app, _) = try app(appID)
+        try require(settings, of: app)
+        if let secret { try require(secret: secret) }
+        let digits = IdempotencyKey.digits(for: nil, count: Self.idCharacters)
+        let id = WebhookID(rawValue: "wh_\(digits)")
+        let now = now()
+        let secret = secret ?? webhookTransport.newSecret()
+        // What was committed before is not news.
+        try await numberEvents()
+        try await decide { (tx) -> Result<Void, EngineFailure> in
+            guard try tx.webhooks(of: appID).count < WebhookRules.webhooksMax else {
+                return .failure(
+                    .limitExceeded(what: "webhooks", limit: WebhookRules.webhooksMax))
+            }
+            try tx.add(
+                StoredWebhook(
+                    id: id, settings: settings, secret: secret, createdAt: now,
+                    cursor: try tx.lastSequence(of: appID), pausedAt: isPaused ? now : nil),
+                of: appID)
+            return .success(())
+        }
+        return try await webhook(id, of: appID)
+    }
+
+    /// Changes a webhook. Of one of the configuration, only the pause can be changed.
+    package func change(
+        _ id: WebhookID, _ change: WebhookChange, of appID: AppID
+    ) async throws(EngineFailure) -> WebhookEndpoint {
+        let (app, _) = try app(appID)
+        let known = try await webhook(id, of: appID)
+        var settings = known.settings
+        if change.changesSettings {
+            guard !known.isConfigured else { throw .webhookInConfiguration(id) }
+            change.apply(to: &settings)
+            try require(settings, of: app)
+        }
+        let (now, new) = (now(), settings)
+        try await transaction { tx in
+            if change.changesSettings { try tx.update(id, new, of: appID) }
+            guard let isPaused = change.isPaused else { return }
+            let stored = try tx.webhook(id, of: appID)
+            guard stored?.pausedAt == nil || !isPaused else { return }
+            try tx.pause(id, of: appID, since: isPaused ? now : nil, isPaused ? .asked : nil)
+        }
+        return try await webhook(id, of: appID)
+    }
+
+    package func deleteWebhook(
+        _ id: WebhookID, of appID: AppID
+    ) async throws(EngineFailure) -> WebhookEndpoint {
+        let known = try await webhook(id, of: appID)
+        guard !known.isConfigured else { throw .webhookInConfiguration(id) }
+        let now = now()
+        try await transaction { tx in try tx.deleteWebhook(id, of: appID, at: now) }
+        return known
+    }
+
+    /// Gives a webhook another secret. The former one goes on signing for a while.
+    ///
+    /// - Parameter secret: nil for a new random one.
+    package func rotateSecret(
+        of id: WebhookID, to secret: String?, overlap: Duration, app appID: AppID
+    ) async throws(EngineFailure) -> WebhookEndpoint {
+        let known = try await webhook(id, of: appID)
+        guard !known.isConfigured else { throw .webhookInConfiguration(id) }
+        if let secret { try require(secret: secret) }
+        let (new, until) = (secret ?? webhookTransport.newSecret(), now() + overlap)
+        try await transaction { tx in
+            // The closure may run twice, and must not then replace the former secret by the new.
+            guard try tx.webhook(id, of: appID)?.secret != new else { return }
+            try tx.rotateSecret(of: id, in: appID, to: new, formerUntil: until)
+        }
+        return try await webhook(id, of: appID)
+    }
+
+    private func require(
+        _ settings: WebhookSettings, of app: AppSettings
+    ) throws(EngineFailure) {
+        guard app.webhooks.permits(url: settings.url) else {
+            throw .invalidWebhook(
+                "The url must begin with https://, and have no user, password or fragment.")
+        }
+        if let value = settings.authorization {
+            let isPlain = value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+            guard isPlain, (1...Self.authorizationBytesMax).contains(value.utf8.count) else {
+                throw .invalidWebhook("The authorization is not a plain header value.")
+            }
+        }
+    }
+
+    private func require(secret: String) throws(EngineFailure) {
+        guard webhookTransport.isSecret(secret) else {
+            throw .invalidWebhook("The secret is not whsec_ and base64 of 24 to 64 bytes.")
+        }
+    }
+
+    // MARK: - Deliveries
+
+    /// Sends a test event to a webhook, also to one that is paused once it goes on.
+    package func testWebhook(
+        _ id: WebhookID, of appID: AppID
+    ) async throws(EngineFailure) -> StoredDelivery {
+        let webhook = try await webhook(id, of: appID)
+        let now = now()
+        let digits = IdempotencyKey.digits(for: nil, count: Self.idCharacters)
+        let message = "\(appID)_test_\(digits)"
+        let body = try render(
+            WebhookSubject(
+                app: appID, format: webhook.settings.format, .test(message: message, at: now)))
+        let delivery = NewDelivery(
+            message: message, sequence: 0, kind: "test", stream: message, body: body)
+        try await transaction { tx in
+            try tx.add([delivery], to: id, of: appID, at: now)
+        }
+        return try await self.delivery(message, to: id, of: appID).delivery
+    }
+
+    /// The deliveries of a webhook, newest first.
+    package func deliveries(
+        to id: WebhookID, of appID: AppID, in state: StoredDelivery.State?, customer: CustomerID?,
+        after position: DeliveryPosition?, limit: Int
+    ) async throws(EngineFailure) -> [StoredDelivery] {
+        _ = try await webhook(id, of: appID)
+        return try await read { tx in
+            let streams = try customer.map { customer in
+                try tx.customer(known: customer, in: appID)?.ids.map(\.rawValue)
+                    ?? [customer.rawValue]
+            }
+            return try tx.deliveries(
+                to: id, of: appID, in: state, streams: streams, after: position, limit: limit)
+        }
+    }
+
+    /// A delivery with all its attempts.
+    package func delivery(
+        _ message: String, to id: WebhookID, of appID: AppID
+    ) async throws(EngineFailure) -> (delivery: StoredDelivery, attempts: [DeliveryAttempt]) {
+        _ = try await webhook(id, of: appID)
+        let found = try await read { tx in
+            try tx.delivery(message, to: id, of: appID).map {
+                ($0, try tx.attempts(of: message, to: id, of: appID))
+            }
+        }
+        guard let found else { throw .unknownDelivery(message) }
+        return found
+    }
+
+    /// Delivers events once more, with the same `webhook-id`. Reads at most
+    /// ``WebhookReplay/eventsMax`` events. Idempotent, except that each call starts the attempts
+    /// anew.
+    ///
+    /// - Returns: how many are delivered, and where to go on; nil if nothing is left.
+    package func replay(
+        _ replay: WebhookReplay, to id: WebhookID, of appID: AppID
+    ) async throws(EngineFailure) -> (count: Int, next: LogPosition?) {
+        let webhook = try await webhook(id, of: appID)
+        let start = try await start(of: replay, in: appID)
+        let limit = replay.event == nil ? WebhookReplay.eventsMax : 1
+        let page = try await eventPage(
+            of: appID, customer: replay.customer, after: start, limit: limit)
+        let last = min(replay.until?.sequence ?? .max, webhook.stored.cursor)
+        let chosen = page.events.filter { event in
+            event.sequence <= last && webhook.settings.filter.permits(event.entry)
+                && replay.from.map { event.entry.knownAt >= $0 } ?? true
+                && replay.to.map { event.entry.knownAt < $0 } ?? true
+        }
+        let deliveries = chosen.map { NewDelivery($0, page.epochs, body: nil) }
+        let now = now()
+        try await transaction { tx in
+            try tx.replay(deliveries, to: id, of: appID, at: now)
+        }
+        let isOver =
+            replay.event != nil || page.events.count < limit || page.next.sequence >= last
+            || page.events.last.map { end in replay.to.map { end.entry.knownAt > $0 } ?? false }
+                ?? true
+        return (chosen.count, isOver ? nil : page.next)
+    }
+
+    /// The clocks of several servers differ by less, and a transaction takes less.
+    private static let replayMargin = Duration.seconds(60)
+
+    /// The place after which a replay reads.
+    private func start(
+        of replay: WebhookReplay, in app: AppID
+    ) async throws(EngineFailure) -> LogPosition? {
+        let epochs = try await read { tx in try tx.logEpochs(of: app) }
+        if let event = replay.event {
+            guard event.sequence > 0, epochs.position(of: event.sequence) == event else {
+                throw .unknownCursor(event)
+            }
+            return LogPosition(epochs.current, event.sequence - 1)
+        }
+        if let after = replay.after { return after }
+        guard let from = replay.from else { return nil }
+        let moment = from - Self.replayMargin
+        let sequence: Int64 = try await read { tx in
+            var (low, high) = (Int64(0), try tx.lastSequence(of: app))
+            // The last event before the moment: numbers follow time but for the margin.
+            while low < high {
+                let middle = (low + high + 1) / 2
+                let event = try tx.event(middle, of: app)
+                if let event, event.entry.knownAt < moment {
+                    low = middle
+                } else {
+                    high = middle - 1
+                }
+            }
+            return low
+        }
+        return LogPosition(epochs.current, sequence)
+    }
+}

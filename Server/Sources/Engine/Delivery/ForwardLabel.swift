@@ -1,0 +1,36 @@
+import Crypto
+
+/// How an address is shown: without its path, which may hold a secret, as its query may.
+package enum ForwardLabel {
+    /// The number of hexadecimal digits that tell two addresses of one host apart.
+    private static let digits = 4
+
+    /// Returns scheme, host and port of an address. If another one has the same, some digits of the
+    /// address's SHA-256 follow, which do not change: `https://old.example.com#1a2b`.
+    ///
+    /// - Parameter name: the address without its query.
+    /// - Parameter names: all addresses among which it is shown.
+    package static func text(of name: String, among names: [String]) -> String {
+        let origin = origin(of: name)
+        let hasTwin = names.contains { $0 != name && self.origin(of: $0) == origin }
+        return hasTwin ? distinct(name) : String(origin)
+    }
+
+    /// Returns the label with the digits, also where no other address has the same host.
+    package static func distinct(_ name: String) -> String {
+        "\(origin(of: name))#\(digest(of: name).prefix(digits))"
+    }
+
+    /// The length of a digest.
+    package static let digestDigits = 64
+
+    /// The SHA-256 of an address in hexadecimal.
+    package static func digest(of name: String) -> String {
+        Hexadecimal.text(Array(SHA256.hash(data: Array(name.utf8))))
+    }
+
+    private static func origin(of name: String) -> Substring {
+        let start = name.firstRange(of: "://")?.upperBound ?? name.startIndex
+        return name[..<(name[start...].firstIndex { "/?#".contains($0) } ?? name.endIndex)]
+    }
+}

@@ -1,0 +1,219 @@
+import Ledger
+import Storage
+
+package typealias WebhookID = Storage.WebhookID
+package typealias WebhookFormat = Storage.WebhookFormat
+package typealias WebhookFilter = Storage.WebhookFilter
+package typealias WebhookSettings = Storage.WebhookSettings
+package typealias StoredWebhook = Storage.StoredWebhook
+package typealias StoredDelivery = Storage.StoredDelivery
+package typealias DeliveryAttempt = Storage.DeliveryAttempt
+package typealias DeliveryPosition = Storage.DeliveryPosition
+
+/// The webhooks of an app as configured.
+package struct WebhookRules: Hashable, Sendable {
+    package var endpoints: [ConfiguredWebhook]
+    /// Names of hosts whose addresses need not be public.
+    package var privateHosts: Set<String>
+    /// Whether addresses of this machine are permitted, as in development.
+    package var allowsLoopback: Bool
+
+    package init(
+        endpoints: [ConfiguredWebhook] = [], privateHosts: Set<String> = [],
+        allowsLoopback: Bool = false
+    ) {
+        self.endpoints = endpoints
+        self.privateHosts = privateHosts
+        self.allowsLoopback = allowsLoopback
+    }
+
+    package static let none = Self()
+
+    /// The maximum number of an app's webhooks, of the configuration and of the API together.
+    package static let webhooksMax = 20
+    private static let urlCharactersMax = 2_000
+
+    /// Whether webhooks may be posted to a URL: with https, unless the host is a permitted private
+    /// one; without user, password and fragment; with a plain name or address as its host.
+    package func permits(url: String) -> Bool {
+        guard url.utf8.count <= Self.urlCharactersMax,
+            url.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }),
+            let separator = url.firstRange(of: "://")
+        else { return false }
+        let scheme = url[..<separator.lowerBound]
+        let place = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" }
+        guard let host = Self.host(of: place) else { return false }
+        switch scheme {
+        case "https": return true
+        case "http": return permitsPlainHTTP(to: host)
+        default: return false
+        }
+    }
+
+    private static let ownHosts: Set = ["localhost", "127.0.0.1", "::1"]
+
+    /// What is sent there does not leave the operator's network.
+    private func permitsPlainHTTP(to host: String) -> Bool {
+        privateHosts.contains(host.lowercased()) || (allowsLoopback && Self.ownHosts.contains(host))
+    }
+
+    /// The host of a host and port. Returns nil if either is malformed.
+    private static func host(of place: Substring) -> String? {
+        let end = place.lastIndex(of: "]") ?? place.startIndex
+        let colon = place[end...].lastIndex(of: ":")
+        if let colon {
+            let port = Int(place[place.index(after: colon)...])
+            guard let port, (1...65_535).contains(port) else { return nil }
+        }
+        var host = place[..<(colon ?? place.endIndex)]
+        if host.hasPrefix("[") {
+            guard host.hasSuffix("]") else { return nil }
+            host = host.dropFirst().dropLast()
+            return !host.isEmpty && host.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
+                ? String(host) : nil
+        }
+        return !host.isEmpty
+            && host.allSatisfy {
+                $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "-" || $0 == "_")
+            } ? String(host) : nil
+    }
+}
+
+/// A webhook of the configuration.
+package struct ConfiguredWebhook: Hashable, Sendable {
+    package var id: WebhookID
+    package var settings: WebhookSettings
+    /// All of them sign.
+    package var secrets: [String]
+    package var isPaused: Bool
+
+    package init(
+        id: WebhookID, settings: WebhookSettings, secrets: [String], isPaused: Bool = false
+    ) {
+        self.id = id
+        self.settings = settings
+        self.secrets = secrets
+        self.isPaused = isPaused
+    }
+}
+
+/// A webhook in force: of the configuration or of the API.
+package struct WebhookEndpoint: Hashable, Sendable {
+    package var app: AppID
+    package var settings: WebhookSettings
+    package var isConfigured: Bool
+    /// Whether the configuration pauses it.
+    package var isPausedByFile: Bool
+    package var secrets: [String]
+    package var stored: StoredWebhook
+
+    package var id: WebhookID { stored.id }
+    package var isPaused: Bool { isPausedByFile || stored.pausedAt != nil }
+
+    /// Whether attempts may be made now.
+    func isOpen(at now: Instant) -> Bool {
+        !isPaused && (stored.heldUntil.map { $0 <= now } ?? true)
+    }
+
+    /// - Parameter now: a former secret signs until its end.
+    init?(_ stored: StoredWebhook, of app: AppSettings, at now: Instant) {
+        self.app = app.id
+        self.stored = stored
+        if let settings = stored.settings {
+            self.settings = settings
+            isConfigured = false
+            isPausedByFile = false
+            let former = stored.formerUntil.map { $0 > now } == true ? stored.formerSecret : nil
+            secrets = [stored.secret, former].compactMap(\.self)
+        } else {
+            let known = app.webhooks.endpoints.first { $0.id == stored.id }
+            guard let known else { return nil }
+            settings = known.settings
+            isConfigured = true
+            isPausedByFile = known.isPaused
+            secrets = known.secrets
+        }
+    }
+}
+
+/// What a body is rendered from.
+package struct WebhookSubject: Sendable {
+    package var app: AppID
+    package var format: WebhookFormat
+    package var content: Content
+
+    package enum Content: Sendable {
+        /// An event, and the state of its customer when the body is rendered. The customer is nil
+        /// if the event has none.
+        case event(LoggedEvent, LogEpochs, CustomerState?)
+        /// A delivery that was asked for, to see whether it arrives.
+        case test(message: String, at: Instant)
+    }
+
+    package init(app: AppID, format: WebhookFormat, _ content: Content) {
+        self.app = app
+        self.format = format
+        self.content = content
+    }
+}
+
+/// One post to a webhook.
+package struct WebhookPost: Sendable {
+    package var url: String
+    /// The value of `webhook-id`.
+    package var message: String
+    package var body: [UInt8]
+    package var secrets: [String]
+    package var authorization: String?
+    package var rules: WebhookRules
+}
+
+package enum WebhookAnswer: Hashable, Sendable {
+    case answer(status: Int, body: String = "", retryAfter: Duration? = nil)
+    /// Nothing answered, for this reason.
+    case failure(String)
+
+    package var isAccepted: Bool {
+        if case .answer(let status, _, _) = self { (200..<300).contains(status) } else { false }
+    }
+}
+
+/// How webhooks are rendered and posted, and the name of this process.
+package struct WebhookTransport: Sendable {
+    /// The name of this process in leases; distinct for each process.
+    package var leaseHolder: String
+    package var render: @Sendable (WebhookSubject) throws -> [UInt8]
+    /// Always returns in less than ``lease``.
+    package var post: @Sendable (WebhookPost) async -> WebhookAnswer
+    /// Makes a secret.
+    package var newSecret: @Sendable () -> String
+    /// Whether a text is a secret.
+    package var isSecret: @Sendable (String) -> Bool
+    /// A random number from 0 to 1.
+    package var jitter: @Sendable () -> Double
+
+    /// After this time another server may attempt what this one has leased and not finished.
+    package static let lease = Duration.seconds(30)
+    /// The attempts that one server has under way for each webhook.
+    package static let concurrentAttempts = 8
+
+    package init(
+        holder: String, render: @escaping @Sendable (WebhookSubject) throws -> [UInt8],
+        post: @escaping @Sendable (WebhookPost) async -> WebhookAnswer,
+        newSecret: @escaping @Sendable () -> String,
+        isSecret: @escaping @Sendable (String) -> Bool,
+        jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) }
+    ) {
+        leaseHolder = holder
+        self.render = render
+        self.post = post
+        self.newSecret = newSecret
+        self.isSecret = isSecret
+        self.jitter = jitter
+    }
+
+    package static let disabled = Self(
+        holder: "nobody", render: { _ in [] },
+        post: { _ in .failure("this program posts no webhooks") }, newSecret: { "" },
+        isSecret: { _ in false })
+}

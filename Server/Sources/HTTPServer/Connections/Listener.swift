@@ -1,0 +1,77 @@
+import Engine
+import Hummingbird
+import PerennialContract
+
+/// What one of the server's addresses answers.
+package struct Listener: Hashable, Sendable {
+    /// Whether it answers `/metrics`.
+    let answersMetrics: Bool
+    /// Whether it accepts secret keys, and answers the routes that need one.
+    let acceptsSecretKeys: Bool
+    /// Whether it answers anything but the routes for operators.
+    let answersCallers: Bool
+
+    /// The only address.
+    package static let only = main(hasMetrics: true, hasSecretKeys: true)
+
+    /// The address that apps and the App Store use.
+    ///
+    /// - Parameters:
+    ///   - hasMetrics: whether no other address answers `/metrics`.
+    ///   - hasSecretKeys: whether no other address is for secret keys.
+    package static func main(hasMetrics: Bool, hasSecretKeys: Bool) -> Self {
+        Self(
+            answersMetrics: hasMetrics, acceptsSecretKeys: hasSecretKeys, answersCallers: true)
+    }
+
+    /// The address for servers, which have secret keys.
+    ///
+    /// - Parameter hasMetrics: whether no other address answers `/metrics`.
+    package static func secret(hasMetrics: Bool) -> Self {
+        Self(answersMetrics: hasMetrics, acceptsSecretKeys: true, answersCallers: true)
+    }
+
+    /// The address for operators alone.
+    package static let metrics = Self(
+        answersMetrics: true, acceptsSecretKeys: false, answersCallers: false)
+}
+
+extension PerennialServer {
+    /// What every address answers, but for the metrics.
+    private static let operatorPaths: Set = [
+        Paths.health, Paths.ready, Paths.metrics, Paths.openAPI,
+    ]
+
+    /// How an address answers a route: as the route does, or with the problem that says where to
+    /// find it.
+    func handler(of route: Route) -> Route.Handler {
+        guard let elsewhere = elsewhere(route) else { return route.answer }
+        return { _, _ in throw ProblemError(elsewhere) }
+    }
+
+    private func elsewhere(_ route: Route) -> ProblemCatalogue.Entry? {
+        if Self.operatorPaths.contains(route.path) {
+            return route.path == Paths.metrics && !listener.answersMetrics
+                ? .metricsElsewhere : nil
+        }
+        guard listener.answersCallers else { return .onlyMetricsHere }
+        return route.operation.access == .secretKey && !listener.acceptsSecretKeys
+            ? .secretKeyNotHere : nil
+    }
+
+    /// - Throws: ``ProblemError`` if a key is a secret one and this address accepts none. It is not
+    ///   looked up, so that nobody can try keys here.
+    func requireAccepted(_ key: String) throws {
+        guard !listener.acceptsSecretKeys, key.hasPrefix(KeyKind.secret.prefix + "_") else {
+            return
+        }
+        throw ProblemError(.secretKeyNotHere)
+    }
+
+    /// - Throws: ``ProblemError`` if the holder's key is a secret one and this address accepts
+    ///   none.
+    func requireAccepted(_ holder: StoredKey) throws {
+        guard !listener.acceptsSecretKeys, holder.kind == .secret else { return }
+        throw ProblemError(.secretKeyNotHere)
+    }
+}

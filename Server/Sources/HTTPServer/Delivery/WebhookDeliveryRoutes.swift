@@ -1,0 +1,162 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension PerennialServer {
+    /// The number of deliveries on a page if the request sets no limit.
+    private static let deliveriesDefault = 100
+    /// The maximum number of deliveries in one response.
+    private static let deliveriesMax = 500
+
+    var webhookDeliveryRoutes: [Route] {
+        [
+            secret(
+                for: .read,
+                OpenAPIOperation(
+                    .get, "/v1/webhooks/{webhook_id}/deliveries", "webhookDeliveries",
+                    "The deliveries of a webhook, newest first",
+                    parameters: [
+                        OpenAPIParameter(
+                            name: "state", description: "Only those in this state.",
+                            schema: [
+                                "type": "string",
+                                "enum": .list(
+                                    WebhookDelivery.State.known.map { .text($0.rawValue) }),
+                            ]),
+                        OpenAPIParameter(
+                            name: "customer_id", description: "Only events of this customer."),
+                        .after,
+                        .limit(usual: Self.deliveriesDefault, most: Self.deliveriesMax),
+                    ], output: .json(WebhookDeliveryList.self)), deliveries),
+            secret(
+                for: .read,
+                OpenAPIOperation(
+                    .get, "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}", "webhookDelivery",
+                    "A delivery with every attempt", output: .json(WebhookDelivery.self)),
+                delivery),
+            secret(
+                for: .admin,
+                OpenAPIOperation(
+                    .post, "/v1/webhooks/{webhook_id}/replay", "replayWebhook",
+                    "Deliver events once more",
+                    description: """
+                        With the same webhook-id. Reads at most 500 events: go on with \
+                        next_cursor as after. See docs/webhooks.md.
+                        """, input: WebhookReplayRequest.self,
+                    output: .json(WebhookReplayResult.self)), replay),
+            secret(
+                for: .admin,
+                OpenAPIOperation(
+                    .post, "/v1/webhooks/{webhook_id}/test", "testWebhook",
+                    "Deliver a test event", output: .json(WebhookDelivery.self)), testWebhook),
+        ]
+    }
+
+    @Sendable func deliveries(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let asked = request.uri.queryParameters
+        let position = try Self.deliveryPosition(asked["after"].map { String($0) })
+        let state = try asked["state"].map { text in
+            guard let state = StoredDelivery.State(rawValue: String(text)) else {
+                throw ProblemError(
+                    .stateUnknown(known: StoredDelivery.State.allCases.map(\.rawValue)))
+            }
+            return state
+        }
+        let limit = try Self.limit(
+            in: request, usual: Self.deliveriesDefault, most: Self.deliveriesMax)
+        let found = try await engine.deliveries(
+            to: Self.webhookID(in: context), of: holder.app, in: state,
+            customer: asked["customer_id"].map { CustomerID(rawValue: String($0)) },
+            after: position, limit: limit)
+        let last = found.count == limit ? found.last : nil
+        return try JSONResponse.ok(
+            WebhookDeliveryList(
+                items: found.map { WebhookDelivery($0) },
+                nextCursor: last.map { Self.cursor(of: $0) }))
+    }
+
+    @Sendable func delivery(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let found = try await engine.delivery(
+            context.parameters.get("delivery_id") ?? "", to: Self.webhookID(in: context),
+            of: holder.app)
+        return try JSONResponse.ok(
+            WebhookDelivery(found.delivery, log: found.attempts.map { WebhookAttempt($0) }))
+    }
+
+    @Sendable func testWebhook(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let sent = try await engine.testWebhook(Self.webhookID(in: context), of: holder.app)
+        return try JSONResponse.ok(WebhookDelivery(sent))
+    }
+
+    @Sendable func replay(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let asked = try await request.value(WebhookReplayRequest.self, max: BodyLimit.order)
+        var replay = WebhookReplay()
+        replay.after = try asked.after.map(Self.place)
+        replay.until = try asked.until.map(Self.place)
+        replay.from = asked.from.map { Instant(milliseconds: $0.milliseconds) }
+        replay.to = asked.to.map { Instant(milliseconds: $0.milliseconds) }
+        replay.event = try asked.eventID.map { text in
+            guard text.hasPrefix("evt_") else { throw ProblemError(.cursorUnknown) }
+            return try Self.place(String(text.dropFirst("evt_".count)))
+        }
+        replay.customer = asked.customerID.map(CustomerID.init(rawValue:))
+        let done = try await engine.replay(
+            replay, to: Self.webhookID(in: context), of: holder.app)
+        return try JSONResponse.ok(
+            WebhookReplayResult(count: done.count, nextCursor: done.next.map { "\($0)" }))
+    }
+
+    private static func place(_ text: String) throws -> LogPosition {
+        guard let place = LogPosition(text) else { throw ProblemError(.cursorUnknown) }
+        return place
+    }
+
+    // MARK: - Cursors
+
+    /// The time of a delivery, and its id.
+    private static func cursor(of delivery: StoredDelivery) -> String {
+        "\(delivery.createdAt.milliseconds)-\(delivery.message)"
+    }
+
+    private static func deliveryPosition(_ cursor: String?) throws -> DeliveryPosition? {
+        guard let cursor, !cursor.isEmpty else { return nil }
+        let parts = cursor.split(
+            separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let moment = Int64(parts[0]), !parts[1].isEmpty else {
+            throw ProblemError(.cursorUnknown)
+        }
+        return DeliveryPosition(
+            createdAt: Instant(milliseconds: moment), message: String(parts[1]))
+    }
+}
+
+extension WebhookDelivery {
+    fileprivate init(_ delivery: StoredDelivery, log: [WebhookAttempt]? = nil) {
+        self.init(
+            deliveryID: delivery.message, type: delivery.kind,
+            sequence: delivery.sequence > 0 ? delivery.sequence : nil,
+            state: State(rawValue: delivery.state.rawValue),
+            createdAt: Timestamp(delivery.createdAt), attempts: delivery.attempts,
+            lastAttemptAt: delivery.attemptedAt.map { Timestamp($0) },
+            lastStatus: delivery.status, lastTrouble: delivery.trouble,
+            nextAttemptAt: delivery.dueAt.map { Timestamp($0) },
+            endedAt: delivery.endedAt.map { Timestamp($0) }, log: log)
+    }
+}
+
+extension WebhookAttempt {
+    fileprivate init(_ attempt: DeliveryAttempt) {
+        self.init(
+            at: Timestamp(attempt.at), milliseconds: attempt.milliseconds, status: attempt.status,
+            trouble: attempt.trouble, answer: attempt.answer)
+    }
+}

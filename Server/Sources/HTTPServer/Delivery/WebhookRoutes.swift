@@ -1,0 +1,201 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension PerennialServer {
+    /// How webhooks are changed; ``webhookDeliveryRoutes`` say how their deliveries go.
+    var webhookRoutes: [Route] {
+        [
+            secret(
+                for: .read,
+                OpenAPIOperation(
+                    .get, Paths.webhooks, "webhooks", "The addresses that events are posted to",
+                    output: .json(WebhookList.self)), webhooks),
+            secret(
+                for: .admin,
+                OpenAPIOperation(
+                    .post, Paths.webhooks, "addWebhook", "Add a webhook",
+                    description: """
+                        It begins with the events after this request. The response shows the \
+                        secret, which is never shown again. See docs/webhooks.md.
+                        """, input: WebhookRequest.self,
+                    output: .json(PerennialContract.Webhook.self)), addWebhook),
+            secret(
+                for: .read,
+                OpenAPIOperation(
+                    .get, "/v1/webhooks/{webhook_id}", "webhook", "A webhook",
+                    output: .json(PerennialContract.Webhook.self)), webhook),
+            secret(
+                for: .admin,
+                OpenAPIOperation(
+                    .patch, "/v1/webhooks/{webhook_id}", "changeWebhook", "Change a webhook",
+                    description: """
+                        What is left out stays. Of a webhook in perennial.yaml only paused can be \
+                        changed.
+                        """, input: WebhookChangeRequest.self,
+                    output: .json(PerennialContract.Webhook.self)), changeWebhook),
+            secret(
+                for: .admin,
+                OpenAPIOperation(
+                    .delete, "/v1/webhooks/{webhook_id}", "deleteWebhook",
+                    "Delete a webhook and its deliveries",
+                    output: .json(PerennialContract.Webhook.self)), deleteWebhook),
+            secret(
+                for: .admin,
+                OpenAPIOperation(
+                    .post, "/v1/webhooks/{webhook_id}/secret", "rotateWebhookSecret",
+                    "Give a webhook another secret",
+                    description: """
+                        The former one signs, too, for overlap_hours. The response shows the new \
+                        one, which is never shown again.
+                        """, input: WebhookSecretRequest.self,
+                    output: .json(PerennialContract.Webhook.self)), rotateSecret),
+        ] + webhookDeliveryRoutes
+    }
+
+    static func webhookID(in context: ServerContext) -> WebhookID {
+        WebhookID(rawValue: context.parameters.get("webhook_id") ?? "")
+    }
+
+    @Sendable func webhooks(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let found = try await engine.webhooks(of: holder.app)
+        return try JSONResponse.ok(WebhookList(items: found.map { PerennialContract.Webhook($0) }))
+    }
+
+    @Sendable func webhook(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let found = try await engine.webhook(Self.webhookID(in: context), of: holder.app)
+        return try JSONResponse.ok(PerennialContract.Webhook(found))
+    }
+
+    @Sendable func addWebhook(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let asked = try await request.value(WebhookRequest.self, max: BodyLimit.order)
+        var settings = WebhookSettings(url: asked.url)
+        settings.filter.types = try Self.types(asked.types)
+        settings.filter.products = Self.products(asked.products)
+        settings.filter.environments = try Self.environments(asked.environments)
+        settings.format = try Self.format(asked.format) ?? .perennial
+        settings.authorization = asked.authorization.flatMap { $0.isEmpty ? nil : $0 }
+        let added = try await engine.addWebhook(
+            settings, secret: asked.secret, isPaused: asked.paused ?? false, of: holder.app)
+        return try JSONResponse.ok(PerennialContract.Webhook(added, showsSecret: true))
+    }
+
+    @Sendable func changeWebhook(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let asked = try await request.value(WebhookChangeRequest.self, max: BodyLimit.order)
+        var change = WebhookChange()
+        change.url = asked.url
+        if asked.types != nil { change.types = .some(try Self.types(asked.types)) }
+        if asked.products != nil { change.products = .some(Self.products(asked.products)) }
+        if asked.environments != nil {
+            change.environments = .some(try Self.environments(asked.environments))
+        }
+        change.format = try Self.format(asked.format)
+        change.authorization = asked.authorization.map { $0.isEmpty ? nil : $0 }
+        change.isPaused = asked.paused
+        let changed = try await engine.change(
+            Self.webhookID(in: context), change, of: holder.app)
+        return try JSONResponse.ok(PerennialContract.Webhook(changed))
+    }
+
+    @Sendable func deleteWebhook(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let deleted = try await engine.deleteWebhook(
+            Self.webhookID(in: context), of: holder.app)
+        return try JSONResponse.ok(PerennialContract.Webhook(deleted))
+    }
+
+    @Sendable func rotateSecret(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let asked = try await request.value(WebhookSecretRequest.self, max: BodyLimit.order)
+        let hours = asked.overlapHours ?? Engine.formerSecretHours
+        let range = Engine.formerSecretHoursRange
+        guard range.contains(hours) else {
+            throw ProblemError(
+                .webhookNotValid,
+                detail: "overlap_hours must be from \(range.lowerBound) to \(range.upperBound).")
+        }
+        let rotated = try await engine.rotateSecret(
+            of: Self.webhookID(in: context), to: asked.secret, overlap: .hours(hours),
+            app: holder.app)
+        return try JSONResponse.ok(PerennialContract.Webhook(rotated, showsSecret: true))
+    }
+
+    // MARK: - Filters
+
+    /// The maximum number of names in one filter.
+    private static let namesMax = 200
+
+    private static func types(_ names: [String]?) throws -> Set<Change.Kind>? {
+        try filter(names, "type") { Change.Kind(rawValue: $0) }
+    }
+
+    private static func products(_ names: [String]?) -> Set<ProductID>? {
+        guard let names, !names.isEmpty else { return nil }
+        return Set(names.prefix(namesMax).map(ProductID.init(rawValue:)))
+    }
+
+    private static func environments(_ names: [String]?) throws -> Set<Ledger.Environment>? {
+        try filter(names, "environment") { Ledger.Environment(rawValue: $0) }
+    }
+
+    private static func format(_ name: String?) throws -> WebhookFormat? {
+        guard let name else { return nil }
+        guard let format = WebhookFormat(rawValue: name) else {
+            throw unknown("format", name)
+        }
+        return format
+    }
+
+    private static func filter<Word: Hashable>(
+        _ names: [String]?, _ what: String, _ word: (String) -> Word?
+    ) throws -> Set<Word>? {
+        guard let names, !names.isEmpty else { return nil }
+        var words: Set<Word> = []
+        for name in names.prefix(namesMax) {
+            guard let known = word(name) else { throw unknown(what, name) }
+            words.insert(known)
+        }
+        return words
+    }
+
+    private static func unknown(_ what: String, _ name: String) -> ProblemError {
+        ProblemError(
+            .webhookNotValid,
+            detail: "There is no \(what) \(ProblemError.quoted(name)).")
+    }
+}
+
+extension PerennialContract.Webhook {
+    init(_ webhook: WebhookEndpoint, showsSecret: Bool = false) {
+        let filter = webhook.settings.filter
+        self.init(
+            webhookID: webhook.id.rawValue,
+            url: ForwardLabel.text(of: webhook.settings.url, among: []),
+            types: filter.types.map {
+                $0.map(\.rawValue).sorted().map(EventType.init(rawValue:))
+            },
+            products: filter.products.map { $0.map(\.rawValue).sorted() },
+            environments: filter.environments.map {
+                $0.sorted { $0.rawValue < $1.rawValue }.map { StoreEnvironment($0) }
+            },
+            format: Format(rawValue: webhook.settings.format.rawValue),
+            hasAuthorization: webhook.settings.authorization != nil,
+            isConfigured: webhook.isConfigured, isPaused: webhook.isPaused,
+            pauseReason: webhook.isPaused
+                ? (webhook.stored.pauseReason ?? .asked).rawValue : nil,
+            createdAt: Timestamp(webhook.stored.createdAt),
+            failingSince: webhook.stored.failingSince.map { Timestamp($0) },
+            secret: showsSecret ? webhook.secrets.first : nil)
+    }
+}

@@ -1,0 +1,144 @@
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import NIOCore
+import PerennialContract
+import ServiceLifecycle
+
+// The log as server-sent events (WHATWG HTML, "Server-sent events").
+//
+// A stream holds nothing but the cursor of its last event. It reads a page, writes it, and reads
+// the next one only when the connection has accepted the first. So a slow reader costs no memory;
+// after `writeMax` it is cut off, and continues with `Last-Event-ID`. The stream wakes up after
+// each commit of this server, and once a second for what other servers commit.
+
+extension PerennialServer {
+    /// Sends the events after a cursor, and then each new one, until the client closes the
+    /// connection, the key ends, the server stops, or the stream is `lifeMax` old.
+    @Sendable func eventStream(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let asked = request.headers[.lastEventID].flatMap { $0.isEmpty ? nil : $0 }
+        let after = try Self.logPlace(asked) ?? Self.logPlace(in: request)
+        var query = EventQuery(
+            app: holder.app, customer: Self.eventCustomer(in: request), limit: 1)
+        let left: Int? =
+            if request.uri.queryParameters["limit"] == nil { nil } else {
+                try Self.limit(in: request, usual: 1, most: Engine.eventsMax)
+            }
+        let place = try streams.reserve()
+        // A cursor that is not valid is a problem, not a stream.
+        _ = try await eventPage(query, after: after)
+        query.limit = streams.limits.pageMax
+        let stream = EventStream(query, after: after, left: left, limits: streams.limits)
+        return Response(
+            status: .ok, headers: [.contentType: EventStream.mediaType, .cacheControl: "no-store"],
+            body: body(of: stream, in: place, request, context.channel))
+    }
+
+    private func body(
+        of begun: EventStream, in place: EventStreams.Place, _ request: Request,
+        _ channel: any Channel
+    ) -> ResponseBody {
+        ResponseBody { writer in
+            defer { place.release() }
+            let (signals, looks) = engine.logSignals(of: begun.query.app)
+            channel.closeFuture.whenComplete { _ in looks.finish() }
+            let end = ContinuousClock.now + streams.limits.lifeMax
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await Self.yieldLooks(to: looks, until: end) }
+                group.addTask {
+                    try await gracefulShutdown()
+                    looks.finish()
+                }
+                var stream = begun
+                try await writer.write(ByteBuffer(string: EventStream.opening))
+                looks.yield()
+                for await _ in signals {
+                    while let buffer = try await next(of: &stream, request) {
+                        let cut = stream.cut(channel)
+                        defer { cut.cancel() }
+                        try await writer.write(buffer)
+                    }
+                    if stream.isOver { looks.finish() }
+                }
+                group.cancelAll()
+            }
+            try await writer.finish(nil)
+        }
+    }
+
+    /// What to write next; nil if there is nothing now.
+    ///
+    /// - Throws: ``ProblemError`` if the key has ended since, or the cursor: the log was restored
+    ///   from a backup. The response has begun, so the client learns it when it connects again.
+    private func next(of stream: inout EventStream, _ request: Request) async throws -> ByteBuffer?
+    {
+        guard !stream.isOver else { return nil }
+        let page = try await eventPage(stream.query, after: stream.cursor)
+        if !page.events.isEmpty { return try stream.buffer(of: page) }
+        guard stream.isSilent else { return nil }
+        _ = try await holder(of: request, for: .read)
+        return stream.comment()
+    }
+}
+
+/// One open stream: what it reads, and how far it has come.
+private struct EventStream: Sendable {
+    static let mediaType = "text/event-stream"
+    /// Sent at once, so that the client sees that the stream is open: the time in milliseconds
+    /// after which it connects again.
+    static let opening = "retry: 1000\n\n"
+
+    let query: EventQuery
+    private(set) var cursor: LogPosition?
+    /// The number of events after which the stream ends. Nil if it goes on.
+    private var left: Int?
+    private let limits: EventStreamLimits
+    private var writtenAt = ContinuousClock.now
+
+    init(_ query: EventQuery, after cursor: LogPosition?, left: Int?, limits: EventStreamLimits) {
+        (self.query, self.cursor, self.left, self.limits) = (query, cursor, left, limits)
+    }
+
+    var isOver: Bool { left == 0 }
+    /// Whether nothing was written for so long that a comment is due.
+    var isSilent: Bool { ContinuousClock.now - writtenAt >= limits.commentPause }
+
+    /// The events of a page, after which the stream continues.
+    mutating func buffer(of page: EventPage) throws -> ByteBuffer {
+        let events = page.events.prefix(left ?? .max)
+        var buffer = ByteBuffer()
+        for event in events {
+            let shown = Event(event, in: page.epochs)
+            let cursor = LogPosition(page.epochs.current, event.sequence)
+            buffer.writeString("id: \(cursor)\nevent: \(shown.type.rawValue)\ndata: ")
+            // JSON that is not indented contains no line break.
+            buffer.writeBytes(try ContractEncoder().encode(shown))
+            buffer.writeString("\n\n")
+        }
+        (cursor, left) = (page.next, left.map { $0 - events.count })
+        writtenAt = .now
+        return buffer
+    }
+
+    /// Clients skip it. It shows that the connection is alive.
+    mutating func comment() -> ByteBuffer {
+        writtenAt = .now
+        return ByteBuffer(string: ": nothing new\n\n")
+    }
+
+    /// Closes a connection that does not accept what is written now, unless it is cancelled in
+    /// time.
+    func cut(_ channel: any Channel) -> Scheduled<Void> {
+        channel.eventLoop.scheduleTask(in: .milliseconds(limits.writeMax.wholeMilliseconds)) {
+            channel.close(promise: nil)
+        }
+    }
+}
+
+extension HTTPField.Name {
+    /// The last event that a client has, sent when it connects again.
+    fileprivate static let lastEventID = wellFormed("Last-Event-ID")
+}

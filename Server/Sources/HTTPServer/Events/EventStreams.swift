@@ -1,0 +1,61 @@
+import Engine
+import Hummingbird
+import Synchronization
+
+/// The limits of event streams.
+package struct EventStreamLimits: Sendable {
+    /// The maximum number of streams that are open at one time on this server.
+    package var streamsMax = 100
+    /// After this time without an event, a stream sends a comment. Many proxies cut a connection
+    /// that is silent for a minute.
+    package var commentPause = Duration.seconds(15)
+    /// A reader that does not accept a page of events, or a comment, for this long is cut off.
+    package var writeMax = Duration.seconds(30)
+    /// A stream ends after this time. The client connects again and continues.
+    package var lifeMax = Duration.hours(1)
+    /// The maximum number of events that are read from the database, and then written, at once.
+    package var pageMax = 100
+
+    package init() {}
+}
+
+/// The open event streams of this server.
+final class EventStreams: Sendable {
+    let limits: EventStreamLimits
+    private let count = Mutex(0)
+
+    init(_ limits: EventStreamLimits) { self.limits = limits }
+
+    /// The number of streams that are open.
+    var openCount: Int { count.withLock { $0 } }
+
+    /// Reserves one of the streams. It is free again when the returned place is released.
+    ///
+    /// - Throws: ``ProblemError`` if too many are open.
+    func reserve() throws -> Place {
+        let isFull = count.withLock { count in
+            guard count < limits.streamsMax else { return true }
+            count += 1
+            return false
+        }
+        guard !isFull else { throw ProblemError(.tooManyStreams(max: limits.streamsMax)) }
+        return Place(self)
+    }
+
+    /// One open stream. A response whose body is never written, such as that to HEAD, releases its
+    /// place, too.
+    final class Place: Sendable {
+        private let streams: EventStreams
+        private let isReleased = Atomic(false)
+
+        fileprivate init(_ streams: EventStreams) { self.streams = streams }
+
+        deinit { release() }
+
+        /// Idempotent.
+        func release() {
+            guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
+            streams.count.withLock { $0 -= 1 }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Engine
+import Hummingbird
+import HummingbirdCore
+import NIOCore
+import Synchronization
+
+/// A server that listens, whose engine can be replaced meanwhile. A request is answered from its
+/// beginning to its end by the engine that was in force when it began.
+package final class LiveServer: Sendable {
+    typealias Responder = RouterResponder<ServerContext>
+
+    private struct InForce: Sendable {
+        var server: PerennialServer
+        var responders: [Listener: Responder]
+    }
+
+    private let inForce: Mutex<InForce>
+    /// Yields after each replacement of the engine. For one reader.
+    package let replacements: AsyncStream<Void>
+    private let replacementSink: AsyncStream<Void>.Continuation
+
+    /// - Parameter listeners: what each address answers at which the server will listen.
+    package init(_ server: PerennialServer, listeners: Set<Listener> = [.only]) {
+        inForce = Mutex(
+            InForce(server: server, responders: Self.responders(of: server, for: listeners)))
+        (replacements, replacementSink) = AsyncStream.makeStream(
+            bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// The server in force, and with it the engine. Whoever does one piece of work reads it once.
+    package var current: PerennialServer { inForce.withLock { $0.server } }
+
+    /// Answers from the next request on with another engine.
+    ///
+    /// - Parameter refusedKeys: keys that are rejected even if the database has them.
+    package func replace(_ engine: Engine, refusedKeys: Set<String> = []) {
+        inForce.withLock { inForce in
+            let server = inForce.server.replacing(engine, refusedKeys: refusedKeys)
+            inForce.responders = Self.responders(of: server, for: Set(inForce.responders.keys))
+            inForce.server = server
+        }
+        replacementSink.yield()
+    }
+
+    /// One address as a service that listens until it is shut down. On shutdown it finishes the
+    /// requests in progress.
+    ///
+    /// - Parameter listener: one of those that the server was made with.
+    /// - Parameter onListening: called with the port. This is useful if `port` is 0.
+    package func application(
+        _ listener: Listener, host: String, port: Int,
+        onListening: @escaping @Sendable (Int) async -> Void = { _ in }
+    ) -> some ApplicationProtocol {
+        let server = current
+        return Application(
+            responder: LiveResponder(server: self, listener: listener),
+            server: HTTPServerBuilder { responder in
+                ConnectionChannel(
+                    http: HTTP1Channel(
+                        responder: responder,
+                        configuration: .init(
+                            idleTimeout: .seconds(PerennialServer.idleSeconds),
+                            httpDecoderConfiguration: .init(
+                                maxHeaderFieldSize: PerennialServer.headerBytesMax,
+                                maxHeaderListSize: PerennialServer.headerBytesMax))),
+                    server: server)
+            },
+            configuration: ApplicationConfiguration(
+                address: .hostname(host, port: port),
+                availableConnectionsDelegate: .maximum(
+                    PerennialServer.connectionsMax, logger: server.logger)),
+            onServerRunning: { channel in
+                await onListening(channel.localAddress?.port ?? port)
+            },
+            logger: server.logger)
+    }
+
+    fileprivate func responder(of listener: Listener) -> Responder {
+        guard let responder = inForce.withLock({ $0.responders[listener] }) else {
+            preconditionFailure("The server was made without this listener.")
+        }
+        return responder
+    }
+
+    private static func responders(
+        of server: PerennialServer, for listeners: Set<Listener>
+    ) -> [Listener: Responder] {
+        Dictionary(
+            uniqueKeysWithValues: listeners.map { listener in
+                var server = server
+                server.listener = listener
+                return (listener, server.router().buildResponder())
+            })
+    }
+}
+
+/// Answers each request with the server in force when it begins.
+private struct LiveResponder: HTTPResponder {
+    let server: LiveServer
+    let listener: Listener
+
+    func respond(to request: Request, context: ServerContext) async throws -> Response {
+        try await server.responder(of: listener).respond(to: request, context: context)
+    }
+}

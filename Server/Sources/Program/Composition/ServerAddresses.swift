@@ -1,0 +1,63 @@
+import HTTPServer
+import Logging
+import ServiceLifecycle
+
+/// The addresses at which the server listens, and what each answers.
+struct ServerAddresses {
+    struct Place {
+        let address: ListenAddress
+        let listener: Listener
+        /// What the address is for, in the log.
+        let name: String
+        /// The setting that chooses it.
+        var setting: String?
+    }
+
+    private(set) var all: [Place]
+
+    init(_ settings: Settings) {
+        let hasMetrics = settings.metricsAddress == nil
+        all = [
+            Place(
+                address: ListenAddress(host: settings.host, port: settings.port),
+                listener: .main(
+                    hasMetrics: hasMetrics, hasSecretKeys: settings.secretAddress == nil),
+                name: "everything")
+        ]
+        if let address = settings.metricsAddress {
+            all.append(
+                Place(
+                    address: address, listener: .metrics, name: "metrics",
+                    setting: "listen_metrics"))
+        }
+        if let address = settings.secretAddress {
+            all.append(
+                Place(
+                    address: address, listener: .secret(hasMetrics: hasMetrics),
+                    name: "secret keys", setting: "listen_secret"))
+        }
+    }
+
+    func services(of live: LiveServer, _ logger: Logger) -> [any Service] {
+        all.map { service(at: $0, of: live, logger) }
+    }
+
+    private func service(
+        at place: Place, of live: LiveServer, _ logger: Logger
+    ) -> any Service {
+        let address = place.address
+        let isAlone = all.count == 1
+        let app = live.application(
+            place.listener, host: address.host, port: address.port
+        ) { port in
+            var metadata: Logger.Metadata = [
+                "host": .string(address.host), "port": .stringConvertible(port),
+            ]
+            if !isAlone { metadata["for"] = .string(place.name) }
+            logger.notice("listening", metadata: metadata)
+        }
+        return HTTPListener(
+            app: app, host: address.host, port: address.port, flag: place.setting ?? "--port",
+            hostFlag: place.setting ?? "--host")
+    }
+}

@@ -1,0 +1,169 @@
+import Courier
+import Engine
+import Foundation
+import Ledger
+import Yams
+
+extension ConfigurationReader {
+    static let webhookCharactersMax = 40
+    private static let privateHostsMax = 100
+
+    static let webhookKeys = ["allow_private", "endpoints"]
+    static let endpointKeys = [
+        "name", "url", "types", "products", "environments", "secret_file", "secret_env",
+        "authorization_file", "authorization_env", "format", "paused",
+    ]
+
+    /// Parses an app's webhooks. Wrong ones are reported as complaints and left out.
+    mutating func read(webhooks node: Node, into app: inout AppSettings) {
+        let members = members(of: node, known: Self.webhookKeys, in: "webhooks")
+        if let hosts = members["allow_private"] {
+            let names = names(hosts, of: "allow_private").prefix(Self.privateHostsMax)
+            app.webhooks.privateHosts = Set(names.map { $0.lowercased() })
+        }
+        guard let list = members["endpoints"] else { return }
+        guard let nodes = list.sequence, nodes.count <= WebhookRules.webhooksMax else {
+            complain(
+                list, "endpoints must be a list of at most \(WebhookRules.webhooksMax).",
+                "Write `- name: …` lines under it.")
+            return
+        }
+        for node in nodes {
+            guard let webhook = webhook(node, app.webhooks) else { continue }
+            if app.webhooks.endpoints.contains(where: { $0.id == webhook.id }) {
+                complain(node, "The name \(webhook.id) is used twice.", "Use another one.")
+            } else {
+                app.webhooks.endpoints.append(webhook)
+            }
+        }
+    }
+
+    private mutating func webhook(_ node: Node, _ rules: WebhookRules) -> ConfiguredWebhook? {
+        let members = members(of: node, known: Self.endpointKeys, in: "a webhook")
+        let name = members["name"].flatMap { nonEmptyText($0) } ?? ""
+        let isPlain = name.allSatisfy {
+            $0.isASCII && ($0.isLowercase || $0.isNumber || $0 == "-")
+        }
+        guard !name.isEmpty, name.count <= Self.webhookCharactersMax, isPlain else {
+            complain(
+                members["name"] ?? node, "“\(name)” is not a valid name of a webhook.",
+                "Use at most \(Self.webhookCharactersMax) of a-z 0-9 -.")
+            return nil
+        }
+        guard let address = members["url"], let url = text(address), permits(url, rules) else {
+            complain(
+                members["url"] ?? node, "The webhook \(name) has no valid url.",
+                "Use a URL like https://example.com/events: with https, unless the host is listed "
+                    + "in allow_private, and without user, password, or fragment.")
+            return nil
+        }
+        guard let secrets = secrets(of: name, members, node) else { return nil }
+        var settings = WebhookSettings(url: url, filter: filter(members))
+        settings.authorization = authorization(members)
+        if let format = members["format"] {
+            settings.format = word(format, "not a format") ?? .perennial
+        }
+        let isPaused = members["paused"].flatMap { bool($0) } ?? false
+        return ConfiguredWebhook(
+            id: WebhookID(rawValue: name), settings: settings, secrets: secrets,
+            isPaused: isPaused)
+    }
+
+    /// In development, where `perennial dev` permits this machine, the file is read before.
+    private func permits(_ url: String, _ rules: WebhookRules) -> Bool {
+        var rules = rules
+        rules.allowsLoopback = true
+        return rules.permits(url: url)
+    }
+
+    private mutating func filter(_ members: [String: Node]) -> WebhookFilter {
+        var filter = WebhookFilter()
+        if let node = members["types"] {
+            let names = names(node, of: "types")
+            for name in names where Change.Kind(rawValue: name) == nil {
+                complain(
+                    node, "“\(name)” is not a type of event.",
+                    Spelling.remedy(
+                        for: name, among: Change.Kind.allCases.map(\.rawValue),
+                        else: "docs/events.md lists the types."))
+            }
+            filter.types = Set(names.compactMap(Change.Kind.init(rawValue:)))
+        }
+        if let node = members["products"] {
+            filter.products = Set(names(node, of: "products").map(ProductID.init(rawValue:)))
+        }
+        if let node = members["environments"] {
+            let names = names(node, of: "environments")
+            let known = names.compactMap(Ledger.Environment.init(rawValue:))
+            if known.count < names.count {
+                complain(
+                    node, "The environment is unknown.", "Use production, sandbox, or both.")
+            }
+            filter.environments = Set(known)
+        }
+        return filter
+    }
+
+    /// One secret, or several while the receiver changes over, separated by white space.
+    private mutating func secrets(
+        of name: String, _ members: [String: Node], _ node: Node
+    ) -> [String]? {
+        let found =
+            members["secret_file"].flatMap { textOfFile($0) }
+            ?? members["secret_env"].flatMap { textOfVariable($0) } ?? ""
+        let secrets = found.split { $0.isWhitespace }.map(String.init)
+        guard (1...Courier.secretsMax).contains(secrets.count),
+            secrets.allSatisfy({ WebhookSecret($0) != nil })
+        else {
+            complain(
+                members["secret_file"] ?? members["secret_env"] ?? node,
+                "The webhook \(name) has no valid secret.",
+                "Set secret_file or secret_env to one that contains whsec_ and base64 of 24 to 64 "
+                    + "bytes: echo whsec_$(openssl rand -base64 32).")
+            return nil
+        }
+        return secrets
+    }
+
+    private mutating func authorization(_ members: [String: Node]) -> String? {
+        guard let node = members["authorization_file"] ?? members["authorization_env"] else {
+            return nil
+        }
+        let found =
+            members["authorization_file"].flatMap { textOfFile($0) }
+            ?? members["authorization_env"].flatMap { textOfVariable($0) } ?? ""
+        let value = found.trimmingCharacters(in: .whitespacesAndNewlines)
+        let isPlain = value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        guard isPlain, (1...Engine.authorizationBytesMax).contains(value.utf8.count) else {
+            complain(
+                node, "“\(text(node) ?? "…")” contains no value of a header.",
+                "Name a file or variable that contains one line.")
+            return nil
+        }
+        return value
+    }
+}
+
+extension AppSettings {
+    var webhookLines: [String] {
+        webhooks.privateHosts.map { "webhooks allow_private \($0)" }
+            + webhooks.endpoints.map { webhook in
+                let filter = webhook.settings.filter
+                let parts = [
+                    filter.types.map { "types \(Self.list($0.map(\.rawValue)))" },
+                    filter.products.map { "products \(Self.list($0.map(\.rawValue)))" },
+                    filter.environments.map { "environments \(Self.list($0.map(\.rawValue)))" },
+                    webhook.isPaused ? "paused" : nil,
+                    webhook.settings.authorization == nil ? nil : "with an authorization",
+                ]
+                // The path may hold a secret. The digits show that the address has changed.
+                return
+                    (["webhook \(webhook.id) to \(ForwardLabel.distinct(webhook.settings.url))"]
+                    + parts.compactMap(\.self)).joined(separator: ", ")
+            }
+    }
+
+    private static func list(_ words: [String]) -> String {
+        words.sorted().joined(separator: " ")
+    }
+}

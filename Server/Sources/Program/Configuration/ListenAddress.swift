@@ -1,0 +1,62 @@
+/// An address at which the server listens, such as `127.0.0.1:9090`.
+package struct ListenAddress: Hashable, Sendable {
+    private static let charactersMax = 255
+    /// Hosts that stand for all addresses of the machine.
+    private static let anyHosts: Set = ["0.0.0.0", "::", "*"]
+
+    package var host: String
+    package var port: Int
+
+    init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Parses `HOST:PORT`, with an IPv6 address in brackets.
+    ///
+    /// - Parameter setting: where the text stands.
+    /// - Throws: ``StartFailure`` if it is not such an address.
+    init(_ text: String, for setting: String) throws(StartFailure) {
+        guard text.count <= Self.charactersMax, let colon = text.lastIndex(of: ":"),
+            let host = Self.host(text[..<colon])
+        else {
+            throw StartFailure(
+                "“\(text)” is not a valid \(setting).",
+                remedy: "Write HOST:PORT, such as 127.0.0.1:9090.")
+        }
+        self.host = host
+        port = try Settings.port(String(text[text.index(after: colon)...]), for: setting)
+    }
+
+    /// Throws ``StartFailure`` if two of the addresses are the same.
+    static func requireDistinct(_ addresses: [ListenAddress?]) throws(StartFailure) {
+        let known = addresses.compactMap(\.self)
+        for (index, address) in known.enumerated()
+        where known.prefix(index).contains(where: address.overlaps) {
+            throw StartFailure(
+                "\(address.host):\(address.port) is to be listened on twice.",
+                remedy: "Choose different addresses for host and port, listen_metrics, and "
+                    + "listen_secret.")
+        }
+    }
+
+    private static func host(_ text: Substring) -> String? {
+        var host = text
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        let isPlain = host.allSatisfy {
+            $0.isASCII && ($0.isLetter || $0.isNumber || ".-:%_".contains($0))
+        }
+        return isPlain && !host.isEmpty ? String(host) : nil
+    }
+
+    /// Port 0 stands for any free port.
+    private func overlaps(_ other: ListenAddress) -> Bool {
+        guard port == other.port, port != 0 else { return false }
+        return host == other.host || Self.anyHosts.contains(host)
+            || Self.anyHosts.contains(other.host)
+    }
+}

@@ -1,0 +1,82 @@
+import Engine
+import Ledger
+
+/// Reads an app's log as it grows: a page, then the next one, and a look each second if there is
+/// none. It holds only a cursor, so nothing that happens to a server makes it miss an event or
+/// return one twice.
+struct EventFollower: Sendable {
+    /// The pause between two looks at a log without new events.
+    static let lookPause = Duration.seconds(1)
+    /// The maximum number of events that are read at once.
+    static let pageMax = 100
+    /// The maximum number of looks in a row at a database that does not respond: about an hour.
+    static let failuresMax = 3_600
+
+    let engine: Engine
+    let app: AppID
+    /// Only the events of this customer.
+    var customer: CustomerID?
+
+    /// Passes each event on, in order, until the task is cancelled. Returns the cursor after the
+    /// last one.
+    ///
+    /// - Parameter place: the cursor to begin after. Nil for the first event.
+    /// - Throws: ``StartFailure`` if the cursor is not one of this log, or if the database does not
+    ///   respond for too long. And what the closure throws.
+    func run(
+        after place: LogPosition?, _ pass: (LoggedEvent, LogEpochs) throws -> Void
+    ) async throws -> LogPosition? {
+        var (place, failures) = (place, 0)
+        while !Task.isCancelled {
+            switch await page(after: place) {
+            case .success(let page):
+                failures = 0
+                for event in page.events { try pass(event, page.epochs) }
+                place = page.next
+                if !page.events.isEmpty { continue }
+            case .failure(let failure):
+                failures += 1
+                try Self.report(failure, count: failures)
+            }
+            do { try await Task.sleep(for: Self.lookPause) } catch { break }
+        }
+        return place
+    }
+
+    private func page(after place: LogPosition?) async -> Result<EventPage, EngineFailure> {
+        do throws(EngineFailure) {
+            return .success(
+                try await engine.eventPage(
+                    of: app, customer: customer, after: place, limit: Self.pageMax))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The cursor after the newest event.
+    func lastPlace() async throws -> LogPosition? {
+        try await engine.lastLogPosition(of: app)
+    }
+
+    private static func report(_ failure: EngineFailure, count: Int) throws(StartFailure) {
+        switch failure {
+        case .unknownCursor(let place):
+            throw StartFailure(
+                "The cursor \(place) is past the end of the log.",
+                remedy: "Use a cursor of this database, or leave --after out.")
+        case .outdatedCursor(let place):
+            let from = place.map { "Continue with --after \($0)" } ?? "Leave --after out"
+            throw StartFailure(
+                "The cursor belongs to the log before a restore from a backup.",
+                remedy: "\(from). docs/events.md says what to do with the events since.")
+        default:
+            guard count < failuresMax else {
+                throw StartFailure(
+                    "The log cannot be read: \(failure).", remedy: "See that the database runs.")
+            }
+            if count == 1 {
+                Outcome.printError("The log cannot be read now; trying again: \(failure)")
+            }
+        }
+    }
+}

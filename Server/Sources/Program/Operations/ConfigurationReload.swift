@@ -1,0 +1,122 @@
+import Engine
+import HTTPServer
+import Ledger
+import Logging
+import ServiceLifecycle
+import Synchronization
+import UnixSignals
+
+/// Puts a changed configuration in force while the server runs.
+///
+/// The file is read and checked as at the start. If it has a problem, it is refused as a whole, and
+/// the former configuration stays in force. Settings of the process are not replaced: their names
+/// are logged.
+final class ConfigurationReload: Sendable {
+    /// The maximum number of problems, and of changes, that are logged.
+    static let linesMax = 50
+
+    private let live: LiveServer
+    /// The settings that the process was started with.
+    private let settings: Settings
+    private let clockFrom: String?
+    private let roots: SimulatorRoots
+    private let logger: Logger
+    private let read: @Sendable () throws -> (ConfigurationFile, Settings)
+    private let stores: Mutex<AppStores>
+    private let latest: Mutex<[AppConfiguration]>
+    private let line = KeyedLock()
+
+    /// - Parameters:
+    ///   - live: the server, which has the configuration of `apps`.
+    ///   - roots: what simulated apps trust beside the configured roots.
+    ///   - read: reads the configuration again, with the settings that follow from it.
+    init(
+        of live: LiveServer, apps: [AppConfiguration], settings: Settings, stores: AppStores,
+        clockFrom: String? = nil, roots: SimulatorRoots = SimulatorRoots(), logger: Logger,
+        read: @escaping @Sendable () throws -> (ConfigurationFile, Settings)
+    ) {
+        self.live = live
+        self.settings = settings
+        self.clockFrom = clockFrom
+        self.roots = roots
+        self.logger = logger
+        self.read = read
+        self.stores = Mutex(stores)
+        latest = Mutex(apps)
+    }
+
+    /// Reads the configuration, and puts it in force unless it has problems. Returns whether it is
+    /// in force. Idempotent.
+    @discardableResult
+    func reload() async -> Bool {
+        await line.lock()
+        defer { line.unlock() }
+        do { try await replace() } catch let failure as ConfigurationFailure {
+            for problem in failure.complaints.prefix(Self.linesMax) {
+                refuse(problem.text(file: failure.file))
+            }
+            return false
+        } catch let failure as StartFailure {
+            refuse("\(failure.message) \(failure.remedy)")
+            return false
+        } catch {
+            refuse("\(error)")
+            return false
+        }
+        return true
+    }
+
+    private func refuse(_ problem: String) {
+        logger.error(
+            "the changed configuration is refused; the former one stays in force",
+            metadata: ["problem": .string(problem)])
+    }
+
+    private func replace() async throws {
+        let (file, new) = try read()
+        try ServeRules.check(file.apps, clockFrom: clockFrom)
+        let stores = stores.withLock { $0.replacing(file.apps) }
+        let apps = file.apps.map(\.settings)
+        let engine = live.current.engine.replacing(
+            apps: apps, verifiers: try Assembly.verifiers(of: file.apps, roots),
+            signers: Assembly.signers(of: file.apps), asking: stores.asking())
+        try await ServeRules.checkKeys(of: apps.map(\.id), in: engine)
+        try await engine.prepareWebhooks()
+        live.replace(engine, refusedKeys: DevelopmentKeys.all(of: apps.map(\.id)))
+        self.stores.withLock { $0 = stores }
+        report(file.apps, new, file.warnings)
+    }
+
+    private func report(
+        _ apps: [AppConfiguration], _ new: Settings, _ warnings: [ConfigurationProblem]
+    ) {
+        for warning in warnings.prefix(Self.linesMax) {
+            logger.warning(
+                "the configuration has an oddity", metadata: ["oddity": .string("\(warning)")])
+        }
+        let former = latest.withLock { latest in
+            defer { latest = apps }
+            return latest
+        }
+        let changes = ConfigChange.differences(former, apps).prefix(Self.linesMax)
+        logger.notice(
+            "the configuration was read again and is in force",
+            metadata: ["changes": .array(changes.map { .string($0) })])
+        let waiting = settings.names(differingFrom: new)
+        guard !waiting.isEmpty else { return }
+        logger.warning(
+            "some settings change only when the server is restarted",
+            metadata: ["settings": .string(waiting.joined(separator: ", "))])
+    }
+}
+
+/// Reads the configuration again whenever the process gets SIGHUP.
+struct ReloadOnSignal: Service {
+    let reload: ConfigurationReload
+    /// Made before the server listens, because an untrapped SIGHUP ends a process.
+    let signals: UnixSignalsSequence
+
+    func run() async throws {
+        for await _ in signals.cancelOnGracefulShutdown() { await reload.reload() }
+    }
+}

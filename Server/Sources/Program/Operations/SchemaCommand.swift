@@ -1,0 +1,31 @@
+import ArgumentParser
+import Storage
+
+/// Prints the SQL of the tables.
+struct SchemaCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schema",
+        abstract: "Print the SQL of the tables on PostgreSQL, or what distributes them.",
+        discussion: "Nothing is run, and no database is opened.")
+
+    @Flag(help: "Print what distributes an existing database with Citus: run it once.")
+    var distributed = false
+
+    func run() throws {
+        for line in distributed ? Self.distribution : Self.tables { print(line) }
+    }
+
+    static var tables: [String] {
+        Schema.statements(.postgres).enumerated().flatMap { index, step in
+            ["-- \(index + 1): \(step.step)"] + step.statements.map { $0 + ";" }
+        }
+    }
+
+    static var distribution: [String] {
+        [
+            "-- Run once, with psql, on the coordinator, while no server runs: see docs/scale.md.",
+            "-- For the schema version \(Schema.version). Citus 11.2 or newer.",
+            "BEGIN;",
+        ] + Schema.distribution.map { $0 + ";" } + ["COMMIT;"]
+    }
+}

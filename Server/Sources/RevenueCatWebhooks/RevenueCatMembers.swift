@@ -1,0 +1,216 @@
+import Ledger
+import PerennialContract
+
+/// Writes the members of one webhook, in RevenueCat's order.
+struct RevenueCatMembers {
+    let event: PerennialContract.Event
+    let context: RevenueCatContext
+    let kind: RevenueCatKind
+    let id: String
+
+    var list: [RevenueCatValue.Member] {
+        switch kind {
+        case .transfer: identity + app + store + environment + transferred
+        case .virtualCurrencyTransaction: identity + app + customer + walletMovement + store
+        case .initialPurchase, .renewal, .cancellation, .uncancellation, .nonRenewingPurchase,
+            .expiration, .billingIssue, .productChange, .subscriptionExtended, .refundReversed,
+            .priceIncreaseConsentRequired, .priceIncreaseConsentApproved:
+            identity + app + customer + purchase + environment + store + transaction + money
+                + details + extras
+        }
+    }
+
+    // MARK: - What every lifecycle event has
+
+    private var identity: [RevenueCatValue.Member] {
+        [
+            .init("type", .text(kind.type)), .init("id", .text(id)),
+            .init("event_timestamp_ms", .integer(event.knownAt.milliseconds)),
+        ]
+    }
+
+    /// A grant by hand is of no app of a store.
+    private var app: [RevenueCatValue.Member] {
+        isGrant ? [] : [.init("app_id", .text(context.app))]
+    }
+
+    private var customer: [RevenueCatValue.Member] {
+        let ids = context.customer
+        let only = event.customerID ?? event.accountToken ?? nobody
+        return [
+            .init("app_user_id", .text(ids?.last ?? only)),
+            .init("original_app_user_id", .text(ids?.first ?? only)),
+            .init("aliases", .texts(ids?.all ?? [only])),
+        ]
+    }
+
+    /// RevenueCat has a customer for everything: a purchase without an owner gets an anonymous id
+    /// of its own, always the same.
+    private var nobody: String {
+        let digits = StableUUID.text(of: [context.app, event.purchaseID ?? event.id])
+            .filter { $0 != "-" }
+        return "$RCAnonymousID:\(digits.lowercased())"
+    }
+
+    private var purchase: [RevenueCatValue.Member] {
+        [
+            .init("product_id", .text(product)),
+            .init("entitlement_id", .null),
+            .init("entitlement_ids", entitlements.isEmpty ? .null : .texts(entitlements)),
+            .init("period_type", .text(periodType)),
+            .init("purchased_at_ms", .milliseconds(purchasedAt)),
+            .init("expiration_at_ms", .milliseconds(expiresAt)),
+        ]
+    }
+
+    private var environment: [RevenueCatValue.Member] {
+        let isSandbox = event.environment == .sandbox
+        return [.init("environment", .text(isSandbox ? "SANDBOX" : "PRODUCTION"))]
+    }
+
+    private var store: [RevenueCatValue.Member] {
+        [.init("store", .text(isGrant ? "PROMOTIONAL" : "APP_STORE"))]
+    }
+
+    private var transaction: [RevenueCatValue.Member] {
+        let payment = context.payment(of: event)
+        return [
+            .init("transaction_id", .text(event.transactionID ?? payment?.transaction.rawValue)),
+            .init("original_transaction_id", .text(event.originalTransactionID)),
+            .init("presented_offering_id", .text(context.offering)),
+            .init("is_family_share", .bool(isFamilyShare)),
+            .init("country_code", .text(payment?.storefront.flatMap(CountryCodes.two))),
+        ]
+    }
+
+    /// Prices in US dollars, commission and taxes are in Apple's money reports only.
+    private var money: [RevenueCatValue.Member] {
+        let amount = RevenueCatAmount(event, payment: context.payment(of: event))
+        return [
+            .init("currency", .text(amount.currency)), .init("price", amount.inDollars),
+            .init("price_in_purchased_currency", amount.inCurrency),
+            .init("tax_percentage", .null), .init("commission_percentage", .null),
+            .init("takehome_percentage", .null),
+        ]
+    }
+
+    private var details: [RevenueCatValue.Member] {
+        let offer = event.offer?.id ?? context.payment(of: event)?.offer?.id
+        return [
+            .init("offer_code", .text(offer)), .init("subscriber_attributes", .object([])),
+            .init("metadata", .null),
+        ]
+    }
+
+    // MARK: - What some types have
+
+    private var extras: [RevenueCatValue.Member] {
+        switch kind {
+        case .renewal(let isTrialConversion):
+            [number, .init("is_trial_conversion", .bool(isTrialConversion))]
+        case .refundReversed: [number]
+        case .cancellation(let reason): [.init("cancel_reason", .text(reason.rawValue))]
+        case .expiration(let reason): [.init("expiration_reason", .text(reason.rawValue))]
+        case .billingIssue:
+            [.init("grace_period_expiration_at_ms", .milliseconds(graceUntil))]
+        case .productChange(let product):
+            // Left out if it is not known, as RevenueCat does.
+            product.map { [.init("new_product_id", .text($0))] } ?? []
+        case .initialPurchase, .uncancellation, .nonRenewingPurchase, .subscriptionExtended,
+            .transfer, .virtualCurrencyTransaction, .priceIncreaseConsentRequired,
+            .priceIncreaseConsentApproved:
+            []
+        }
+    }
+
+    private var number: RevenueCatValue.Member {
+        let number = context.renewalNumber(of: event)
+        return .init("renewal_number", number.map { .integer(Int64($0)) } ?? .null)
+    }
+
+    private var transferred: [RevenueCatValue.Member] {
+        let from = context.formerCustomer?.all ?? event.otherCustomerID.map { [$0] } ?? [nobody]
+        let to = context.customer?.all ?? event.customerID.map { [$0] } ?? []
+        return [.init("transferred_from", .texts(from)), .init("transferred_to", .texts(to))]
+    }
+
+    private var walletMovement: [RevenueCatValue.Member] {
+        let code = event.wallet?.currency
+        let isBySale = event.purchaseID != nil
+        let adjustment: [RevenueCatValue.Member] = [
+            .init("amount", .integer(event.wallet?.amount ?? 0)),
+            .init(
+                "currency",
+                .object([
+                    .init("code", .text(code)), .init("name", .text(code)),
+                    .init("description", .null),
+                ])),
+        ]
+        let isSandbox = event.environment == .sandbox
+        return [
+            .init("adjustments", .list([.object(adjustment)])),
+            .init("product_id", .text(event.productID)), .init("product_display_name", .null),
+            .init("purchase_environment", .text(isSandbox ? "SANDBOX" : "PRODUCTION")),
+            .init("source", .text(isBySale ? "in_app_purchase" : "admin_api")),
+            .init("transaction_id", .text(event.transactionID)),
+            .init("virtual_currency_transaction_id", .text(event.wallet?.debitID ?? id)),
+        ]
+    }
+}
+
+// MARK: - Values
+
+extension RevenueCatMembers {
+    private var isGrant: Bool { event.grant != nil }
+
+    /// RevenueCat's name of what a grant by hand gives.
+    private var product: String? {
+        if let grant = event.grant { return "rc_promo_\(grant.entitlement)_custom" }
+        // A change of product is about the old one.
+        if case .productChange = kind { return event.before?.productID ?? event.productID }
+        return event.productID ?? event.after?.productID
+    }
+
+    private var entitlements: [String] {
+        event.grant.map { [$0.entitlement] } ?? context.entitlements
+    }
+
+    private var isFamilyShare: Bool { event.ownership == .familyShared }
+
+    private var periodType: String {
+        guard !isGrant else { return "PROMOTIONAL" }
+        let payment = context.payment(of: event)
+        switch payment?.terms {
+        case .trial: return "TRIAL"
+        case .offer: return payment?.offer?.kind == .introductory ? "INTRO" : "NORMAL"
+        case .full: return "NORMAL"
+        case nil: return event.after?.state == .trial ? "TRIAL" : "NORMAL"
+        }
+    }
+
+    private var purchasedAt: Int64? {
+        event.grant?.from.milliseconds ?? context.payment(of: event)?.from.milliseconds
+    }
+
+    /// Nil for what does not end by itself.
+    private var expiresAt: Int64? {
+        if let grant = event.grant { return (grant.withdrawnAt ?? grant.until)?.milliseconds }
+        let payment = context.payment(of: event)
+        switch kind {
+        case .productChange:
+            return (event.before?.until)?.milliseconds ?? payment?.until?.milliseconds
+        case .billingIssue: return graceUntil ?? payment?.until?.milliseconds
+        case .cancellation(.customerSupport), .expiration(.customerSupport):
+            return payment?.until == nil
+                ? nil : payment?.revocation?.at.milliseconds ?? event.at.milliseconds
+        case .subscriptionExtended, .uncancellation:
+            return event.after?.until?.milliseconds ?? payment?.until?.milliseconds
+        default: return payment?.until?.milliseconds ?? event.after?.until?.milliseconds
+        }
+    }
+
+    private var graceUntil: Int64? {
+        let known = context.timeline?.renewal?.value.graceUntil?.milliseconds
+        return event.after?.state == .grace ? event.after?.until?.milliseconds ?? known : known
+    }
+}

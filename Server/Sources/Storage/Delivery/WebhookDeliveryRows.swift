@@ -1,0 +1,302 @@
+import Ledger
+
+/// A delivery to be added.
+package struct NewDelivery: Hashable, Sendable {
+    /// The value of `webhook-id`.
+    package var message: String
+    /// The event's number in the log; 0 for a test.
+    package var sequence: Int64
+    package var kind: String
+    package var stream: String
+    /// Nil if it is rendered before the first attempt.
+    package var body: [UInt8]?
+
+    package init(message: String, sequence: Int64, kind: String, stream: String, body: [UInt8]?) {
+        self.message = message
+        self.sequence = sequence
+        self.kind = kind
+        self.stream = stream
+        self.body = body
+    }
+}
+
+extension EventEntry {
+    /// What is delivered in order: the customer's events, by token while they have no owner, or
+    /// else those of the purchase.
+    package var stream: String {
+        customer?.rawValue ?? accountToken ?? purchase?.description ?? ""
+    }
+}
+
+/// One event for one webhook.
+package struct StoredDelivery: Hashable, Sendable {
+    package var message: String
+    package var sequence: Int64
+    package var kind: String
+    package var stream: String
+    package var state: State
+    package var createdAt: Instant
+    /// Nil if it has ended, or waits for an earlier one of its stream.
+    package var dueAt: Instant?
+    package var attempts: Int
+    package var attemptedAt: Instant?
+    package var status: Int?
+    package var trouble: String?
+    package var endedAt: Instant?
+
+    package enum State: String, Hashable, Sendable, CaseIterable {
+        case waiting
+        case delivered
+        case failed
+    }
+}
+
+/// A delivery that one server has leased in order to attempt it.
+package struct DeliveryLease: Hashable, Sendable {
+    package var message: String
+    package var sequence: Int64
+    package var stream: String
+    /// Since it was added or replayed.
+    package var tries: Int
+    /// Ever.
+    package var attempts: Int
+    package var body: [UInt8]?
+    package var holder: String
+}
+
+/// What came of one attempt.
+package struct DeliveryAttempt: Hashable, Sendable {
+    package var at: Instant
+    package var milliseconds: Int64
+    /// Nil if nothing answered.
+    package var status: Int?
+    package var trouble: String?
+    /// The beginning of the answer.
+    package var answer: String?
+
+    package init(
+        at: Instant, milliseconds: Int64, status: Int? = nil, trouble: String? = nil,
+        answer: String? = nil
+    ) {
+        self.at = at
+        self.milliseconds = milliseconds
+        self.status = status
+        self.trouble = trouble
+        self.answer = answer
+    }
+}
+
+extension LeaseQueue {
+    /// Deliveries of events, one queue for each webhook. One that was delivered is recorded even if
+    /// its lease was lost.
+    static let webhookDeliveries = Self(
+        table: "webhook_deliveries", key: ["app", "webhook", "message"], scope: ["app", "webhook"],
+        columns: "sequence, stream, tries, attempts, body", since: "created_at_ms",
+        attempts: "attempts", trouble: "trouble", troubleCharactersMax: 300,
+        unfinished: "ended_at_ms IS NULL", completesWithoutLease: true)
+}
+
+extension DatabaseSession {
+    // MARK: - Adding
+
+    /// Adds deliveries in order. Those that exist are unchanged.
+    package func add(
+        _ deliveries: [NewDelivery], to webhook: WebhookID, of app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        guard !deliveries.isEmpty else { return }
+        try connection.runEach(
+            "INSERT INTO webhook_deliveries (app, webhook, message, sequence, kind, stream, state, "
+                + "created_at_ms, tries, attempts, body, lease_until_ms) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, 'waiting', $7, 0, 0, $8, 0) "
+                + "ON CONFLICT (app, webhook, message) DO NOTHING",
+            deliveries.map {
+                [
+                    .text(app.rawValue), .text(webhook.rawValue), .text($0.message),
+                    .integer($0.sequence), .text($0.kind), .text($0.stream),
+                    .integer(now.milliseconds), $0.body.map { .bytes($0) } ?? .null,
+                ]
+            })
+        try startNext(in: deliveries.map(\.stream), to: webhook, of: app, at: now)
+    }
+
+    /// Makes the first waiting delivery of each stream due, unless one of the stream already is.
+    func startNext(
+        in streams: [String], to webhook: WebhookID, of app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        let streams = Set(streams).sorted()
+        let keys = streams.map {
+            [.text(app.rawValue), .text(webhook.rawValue), .text($0)] as [Value]
+        }
+        let started = try connection.rowsEach(Self.selectStarted, keys)
+        let waiting = zip(keys, started).filter { $0.1.isEmpty }.map(\.0)
+        let next = try connection.rowsEach(Self.selectNext, waiting)
+        var starts: [[Value]] = []
+        for row in next.compactMap(\.first) {
+            starts.append(
+                [
+                    .integer(now.milliseconds), .text(app.rawValue), .text(webhook.rawValue),
+                    .text(try row.text(0)),
+                ])
+        }
+        try connection.runEach(
+            "UPDATE webhook_deliveries SET due_at_ms = $1 "
+                + "WHERE app = $2 AND webhook = $3 AND message = $4", starts)
+    }
+
+    private static let ofStream =
+        "FROM webhook_deliveries WHERE app = $1 AND webhook = $2 AND stream = $3 "
+        + "AND ended_at_ms IS NULL"
+    static let selectStarted = "SELECT message \(ofStream) AND due_at_ms IS NOT NULL LIMIT 1"
+    static let selectNext = "SELECT message \(ofStream) ORDER BY sequence, message LIMIT 1"
+
+    // MARK: - Leases
+
+    /// Whether anything is due. Looking first spares a write transaction.
+    package func hasDueDelivery(
+        to webhook: WebhookID, of app: AppID, by now: Instant
+    ) throws(StorageFailure) -> Bool {
+        try !connection.rows(
+            "SELECT 1 FROM webhook_deliveries WHERE app = $1 AND webhook = $2 "
+                + "AND due_at_ms <= $3 LIMIT 1",
+            [.text(app.rawValue), .text(webhook.rawValue), .integer(now.milliseconds)]
+        ).isEmpty
+    }
+
+    /// Leases due deliveries of a webhook, the longest overdue first.
+    package func leaseDeliveries(
+        to webhook: WebhookID, of app: AppID, dueBy now: Instant, limit: Int, for holder: String,
+        lease: Duration
+    ) throws(StorageFailure) -> [DeliveryLease] {
+        let rows = try leaseDue(
+            .webhookDeliveries, in: [.text(app.rawValue), .text(webhook.rawValue)], by: now,
+            limit: limit, for: holder, lease: lease)
+        return try rows.map { (row) throws(StorageFailure) in
+            DeliveryLease(
+                message: try row.text(7), sequence: try row.integer(0), stream: try row.text(1),
+                tries: Int(try row.integer(2)), attempts: Int(try row.integer(3)),
+                body: row.values[4] == .null ? nil : try row.bytes(4), holder: holder)
+        }
+    }
+
+    private static func key(
+        _ message: String, _ webhook: WebhookID, _ app: AppID
+    ) -> [Value] {
+        [.text(app.rawValue), .text(webhook.rawValue), .text(message)]
+    }
+
+    /// Stores the body of a leased delivery that has none. Returns false if the lease was lost.
+    package func storeBody(
+        _ body: [UInt8], of lease: DeliveryLease, to webhook: WebhookID, of app: AppID
+    ) throws(StorageFailure) -> Bool {
+        try updateLease(
+            Self.key(lease.message, webhook, app), of: .webhookDeliveries, by: lease.holder,
+            [("body", .bytes(body))])
+    }
+
+    /// Releases a lease without an attempt; the delivery stays due.
+    package func release(
+        _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID
+    ) throws(StorageFailure) {
+        try release(
+            Self.key(lease.message, webhook, app), of: .webhookDeliveries, by: lease.holder)
+    }
+
+    // MARK: - Results
+
+    /// Records a delivery that was accepted, even if the lease was lost, and starts the next of its
+    /// stream.
+    package func completeDelivery(
+        _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID, _ attempt: DeliveryAttempt
+    ) throws(StorageFailure) {
+        let isNew = try complete(
+            Self.key(lease.message, webhook, app), of: .webhookDeliveries, .completed(),
+            by: lease.holder, Self.changes(attempt, .delivered, endedAt: attempt.at))
+        guard isNew else { return }
+        try insert(attempt, of: lease, to: webhook, of: app)
+        try startNext(in: [lease.stream], to: webhook, of: app, at: attempt.at)
+    }
+
+    /// Records an attempt that failed. Does nothing if the lease was lost.
+    ///
+    /// - Parameter next: the time of the next attempt; nil means none, and the next delivery of the
+    ///   stream starts.
+    package func failDelivery(
+        _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID, _ attempt: DeliveryAttempt,
+        next: Instant?
+    ) throws(StorageFailure) {
+        let isOurs = try complete(
+            Self.key(lease.message, webhook, app), of: .webhookDeliveries,
+            .failed(attempt.trouble, next: next), by: lease.holder,
+            Self.changes(
+                attempt, next == nil ? .failed : .waiting,
+                endedAt: next == nil ? attempt.at : nil)
+                + [("tries", .integer(Int64(lease.tries + 1)))])
+        guard isOurs else { return }
+        try insert(attempt, of: lease, to: webhook, of: app)
+        if next == nil {
+            try startNext(in: [lease.stream], to: webhook, of: app, at: attempt.at)
+        }
+    }
+
+    private static func changes(
+        _ attempt: DeliveryAttempt, _ state: StoredDelivery.State, endedAt: Instant?
+    ) -> [Assignment] {
+        [
+            ("attempted_at_ms", .integer(attempt.at.milliseconds)),
+            ("status", .integer(attempt.status.map(Int64.init))), ("state", .text(state.rawValue)),
+            ("ended_at_ms", .integer(endedAt?.milliseconds)),
+        ]
+    }
+
+    private func insert(
+        _ attempt: DeliveryAttempt, of lease: DeliveryLease, to webhook: WebhookID, of app: AppID
+    ) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO webhook_attempts (app, webhook, message, attempt, at_ms, milliseconds, "
+                + "status, trouble, answer) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
+                + "ON CONFLICT (app, webhook, message, attempt) DO NOTHING",
+            Self.key(lease.message, webhook, app) + [
+                .integer(Int64(lease.attempts + 1)), .integer(attempt.at.milliseconds),
+                .integer(attempt.milliseconds), .integer(attempt.status.map(Int64.init)),
+                .text(attempt.trouble), .text(attempt.answer),
+            ])
+    }
+
+    // MARK: - Replays
+
+    /// Adds deliveries, or starts those over that exist, at their first attempt. What is on its way
+    /// is sent once more at most.
+    package func replay(
+        _ deliveries: [NewDelivery], to webhook: WebhookID, of app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.runEach(
+            "UPDATE webhook_deliveries SET state = 'waiting', ended_at_ms = NULL, tries = 0, "
+                + "due_at_ms = CASE WHEN due_at_ms IS NULL THEN NULL ELSE $1 END "
+                + "WHERE app = $2 AND webhook = $3 AND message = $4",
+            deliveries.map {
+                [.integer(now.milliseconds)] + Self.key($0.message, webhook, app)
+            })
+        try add(deliveries, to: webhook, of: app, at: now)
+    }
+
+    /// How much waits, and since when.
+    package func backlog(
+        ofDeliveriesTo webhook: WebhookID, of app: AppID
+    ) throws(StorageFailure) -> QueueBacklog {
+        let row = try connection.rows(
+            Self.selectWaiting,
+            [
+                .text(app.rawValue), .text(webhook.rawValue),
+                .integer(Int64(QueueBacklog.countMax)),
+            ])[0]
+        return QueueBacklog(
+            count: Int(try row.integer(0)),
+            oldest: try row.optionalInteger(1).map(Instant.init(milliseconds:)))
+    }
+
+    /// Not only what is due: most of a backlog waits for an earlier delivery.
+    static let selectWaiting =
+        "SELECT count(*), min(created_at_ms) FROM (SELECT created_at_ms FROM webhook_deliveries "
+        + "WHERE app = $1 AND webhook = $2 AND ended_at_ms IS NULL "
+        + "ORDER BY created_at_ms LIMIT $3) AS waiting"
+}

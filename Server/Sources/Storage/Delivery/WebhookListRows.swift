@@ -1,0 +1,169 @@
+import Ledger
+
+/// A position in the list of deliveries, which is ordered newest first.
+package struct DeliveryPosition: Hashable, Sendable {
+    package var createdAt: Instant
+    package var message: String
+
+    package init(createdAt: Instant, message: String) {
+        self.createdAt = createdAt
+        self.message = message
+    }
+}
+
+extension DatabaseSession {
+    private static let columns =
+        "message, sequence, kind, stream, state, created_at_ms, due_at_ms, attempts, "
+        + "attempted_at_ms, status, trouble, ended_at_ms"
+
+    /// The deliveries of a webhook, newest first.
+    ///
+    /// - Parameter streams: only those of these streams; nil means all.
+    package func deliveries(
+        to webhook: WebhookID, of app: AppID, in state: StoredDelivery.State?, streams: [String]?,
+        after position: DeliveryPosition?, limit: Int
+    ) throws(StorageFailure) -> [StoredDelivery] {
+        var found: [StoredDelivery] = []
+        let sets: [String?] = streams.map { $0.map(Optional.some) } ?? [nil]
+        for stream in sets {
+            var values: [Value] = [.text(app.rawValue), .text(webhook.rawValue)]
+            var condition = "app = $1 AND webhook = $2"
+            func add(_ value: Value) -> String {
+                values.append(value)
+                return "$\(values.count)"
+            }
+            if let stream { condition += " AND stream = \(add(.text(stream)))" }
+            if let state { condition += " AND state = \(add(.text(state.rawValue)))" }
+            if let position {
+                condition +=
+                    " AND (created_at_ms, message) < "
+                    + "(\(add(.integer(position.createdAt.milliseconds))), "
+                    + "\(add(.text(position.message))))"
+            }
+            let end = add(.integer(Int64(limit)))
+            found += try connection.rows(
+                "SELECT \(Self.columns) FROM webhook_deliveries WHERE \(condition) "
+                    + "ORDER BY created_at_ms DESC, message DESC LIMIT \(end)", values
+            ).map(Self.delivery)
+        }
+        return Array(
+            found.sorted { ($0.createdAt, $0.message) > ($1.createdAt, $1.message) }
+                .prefix(limit))
+    }
+
+    package func delivery(
+        _ message: String, to webhook: WebhookID, of app: AppID
+    ) throws(StorageFailure) -> StoredDelivery? {
+        try connection.rows(
+            "SELECT \(Self.columns) FROM webhook_deliveries "
+                + "WHERE app = $1 AND webhook = $2 AND message = $3",
+            [.text(app.rawValue), .text(webhook.rawValue), .text(message)]
+        ).first.map(Self.delivery)
+    }
+
+    private static func delivery(_ row: Row) throws(StorageFailure) -> StoredDelivery {
+        func instant(_ column: Int) throws(StorageFailure) -> Instant? {
+            try row.optionalInteger(column).map(Instant.init(milliseconds:))
+        }
+        guard let state = StoredDelivery.State(rawValue: try row.text(4)) else {
+            throw StorageFailure("a delivery has an unknown state: use a newer Perennial")
+        }
+        return StoredDelivery(
+            message: try row.text(0), sequence: try row.integer(1), kind: try row.text(2),
+            stream: try row.text(3), state: state,
+            createdAt: Instant(milliseconds: try row.integer(5)), dueAt: try instant(6),
+            attempts: Int(try row.integer(7)), attemptedAt: try instant(8),
+            status: try row.optionalInteger(9).map(Int.init), trouble: try row.optionalText(10),
+            endedAt: try instant(11))
+    }
+
+    /// All attempts of a delivery, in order.
+    package func attempts(
+        of message: String, to webhook: WebhookID, of app: AppID
+    ) throws(StorageFailure) -> [DeliveryAttempt] {
+        try connection.rows(
+            "SELECT at_ms, milliseconds, status, trouble, answer FROM webhook_attempts "
+                + "WHERE app = $1 AND webhook = $2 AND message = $3 ORDER BY attempt",
+            [.text(app.rawValue), .text(webhook.rawValue), .text(message)]
+        ).map { (row) throws(StorageFailure) in
+            DeliveryAttempt(
+                at: Instant(milliseconds: try row.integer(0)), milliseconds: try row.integer(1),
+                status: try row.optionalInteger(2).map(Int.init),
+                trouble: try row.optionalText(3), answer: try row.optionalText(4))
+        }
+    }
+
+    // MARK: - Deleting
+
+    /// Deletes deliveries that ended long ago, and those of deleted webhooks. Returns how many.
+    package func deleteDeliveries(
+        of app: AppID, deliveredBefore delivered: Instant, failedBefore failed: Instant, limit: Int
+    ) throws(StorageFailure) -> Int {
+        var count = 0
+        for (state, end) in [("delivered", delivered), ("failed", failed)] where count < limit {
+            let rows = try connection.rows(
+                Self.selectEnded,
+                [
+                    .text(app.rawValue), .text(state), .integer(end.milliseconds),
+                    .integer(Int64(limit - count)),
+                ])
+            try delete(rows, of: app)
+            count += rows.count
+        }
+        guard count < limit else { return count }
+        return try count + deleteOfDeletedWebhooks(of: app, limit: limit - count)
+    }
+
+    static let selectEnded =
+        "SELECT webhook, message FROM webhook_deliveries WHERE app = $1 AND state = $2 "
+        + "AND ended_at_ms < $3 ORDER BY ended_at_ms LIMIT $4"
+
+    private func deleteOfDeletedWebhooks(
+        of app: AppID, limit: Int
+    ) throws(StorageFailure) -> Int {
+        let deleted = try connection.rows(
+            "SELECT webhook FROM webhooks WHERE app = $1 AND deleted_at_ms IS NOT NULL LIMIT 1",
+            [.text(app.rawValue)])
+        guard let webhook = deleted.first else { return 0 }
+        let rows = try connection.rows(
+            "SELECT webhook, message FROM webhook_deliveries WHERE app = $1 AND webhook = $2 "
+                + "ORDER BY created_at_ms LIMIT $3",
+            [.text(app.rawValue), webhook.values[0], .integer(Int64(limit))])
+        try delete(rows, of: app)
+        if rows.isEmpty {
+            try connection.run(
+                "DELETE FROM webhooks WHERE app = $1 AND webhook = $2 "
+                    + "AND deleted_at_ms IS NOT NULL", [.text(app.rawValue), webhook.values[0]])
+        }
+        return rows.count
+    }
+
+    private func delete(_ rows: [Row], of app: AppID) throws(StorageFailure) {
+        for table in ["webhook_attempts", "webhook_deliveries"] {
+            try connection.runEach(
+                "DELETE FROM \(table) WHERE app = $1 AND webhook = $2 AND message = $3",
+                rows.map { [.text(app.rawValue)] + $0.values })
+        }
+    }
+
+    // MARK: - Erasing
+
+    /// Removes what was rendered of a customer's events, and what receivers answered. What is not
+    /// delivered yet is rendered again, from the events as they are by then.
+    ///
+    /// - Parameter name: replaces the customer's id, if it is erased.
+    func scrubDeliveries(
+        of stream: String, renamed name: String? = nil, in app: AppID
+    ) throws(StorageFailure) {
+        let key: [Value] = [.text(app.rawValue), .text(stream)]
+        try connection.run(
+            "DELETE FROM webhook_attempts WHERE app = $1 AND EXISTS (SELECT 1 "
+                + "FROM webhook_deliveries AS delivery WHERE delivery.app = $1 "
+                + "AND delivery.stream = $2 AND delivery.webhook = webhook_attempts.webhook "
+                + "AND delivery.message = webhook_attempts.message)", key)
+        try connection.run(
+            "UPDATE webhook_deliveries SET body = NULL, trouble = NULL, lease_until_ms = 0, "
+                + "lease_holder = NULL, stream = $1 WHERE app = $2 AND stream = $3",
+            [.text(name ?? stream)] + key)
+    }
+}

@@ -1,0 +1,325 @@
+import Ledger
+
+/// A webhook: an address that an app's events are posted to.
+package struct WebhookID: TextIdentifier {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// The form of a webhook's body.
+package enum WebhookFormat: String, Hashable, Sendable, CaseIterable {
+    /// `type`, `timestamp` and `data`, with the event and the customer as the API shows them.
+    case perennial
+}
+
+/// Which events a webhook gets. Nil means that it does not matter.
+package struct WebhookFilter: Hashable, Sendable {
+    package var types: Set<Change.Kind>?
+    /// With products, events that are about no product are left out.
+    package var products: Set<ProductID>?
+    /// Events of a customer, which belong to no environment, pass.
+    package var environments: Set<Environment>?
+
+    package init(
+        types: Set<Change.Kind>? = nil, products: Set<ProductID>? = nil,
+        environments: Set<Environment>? = nil
+    ) {
+        self.types = types
+        self.products = products
+        self.environments = environments
+    }
+
+    package func permits(_ entry: EventEntry) -> Bool {
+        if let types, !types.contains(entry.change.kind) { return false }
+        if let environments, let own = entry.environment, !environments.contains(own) {
+            return false
+        }
+        guard let products else { return true }
+        return entry.change.product.map(products.contains) ?? false
+    }
+}
+
+/// Where a webhook posts to, and what.
+package struct WebhookSettings: Hashable, Sendable {
+    package var url: String
+    package var filter: WebhookFilter
+    package var format: WebhookFormat
+    /// The value of the header `Authorization`; nil for none.
+    package var authorization: String?
+
+    package init(
+        url: String, filter: WebhookFilter = WebhookFilter(), format: WebhookFormat = .perennial,
+        authorization: String? = nil
+    ) {
+        self.url = url
+        self.filter = filter
+        self.format = format
+        self.authorization = authorization
+    }
+}
+
+/// A webhook as the database has it.
+package struct StoredWebhook: Hashable, Sendable {
+    package var id: WebhookID
+    /// Nil if they are in the configuration, as its secrets are.
+    package var settings: WebhookSettings?
+    package var secret: String?
+    /// The secret before the last rotation, which goes on signing until `formerUntil`.
+    package var formerSecret: String?
+    package var formerUntil: Instant?
+    package var createdAt: Instant
+    /// The sequence number of the last event that was read for it.
+    package var cursor: Int64
+    package var pausedAt: Instant?
+    package var pauseReason: PauseReason?
+    /// Nothing is posted before, because the receiver asked for it.
+    package var heldUntil: Instant?
+    /// The first failure since the last success.
+    package var failingSince: Instant?
+    /// Whether the log has named it as failing.
+    package var isReported: Bool
+
+    package enum PauseReason: String, Hashable, Sendable {
+        case asked
+        /// The receiver answered 410 Gone.
+        case gone
+    }
+
+    package init(
+        id: WebhookID, settings: WebhookSettings? = nil, secret: String? = nil,
+        createdAt: Instant, cursor: Int64, pausedAt: Instant? = nil
+    ) {
+        self.id = id
+        self.settings = settings
+        self.secret = secret
+        self.createdAt = createdAt
+        self.cursor = cursor
+        self.pausedAt = pausedAt
+        pauseReason = pausedAt == nil ? nil : .asked
+        isReported = false
+    }
+}
+
+/// The right of one server to read the log for a webhook.
+package struct WebhookLease: Hashable, Sendable {
+    package var webhook: WebhookID
+    package var cursor: Int64
+    package var holder: String
+}
+
+extension LeaseQueue {
+    /// The cursors of webhooks. They are leased by their key, and have no due time.
+    static let webhookCursors = Self(
+        table: "webhooks", key: ["app", "webhook"], columns: "cursor",
+        unfinished: "deleted_at_ms IS NULL")
+}
+
+extension DatabaseSession {
+    private static let columns =
+        "webhook, origin, url, types, products, environments, format, authorization_value, secret, "
+        + "former_secret, former_until_ms, created_at_ms, cursor, paused_at_ms, pause_reason, "
+        + "held_until_ms, failing_since_ms, is_reported"
+
+    // MARK: - Reading
+
+    /// The webhooks of an app, by id.
+    package func webhooks(of app: AppID) throws(StorageFailure) -> [StoredWebhook] {
+        try connection.rows(
+            "SELECT \(Self.columns) FROM webhooks WHERE app = $1 AND deleted_at_ms IS NULL "
+                + "ORDER BY webhook", [.text(app.rawValue)]
+        ).map(Self.webhook)
+    }
+
+    package func webhook(
+        _ id: WebhookID, of app: AppID
+    ) throws(StorageFailure) -> StoredWebhook? {
+        try connection.rows(
+            "SELECT \(Self.columns) FROM webhooks WHERE app = $1 AND webhook = $2 "
+                + "AND deleted_at_ms IS NULL", [.text(app.rawValue), .text(id.rawValue)]
+        ).first.map(Self.webhook)
+    }
+
+    private static func webhook(_ row: Row) throws(StorageFailure) -> StoredWebhook {
+        func instant(_ column: Int) throws(StorageFailure) -> Instant? {
+            try row.optionalInteger(column).map(Instant.init(milliseconds:))
+        }
+        var webhook = StoredWebhook(
+            id: WebhookID(rawValue: try row.text(0)), secret: try row.optionalText(8),
+            createdAt: Instant(milliseconds: try row.integer(11)), cursor: try row.integer(12),
+            pausedAt: try instant(13))
+        webhook.formerSecret = try row.optionalText(9)
+        webhook.formerUntil = try instant(10)
+        webhook.pauseReason = try row.optionalText(14).flatMap(
+            StoredWebhook.PauseReason.init(rawValue:))
+        webhook.heldUntil = try instant(15)
+        webhook.failingSince = try instant(16)
+        webhook.isReported = try row.integer(17) == 1
+        if try row.text(1) == "api" { webhook.settings = try settings(row) }
+        return webhook
+    }
+
+    private static func settings(_ row: Row) throws(StorageFailure) -> WebhookSettings {
+        func words(_ column: Int) throws(StorageFailure) -> [String]? {
+            try row.optionalText(column)?.split(separator: "\n").map(String.init)
+        }
+        let filter = WebhookFilter(
+            types: try words(3).map { Set($0.compactMap(Change.Kind.init(rawValue:))) },
+            products: try words(4).map { Set($0.map(ProductID.init(rawValue:))) },
+            environments: try words(5).map { Set($0.compactMap(Environment.init(rawValue:))) })
+        guard let format = WebhookFormat(rawValue: try row.text(6)) else {
+            throw StorageFailure("a webhook has an unknown format: use a newer Perennial")
+        }
+        return WebhookSettings(
+            url: try row.text(2), filter: filter, format: format,
+            authorization: try row.optionalText(7))
+    }
+
+    // MARK: - Changing
+
+    /// Adds a webhook unless there is one with its id; a deleted one is replaced. Its deliveries
+    /// begin after `cursor`. Returns whether it was added.
+    @discardableResult
+    package func add(
+        _ webhook: StoredWebhook, of app: AppID
+    ) throws(StorageFailure) -> Bool {
+        let settings = Self.values(of: webhook.settings)
+        try connection.run(
+            "DELETE FROM webhooks WHERE app = $1 AND webhook = $2 AND deleted_at_ms IS NOT NULL",
+            [.text(app.rawValue), .text(webhook.id.rawValue)])
+        return try connection.run(
+            "INSERT INTO webhooks (app, webhook, origin, url, types, products, environments, "
+                + "format, authorization_value, secret, created_at_ms, cursor, paused_at_ms, "
+                + "pause_reason, is_reported, lease_until_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, "
+                + "$8, $9, $10, $11, $12, $13, $14, 0, 0) ON CONFLICT (app, webhook) DO NOTHING",
+            [
+                .text(app.rawValue), .text(webhook.id.rawValue),
+                .text(webhook.settings == nil ? "configuration" : "api"),
+            ] + settings + [
+                .text(webhook.secret), .integer(webhook.createdAt.milliseconds),
+                .integer(webhook.cursor), .integer(webhook.pausedAt?.milliseconds),
+                .text(webhook.pauseReason?.rawValue),
+            ]) > 0
+    }
+
+    /// The columns from `url` to `authorization_value`.
+    private static func values(of settings: WebhookSettings?) -> [Value] {
+        guard let settings else { return Array(repeating: .null, count: 6) }
+        func list(_ words: [String]?) -> Value {
+            .text(words.map { $0.sorted().joined(separator: "\n") })
+        }
+        return [
+            .text(settings.url), list(settings.filter.types?.map(\.rawValue)),
+            list(settings.filter.products?.map(\.rawValue)),
+            list(settings.filter.environments?.map(\.rawValue)),
+            .text(settings.format.rawValue), .text(settings.authorization),
+        ]
+    }
+
+    package func update(
+        _ id: WebhookID, _ settings: WebhookSettings, of app: AppID
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE webhooks SET url = $1, types = $2, products = $3, environments = $4, "
+                + "format = $5, authorization_value = $6 WHERE app = $7 AND webhook = $8",
+            Self.values(of: settings) + [.text(app.rawValue), .text(id.rawValue)])
+    }
+
+    /// Pauses a webhook, or lets it go on. A webhook that goes on has no failures yet.
+    package func pause(
+        _ id: WebhookID, of app: AppID, since: Instant?, _ reason: StoredWebhook.PauseReason?
+    ) throws(StorageFailure) {
+        try update(
+            id, of: app,
+            "paused_at_ms = $1, pause_reason = $2, held_until_ms = NULL, "
+                + "failing_since_ms = NULL, is_reported = 0",
+            [.integer(since?.milliseconds), .text(reason?.rawValue)])
+    }
+
+    package func hold(_ id: WebhookID, of app: AppID, until: Instant) throws(StorageFailure) {
+        try update(id, of: app, "held_until_ms = $1", [.integer(until.milliseconds)])
+    }
+
+    /// Replaces the secret. The former one goes on signing until then.
+    package func rotateSecret(
+        of id: WebhookID, in app: AppID, to secret: String, formerUntil: Instant
+    ) throws(StorageFailure) {
+        try update(
+            id, of: app, "former_secret = secret, former_until_ms = $1, secret = $2",
+            [.integer(formerUntil.milliseconds), .text(secret)])
+    }
+
+    /// Marks a webhook as deleted. ``deleteDeliveries(of:deliveredBefore:failedBefore:limit:)``
+    /// deletes its rows.
+    package func deleteWebhook(
+        _ id: WebhookID, of app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try update(
+            id, of: app,
+            "deleted_at_ms = $1, secret = NULL, former_secret = NULL, authorization_value = NULL",
+            [.integer(now.milliseconds)])
+    }
+
+    /// Since when a webhook has failed without a success. Returns the state before.
+    @discardableResult
+    package func setFailing(
+        _ id: WebhookID, of app: AppID, since: Instant?
+    ) throws(StorageFailure) -> (since: Instant?, isReported: Bool)? {
+        guard let row = try webhook(id, of: app) else { return nil }
+        if (since == nil) != (row.failingSince == nil) {
+            try update(
+                id, of: app, "failing_since_ms = $1, is_reported = 0",
+                [.integer(since?.milliseconds)])
+        }
+        return (row.failingSince, row.isReported)
+    }
+
+    /// Returns true for the first caller since the webhook began to fail.
+    package func reportFailing(_ id: WebhookID, of app: AppID) throws(StorageFailure) -> Bool {
+        try connection.run(
+            "UPDATE webhooks SET is_reported = 1 WHERE app = $1 AND webhook = $2 "
+                + "AND is_reported = 0 AND failing_since_ms IS NOT NULL",
+            [.text(app.rawValue), .text(id.rawValue)]) > 0
+    }
+
+    private func update(
+        _ id: WebhookID, of app: AppID, _ sets: String, _ values: [Value]
+    ) throws(StorageFailure) {
+        let next = values.count + 1
+        try connection.run(
+            "UPDATE webhooks SET \(sets) WHERE app = $\(next) AND webhook = $\(next + 1)",
+            values + [.text(app.rawValue), .text(id.rawValue)])
+    }
+
+    // MARK: - Reading the log
+
+    /// Leases the cursor of a webhook. Returns nil if another server has it.
+    package func leaseCursor(
+        of id: WebhookID, in app: AppID, for holder: String, lease: Duration
+    ) throws(StorageFailure) -> WebhookLease? {
+        let rows = try self.lease(
+            .webhookCursors, key: [.text(app.rawValue), .text(id.rawValue)], for: holder,
+            lease: lease)
+        return try rows.first.map { (row) throws(StorageFailure) in
+            WebhookLease(webhook: id, cursor: try row.integer(0), holder: holder)
+        }
+    }
+
+    /// Moves a leased cursor on, and adds the deliveries of the events that it passed. Does nothing
+    /// if the lease was lost: another server has read on, or a person was erased meanwhile.
+    package func advance(
+        _ lease: WebhookLease, to sequence: Int64, of app: AppID, adding deliveries: [NewDelivery],
+        at now: Instant
+    ) throws(StorageFailure) {
+        let isOurs = try release(
+            [.text(app.rawValue), .text(lease.webhook.rawValue)], of: .webhookCursors,
+            by: lease.holder, [("cursor", .integer(sequence))])
+        if isOurs { try add(deliveries, to: lease.webhook, of: app, at: now) }
+    }
+
+    /// Ends the leases of an app's cursors, so that what was rendered meanwhile is rendered again.
+    func revokeCursorLeases(of app: AppID) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE webhooks SET lease_until_ms = 0, lease_holder = NULL "
+                + "WHERE app = $1 AND lease_holder IS NOT NULL", [.text(app.rawValue)])
+    }
+}

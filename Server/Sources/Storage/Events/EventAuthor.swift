@@ -1,0 +1,22 @@
+/// Whose request caused an event: the key, and the person whom a server named.
+package struct EventAuthor: Hashable, Sendable {
+    /// The number of hexadecimal digits of a key's hash by which it is known.
+    package static let keyDigitsCount = 8
+
+    /// The name of the key; may be empty.
+    package var keyName: String
+    /// The first hexadecimal digits of the key's hash.
+    package var keyDigits: String
+    /// The person for whom the server sent the request, as the server names them.
+    package var actor: String?
+
+    package init(keyName: String, keyDigits: String, actor: String? = nil) {
+        self.keyName = keyName
+        self.keyDigits = keyDigits
+        self.actor = actor
+    }
+
+    /// The author of the request that the present task answers. Whatever of it writes events reads
+    /// this, so that no operation between the route and the log has to pass it on.
+    @TaskLocal package static var current: EventAuthor?
+}

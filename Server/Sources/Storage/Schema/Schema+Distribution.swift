@@ -1,0 +1,104 @@
+// A PostgreSQL that is spread over several machines by the Citus extension: where each table is.
+//
+// All rows of an app are on one machine, so a transaction about one app has all the guarantees of
+// a single PostgreSQL. Every key begins with the app, and so does every reference.
+
+extension Schema {
+    /// Where the rows of a table are, on a distributed PostgreSQL.
+    package struct Placement: Hashable, Sendable {
+        package enum Kind: Hashable, Sendable {
+            /// Those of an app are together on one machine.
+            case byApp
+            /// All machines have all rows. The text says why.
+            case everywhere(String)
+            /// On the coordinator only. The text says why.
+            case coordinator(String)
+        }
+
+        package var table: String
+        package var kind: Kind
+    }
+
+    /// Every table, with those first that others refer to.
+    package static let placements: [Placement] =
+        ([
+            "documents", "customers", "headers", rebuiltFacts, "facts", "purchases",
+            "customer_ids", "links", "shares", "blocks", "transfers", "grants", "erasures",
+            "parted_ids", "token_keys", "secrets", "debits", "wallets", "reminders",
+            "term_watches", "reminder_rules", "consumption_questions", "consumption_consents",
+            "consumption_uses", "events", "pending_events", "logs", "app_stores", "former_ids",
+            "forwards", "forward_bodies", "imports",
+        ].map { Placement(table: $0, kind: .byApp) }) + [
+            Placement(
+                table: "keys",
+                kind: .everywhere(
+                    "A key is looked up by its hash, before its app is known. There are few.")),
+            Placement(
+                table: "log_epochs",
+                kind: .everywhere(
+                    "A row without an app stands for every app. There is one for each restore.")),
+            Placement(
+                table: "write_probes",
+                kind: .everywhere(
+                    "One row that belongs to no app. Writing it shows that all machines can write.")
+            ),
+            Placement(
+                table: "schema_versions",
+                kind: .coordinator("It is about the database, not about an app.")),
+        ]
+
+    /// The statements that distribute an existing database, once. They need the Citus extension,
+    /// and its machines to be known to the coordinator.
+    ///
+    /// A table that is distributed and one that is not cannot refer to each other, so the
+    /// references are removed first, and restored by their own definitions at the end.
+    package static var distribution: [String] {
+        let first = "documents"
+        return [
+            """
+            CREATE TEMPORARY TABLE removed_references AS
+            SELECT conrelid::regclass::text AS table_name, conname,
+                pg_get_constraintdef(oid) AS definition
+            FROM pg_constraint
+            WHERE contype = 'f' AND conparentid = 0
+                AND connamespace = current_schema()::regnamespace
+            """,
+            eachReference("'ALTER TABLE %s DROP CONSTRAINT %I', r.table_name, r.conname"),
+        ]
+            + placements.compactMap { placement in
+                switch placement.kind {
+                case .byApp where placement.table == first:
+                    "SELECT create_distributed_table('\(first)', 'app')"
+                case .byApp:
+                    "SELECT create_distributed_table('\(placement.table)', 'app', "
+                        + "colocate_with => '\(first)')"
+                case .everywhere(let reason):
+                    "-- \(reason)\nSELECT create_reference_table('\(placement.table)')"
+                case .coordinator(let reason):
+                    "-- \(placement.table) stays on the coordinator. \(reason)\nSELECT 1"
+                }
+            } + [
+                eachReference(
+                    "'ALTER TABLE %s ADD CONSTRAINT %I %s', r.table_name, r.conname, r.definition"),
+                "DROP TABLE removed_references",
+            ]
+    }
+
+    private static func eachReference(_ arguments: String) -> String {
+        """
+        DO $$
+        DECLARE r record;
+        BEGIN
+            FOR r IN SELECT * FROM removed_references LOOP
+                EXECUTE format(\(arguments));
+            END LOOP;
+        END
+        $$
+        """
+    }
+
+    /// The statements of all steps, as a new database runs them.
+    package static func statements(_ dialect: Dialect) -> [(step: String, statements: [String])] {
+        migrations(dialect).map { ($0.name, $0.statements) }
+    }
+}

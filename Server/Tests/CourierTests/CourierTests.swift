@@ -1,0 +1,161 @@
+import Hummingbird
+import Logging
+import NIOCore
+import Testing
+
+@testable import Courier
+
+/// What a receiver got, and what it answers.
+private actor Desk {
+    var seen: [HTTPFields] = []
+    func add(_ headers: HTTPFields) { seen.append(headers) }
+}
+
+@Suite struct CourierTests {
+    private let secret = WebhookSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+
+    /// Serves on a port of its own, with the answers of `respond`.
+    private func withReceiver(
+        _ respond: @escaping @Sendable (Request) async throws -> Response,
+        _ body: @escaping @Sendable (Int) async throws -> Void
+    ) async throws {
+        let router = Router()
+        router.post("**") { request, _ in try await respond(request) }
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let (ports, sink) = AsyncStream.makeStream(of: Int.self)
+        let app = Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { sink.yield($0.localAddress?.port ?? 0) }, logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await app.run() }
+            for await port in ports {
+                try await body(port)
+                break
+            }
+            tasks.cancelAll()
+        }
+    }
+
+    private func courier(
+        _ rules: HostRules = HostRules(allowsLoopback: true),
+        resolve: @escaping @Sendable (String) throws -> [IPAddress] = { try HostRules.resolve($0) },
+        timeout: Duration = Courier.timeout
+    ) -> Courier {
+        Courier(rules: rules, timeout: timeout, resolve: resolve, time: { 1_614_265_330 })
+    }
+
+    private func parcel(_ url: String, authorization: String? = nil) throws -> Courier.Parcel {
+        Courier.Parcel(
+            url: url, id: "birds_evt_1", body: Array("{}".utf8),
+            secrets: [try #require(secret), try #require(secret)], authorization: authorization)
+    }
+
+    @Test func `a post has the headers of Standard Webhooks, and a signature of each secret`()
+        async throws
+    {
+        let desk = Desk()
+        try await withReceiver { request in
+            await desk.add(request.headers)
+            return Response(status: .ok)
+        } _: { port in
+            let outcome = await courier().post(
+                try parcel("http://localhost:\(port)/hooks?x=1", authorization: "Bearer a"))
+            #expect(outcome == .answer(status: 200, body: "", retryAfter: nil))
+        }
+        let headers = try #require(await desk.seen.first)
+        let signature = try #require(secret).signature(
+            id: "birds_evt_1", timestamp: 1_614_265_330, body: Array("{}".utf8))
+        #expect(headers[.init("webhook-id")!] == "birds_evt_1")
+        #expect(headers[.init("webhook-timestamp")!] == "1614265330")
+        #expect(headers[.init("webhook-signature")!] == "\(signature) \(signature)")
+        #expect(headers[.authorization] == "Bearer a")
+        #expect(headers[.contentType] == "application/json")
+    }
+
+    @Test func `a redirect is an answer, and is not followed`() async throws {
+        let desk = Desk()
+        try await withReceiver { request in
+            await desk.add(request.headers)
+            return Response(
+                status: .found, headers: [.location: "http://169.254.169.254/latest"])
+        } _: { port in
+            let outcome = await courier().post(try parcel("http://127.0.0.1:\(port)/x"))
+            #expect(outcome == .answer(status: 302, body: "", retryAfter: nil))
+        }
+        #expect(await desk.seen.count == 1)
+    }
+
+    @Test func `of an answer the beginning is kept, without the secrets of the webhook`()
+        async throws
+    {
+        let text = try #require(secret).text
+        try await withReceiver { _ in
+            Response(
+                status: .serviceUnavailable, headers: [.retryAfter: "120"],
+                body: ResponseBody(
+                    byteBuffer: ByteBuffer(
+                        string: "no \(text)\0 Bearer a "
+                            + String(repeating: "x", count: 100_000))))
+        } _: { port in
+            let outcome = await courier().post(
+                try parcel("http://127.0.0.1:\(port)/x", authorization: "Bearer a"))
+            guard case .answer(let status, let body, let retryAfter) = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(status == 503 && retryAfter == .seconds(120))
+            #expect(body.hasPrefix("no … … xxx") && body.utf8.count <= Courier.answerBytesMax)
+        }
+    }
+
+    @Test func `what never answers ends by the time limit`() async throws {
+        try await withReceiver { _ in
+            try await Task.sleep(for: .seconds(60))
+            return Response(status: .ok)
+        } _: { port in
+            let outcome = await courier(timeout: .milliseconds(200)).post(
+                try parcel("http://127.0.0.1:\(port)/x"))
+            #expect(outcome == .failure("no response within 0.2 seconds"))
+        }
+    }
+
+    /// A name whose address changes between the check and the connection.
+    @Test func `the connection goes to the address that was checked`() async throws {
+        let desk = Desk()
+        let own = try #require(IPAddress("127.0.0.1"))
+        try await withReceiver { request in
+            await desk.add(request.headers)
+            return Response(status: .ok)
+        } _: { port in
+            // No resolver knows this name, so a second look would fail.
+            let courier = courier(
+                HostRules(privateHosts: ["nowhere.invalid"]), resolve: { _ in [own] })
+            let outcome = await courier.post(try parcel("http://nowhere.invalid:\(port)/x"))
+            #expect(outcome == .answer(status: 200, body: "", retryAfter: nil))
+        }
+        #expect(await desk.seen.count == 1)
+    }
+
+    @Test(arguments: [
+        "https://localhost:PORT/", "https://127.0.0.1:PORT/", "https://2130706433:PORT/",
+        "https://0x7f000001:PORT/", "https://0x7f.1:PORT/", "https://[::1]:PORT/",
+        "https://[::ffff:127.0.0.1]:PORT/", "https://[fc00::1]:PORT/",
+        "https://169.254.169.254/latest/meta-data", "http://example.com/",
+        "http://127.0.0.1:PORT/", "https://resolves-to-this-machine.invalid:PORT/",
+    ])
+    func `no private address is posted to unless the configuration names it`(
+        url: String
+    ) async throws {
+        let own = try #require(IPAddress("127.0.0.1"))
+        let courier = courier(HostRules()) { host in
+            host.hasSuffix(".invalid") ? [own] : try HostRules.resolve(host)
+        }
+        let outcome = await courier.post(try parcel(url.replacing("PORT", with: "9")))
+        guard case .failure(let reason) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(reason.hasSuffix("which is not public") || reason == "the address is without TLS")
+    }
+}

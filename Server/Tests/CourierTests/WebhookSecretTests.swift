@@ -1,0 +1,21 @@
+import Testing
+
+@testable import Courier
+
+@Suite struct WebhookSecretTests {
+    @Test(arguments: [
+        "", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_c2hvcnQ=", "whsec_!",
+        "whsec_\(String(repeating: "QUFB", count: 22))",
+    ])
+    func `a text that is no secret is refused`(text: String) {
+        #expect(WebhookSecret(text) == nil)
+    }
+
+    @Test func `a new secret is one that is accepted, and no other has it`() throws {
+        var random = SystemRandomNumberGenerator()
+        let secrets = (1...10).map { _ in WebhookSecret.fresh(by: &random) }
+        for secret in secrets { #expect(WebhookSecret(secret.text) == secret) }
+        #expect(Set(secrets).count == secrets.count)
+        #expect(!"\(secrets[0])".contains(secrets[0].text))
+    }
+}

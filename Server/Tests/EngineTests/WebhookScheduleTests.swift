@@ -1,0 +1,118 @@
+import Ledger
+import Testing
+
+@testable import Engine
+
+/// A receiver by what it answers at a time, and when it is asked. Time is virtual.
+private struct Receiver {
+    var answer: (Duration) -> WebhookAnswer
+
+    struct Course: Equatable {
+        var attempts: [Duration] = []
+        var end: WebhookSchedule.Outcome?
+        var isPaused = false
+        var holds: [Duration] = []
+    }
+
+    func course(jitter: Double = 0) -> Course {
+        var (course, time) = (Course(), Duration.zero)
+        while course.end == nil, !course.isPaused, course.attempts.count < 100 {
+            course.attempts.append(time)
+            let verdict = WebhookSchedule.verdict(
+                on: answer(time), tries: course.attempts.count, jitter: jitter)
+            if let hold = verdict.hold { course.holds.append(hold) }
+            course.isPaused = verdict.isGone
+            switch verdict.outcome {
+            case .retry(let pause): time += pause
+            case .delivered, .failed: course.end = verdict.outcome
+            }
+        }
+        return course
+    }
+}
+
+@Suite struct WebhookScheduleTests {
+    private static let pauses = WebhookSchedule.pauses
+
+    private func check(
+        _ course: Receiver.Course, attempts: Int, end: WebhookSchedule.Outcome?,
+        isPaused: Bool = false, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(course.attempts.count == attempts, sourceLocation: sourceLocation)
+        #expect(course.end == end, sourceLocation: sourceLocation)
+        #expect(course.isPaused == isPaused, sourceLocation: sourceLocation)
+    }
+
+    @Test(arguments: [0, 0.5, 1])
+    func `a receiver that is down for 72 hours gets everything`(jitter: Double) {
+        let receiver = Receiver { $0 < .hours(72) ? .failure("down") : .answer(status: 200) }
+        check(receiver.course(jitter: jitter), attempts: jitter == 0 ? 10 : 10, end: .delivered)
+    }
+
+    @Test(arguments: [0, 1])
+    func `the last attempt comes after three days, and within four`(jitter: Double) {
+        let course = Receiver { _ in .answer(status: 500) }.course(jitter: jitter)
+        check(course, attempts: WebhookSchedule.attemptsMax, end: .failed)
+        let last = course.attempts.last ?? .zero
+        #expect(last >= .hours(72) && last <= .hours(96))
+    }
+
+    @Test func `the first attempt is at once, the second after seconds`() {
+        let course = Receiver { $0 < .seconds(5) ? .failure("down") : .answer(status: 204) }
+            .course()
+        #expect(course.attempts == [.zero, .seconds(5)])
+        check(course, attempts: 2, end: .delivered)
+    }
+
+    @Test func `one that flaps gets it at the first attempt that it accepts`() {
+        let receiver = Receiver {
+            Int($0.components.seconds) / 1_800 % 2 == 0
+                ? .answer(status: 502) : .answer(status: 200)
+        }
+        #expect(receiver.course().end == .delivered)
+    }
+
+    @Test func `one that never answers is tried like one that fails`() {
+        let course = Receiver { _ in .failure("no response within 15 seconds") }.course()
+        check(course, attempts: WebhookSchedule.attemptsMax, end: .failed)
+    }
+
+    @Test func `410 pauses the webhook, and the delivery stays`() {
+        check(
+            Receiver { _ in .answer(status: 410) }.course(), attempts: 1, end: nil,
+            isPaused: true)
+    }
+
+    @Test(arguments: [100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 422, 500, 599])
+    func `nothing but 2xx counts as delivered`(status: Int) {
+        let course = Receiver { _ in .answer(status: status) }.course()
+        check(course, attempts: WebhookSchedule.attemptsMax, end: .failed)
+    }
+
+    @Test(arguments: [200, 201, 202, 204, 299])
+    func `every 2xx counts as delivered`(status: Int) {
+        check(Receiver { _ in .answer(status: status) }.course(), attempts: 1, end: .delivered)
+    }
+
+    @Test func `Retry-After is a lower limit, and has a limit of its own`() {
+        func first(_ seconds: Int64) -> Duration? {
+            Receiver { _ in .answer(status: 500, retryAfter: .seconds(seconds)) }.course()
+                .attempts.dropFirst().first
+        }
+        #expect(first(0) == .seconds(5))
+        #expect(first(600) == .seconds(600))
+        #expect(first(1_000_000) == WebhookSchedule.retryAfterMax)
+    }
+
+    @Test func `429 and 503 hold up the whole webhook if they say for how long`() {
+        func holds(_ status: Int, _ seconds: Int64?) -> [Duration] {
+            let asked = seconds.map { Duration.seconds($0) }
+            return Receiver {
+                $0 == .zero ? .answer(status: status, retryAfter: asked) : .answer(status: 200)
+            }.course().holds
+        }
+        #expect(holds(429, 60) == [.seconds(60)])
+        #expect(holds(503, 1_000_000) == [WebhookSchedule.holdMax])
+        #expect(holds(503, nil) == [] && holds(500, 60) == [])
+    }
+}

@@ -1,0 +1,190 @@
+import Eventually
+import Ledger
+import PerennialContract
+import Testing
+
+@testable import Engine
+@testable import HTTPServer
+
+/// The log as server-sent events.
+@Suite struct EventStreamTests {
+    private static let secret = "authorization: Bearer sk_test_birds\r\n"
+
+    private static func grant(to customer: CustomerID, by engine: Engine) async throws {
+        _ = try await engine.grant(
+            NewGrant(entitlement: "pro", reason: "sorry"), to: customer, app: "birds",
+            environment: .production)
+    }
+
+    private func stream(
+        _ server: TestServer, _ query: String, lastID: String? = nil
+    ) async throws -> TestServer.Answer {
+        try await server.send(
+            .get, Paths.eventStream + query, key: TestServer.secret,
+            headers: lastID.map { [.wellFormed("last-event-id"): $0] } ?? [:])
+    }
+
+    /// The values of a field, of all events in a stream.
+    private func values(_ name: String, _ text: String) -> [String] {
+        text.split(separator: "\n").filter { $0.hasPrefix("\(name): ") }
+            .map { String($0.dropFirst(name.count + 2)) }
+    }
+
+    /// A server with a secret key and a client with an open stream.
+    private static func withStream(
+        _ limits: EventStreamLimits = EventStreamLimits(), _ query: String = "",
+        _ body: @escaping @Sendable (ListeningServer, Connection) async throws -> Void
+    ) async throws {
+        try await ListeningServer.run(streams: limits) { server in
+            try await server.engine.addKey(
+                key: "sk_test_birds", app: "birds", kind: .secret, name: "test")
+            let connection = try server.connect()
+            try connection.sendAll(RequestText.get(Paths.eventStream + query, secret))
+            try await body(server, connection)
+            withExtendedLifetime(connection) {}
+        }
+    }
+
+    @Test func `each event has its cursor, its type, and the form of the list`() async throws {
+        try await TestServer.run { server in
+            try await Self.grant(to: "anna", by: server.engine)
+            try await Self.grant(to: "ben", by: server.engine)
+            let answer = try await stream(server, "?limit=2")
+            #expect(answer.headers[.contentType] == "text/event-stream")
+            #expect(answer.text.hasPrefix("retry: 1000\n\nid: 1\nevent: granted\ndata: {"))
+            #expect(answer.text.hasSuffix("}\n\n"))
+            let list = try await server.send(.get, Paths.events, key: TestServer.secret)
+            let items = "[" + values("data", answer.text).joined(separator: ",") + "]"
+            #expect(list.text == #"{"items":\#(items),"next_cursor":"2"}"# + "\n")
+        }
+    }
+
+    @Test func `a reader that comes again goes on after the last event that it has`() async throws {
+        try await TestServer.run { server in
+            for customer in ["anna", "ben", "anna"] as [CustomerID] {
+                try await Self.grant(to: customer, by: server.engine)
+            }
+            let rows: [(query: String, last: String?, ids: [String])] = [
+                ("?limit=1", nil, ["1"]), ("?limit=1", "1", ["2"]),
+                ("?limit=1&after=1", nil, ["2"]),
+                ("?limit=1&after=1", "2", ["3"]), ("?limit=1&after=1", "", ["2"]),
+                ("?limit=2&customer_id=anna", nil, ["1", "3"]),
+                ("?limit=1&customer_id=anna", "1", ["3"]),
+            ]
+            for (query, last, ids) in rows {
+                let answer = try await stream(server, query, lastID: last)
+                #expect(values("id", answer.text) == ids, "\(query) \(last ?? "-")")
+            }
+        }
+    }
+
+    @Test func `what comes later is sent when it comes, whoever writes it`() async throws {
+        try await TestServer.run { server in
+            async let answer = stream(server, "?limit=2")
+            try await eventually { server.engine.awaitedIDCount > 0 }
+            try await Self.grant(to: "anna", by: server.engine)
+            try await Self.grant(to: "ben", by: server.otherEngine)
+            #expect(values("id", try await answer.text) == ["1", "2"])
+            try await eventually { server.engine.awaitedIDCount == 0 }
+        }
+    }
+
+    @Test func `what cannot be read is a problem, not a stream`() async throws {
+        try await TestServer.run { server in
+            let rows: [(query: String, last: String?, ProblemCode)] = [
+                ("?after=x", nil, .cursorUnknown), ("?after=7", nil, .cursorUnknown),
+                ("", "7", .cursorUnknown), ("?limit=0", nil, .limitOutOfRange),
+            ]
+            for (query, last, code) in rows {
+                let answer = try await stream(server, query, lastID: last)
+                #expect(try answer.problem.code == code, "\(query)")
+            }
+            let withAppKey = try await server.send(.get, Paths.eventStream)
+            #expect(try withAppKey.problem.code == .keyNotSecret)
+        }
+    }
+
+    @Test func `more streams than the limit are refused, and HEAD opens none`() async throws {
+        var limits = EventStreamLimits()
+        limits.streamsMax = 1
+        try await Self.withStream(limits) { server, connection in
+            _ = try await connection.received(until: "retry: 1000")
+            let other = try server.connect()
+            let refused = try await other.answers(
+                to: RequestText.get(Paths.eventStream, Self.secret), count: 1)
+            #expect(refused.map(\.status) == [503])
+            #expect(refused[0].body.contains("At most 1 are open"))
+        }
+        try await TestServer.run(streams: limits) { server in
+            for _ in 0..<2 {
+                let head = try await server.send(
+                    .head, Paths.eventStream, key: TestServer.secret)
+                #expect(head.status == 200)
+            }
+        }
+    }
+
+    @Test func `a silent stream has comments`() async throws {
+        var limits = EventStreamLimits()
+        limits.commentPause = .zero
+        try await Self.withStream(limits) { server, connection in
+            let text = try await connection.received(until: ": nothing new\n\n")
+            #expect(!text.contains("data:"))
+        }
+    }
+
+    @Test func `a stream ends soon after its key`() async throws {
+        var limits = EventStreamLimits()
+        limits.commentPause = .zero
+        try await Self.withStream(limits) { server, connection in
+            _ = try await connection.received(until: "retry: 1000")
+            server.keys.replace(refused: ["sk_test_birds"])
+            try await eventually { server.streams.openCount == 0 }
+        }
+    }
+
+    @Test func `a reader that does not read is cut off, and little is read for it`() async throws {
+        var limits = EventStreamLimits()
+        limits.writeMax = .milliseconds(200)
+        try await ListeningServer.run(streams: limits) { server in
+            try await server.engine.addKey(
+                key: "sk_test_birds", app: "birds", kind: .secret, name: "test")
+            try await server.appendLongEvents(Self.longEventsCount)
+            let connection = try server.connect()
+            try connection.sendAll(RequestText.get(Paths.eventStream, Self.secret))
+            try await eventually { server.streams.openCount == 1 }
+            try await eventually { server.streams.openCount == 0 }
+            // What was on its way, and then the end of the connection: not the last event.
+            await #expect(throws: Connection.Failure.self) {
+                try await connection.received(until: "id: \(Self.longEventsCount)\n")
+            }
+        }
+    }
+
+    /// Of 4 KB each: more than the buffers of a connection hold.
+    private static let longEventsCount = 6_000
+
+    @Test func `a stream ends when the server stops`() async throws {
+        try await Self.withStream { server, connection in
+            _ = try await connection.received(until: "retry: 1000")
+            // A stream would last for an hour.
+            await server.shutDown()
+            try await eventually { server.streams.openCount == 0 }
+        }
+    }
+
+    @Test func `a stream whose reader has gone is closed`() async throws {
+        var limits = EventStreamLimits()
+        limits.commentPause = .zero
+        try await ListeningServer.run(streams: limits) { server in
+            try await server.engine.addKey(
+                key: "sk_test_birds", app: "birds", kind: .secret, name: "test")
+            do {
+                let connection = try server.connect()
+                try connection.sendAll(RequestText.get(Paths.eventStream, Self.secret))
+                _ = try await connection.received(until: "retry: 1000")
+            }
+            try await eventually { server.streams.openCount == 0 }
+        }
+    }
+}

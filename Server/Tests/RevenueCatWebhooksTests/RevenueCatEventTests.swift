@@ -1,0 +1,337 @@
+import Foundation
+import Ledger
+import PerennialContract
+import Testing
+
+@testable import RevenueCatWebhooks
+
+/// A handler of RevenueCat's webhooks finds in ours every key that it reads.
+@Suite struct RevenueCatEventTests {
+    private static let first = Instant(milliseconds: 1_772_366_400_000)
+    private static let purchase = PurchaseID("2000000100000001", in: .production)
+    private static let ids = RevenueCatContext.CustomerIDs(
+        first: "$RCAnonymousID:0a", last: "user-77", all: ["user-77", "$RCAnonymousID:0a"])
+
+    /// What RevenueCat's table promises for every event of a purchase's life.
+    private static let lifecycle: Set = [
+        "type", "id", "event_timestamp_ms", "app_id", "app_user_id", "original_app_user_id",
+        "aliases", "product_id", "entitlement_id", "entitlement_ids", "period_type",
+        "purchased_at_ms", "expiration_at_ms", "environment", "store", "transaction_id",
+        "original_transaction_id", "presented_offering_id", "is_family_share", "country_code",
+        "currency", "price", "price_in_purchased_currency", "tax_percentage",
+        "commission_percentage", "takehome_percentage", "offer_code", "subscriber_attributes",
+        "metadata",
+    ]
+
+    private static let table: [(kind: RevenueCatKind, keys: Set<String>)] = [
+        (.initialPurchase, lifecycle),
+        (
+            .renewal(isTrialConversion: true),
+            lifecycle.union(["is_trial_conversion", "renewal_number"])
+        ),
+        (.cancellation(.unsubscribe), lifecycle.union(["cancel_reason"])),
+        (.uncancellation, lifecycle),
+        (.nonRenewingPurchase, lifecycle),
+        (.expiration(.billingError), lifecycle.union(["expiration_reason"])),
+        (.billingIssue, lifecycle.union(["grace_period_expiration_at_ms"])),
+        (.productChange(to: "pro.year"), lifecycle.union(["new_product_id"])),
+        (.productChange(to: nil), lifecycle),
+        (.subscriptionExtended, lifecycle),
+        (.refundReversed, lifecycle.union(["renewal_number"])),
+        (.priceIncreaseConsentRequired, lifecycle),
+        (.priceIncreaseConsentApproved, lifecycle),
+        (
+            .transfer,
+            [
+                "type", "id", "event_timestamp_ms", "app_id", "store", "environment",
+                "transferred_from", "transferred_to",
+            ]
+        ),
+        (
+            .virtualCurrencyTransaction,
+            [
+                "type", "id", "event_timestamp_ms", "app_id", "app_user_id",
+                "original_app_user_id", "aliases", "adjustments", "product_id",
+                "product_display_name", "purchase_environment", "source", "transaction_id",
+                "virtual_currency_transaction_id", "store",
+            ]
+        ),
+    ]
+
+    private static func event(
+        _ type: EventType, _ change: (inout PerennialContract.Event) -> Void = { _ in }
+    ) -> PerennialContract.Event {
+        var event = PerennialContract.Event(
+            id: "evt_7", sequence: 7, type: type, at: Timestamp(milliseconds: first.milliseconds),
+            knownAt: Timestamp(milliseconds: first.milliseconds + 5_000), customerID: "user-77",
+            cause: .init(kind: "document"))
+        change(&event)
+        return event
+    }
+
+    /// Three months of a subscription, of which the first was a trial.
+    private static func timeline(
+        kind: ProductKind = .autoRenewable, renewal: Renewal? = nil
+    ) -> Timeline {
+        let month = Duration.days(30)
+        let payments = (0..<3).map { index in
+            let from = first - month * (2 - index)
+            return Payment(
+                transaction: TransactionID(rawValue: "\(index + 1)"), product: "pro.month",
+                kind: kind, from: from, until: kind == .autoRenewable ? from + month : nil,
+                terms: index == 0 ? .trial : .full,
+                price: Ledger.Money(milliunits: index == 0 ? 0 : 9_990, currency: "EUR"),
+                isRenewal: index > 0, storefront: "DEU")
+        }
+        let facts = payments.map { Fact(about: purchase, attestedAt: first, .payment($0)) }
+        let news = renewal.map { Fact(about: purchase, attestedAt: first, .renewal($0)) }
+        return Timeline(of: purchase, facts + [news].compactMap(\.self))
+    }
+
+    private static func context(_ timeline: Timeline? = timeline()) -> RevenueCatContext {
+        RevenueCatContext(
+            app: "birds", customer: ids, timeline: timeline, entitlements: ["pro"],
+            offering: "default")
+    }
+
+    private static func status(
+        _ state: AccessState, active: Bool = true
+    ) -> PurchaseCondition {
+        PurchaseCondition(
+            productID: "pro.month", active: active, state: state,
+            until: active ? Timestamp(milliseconds: first.milliseconds + 60_000) : nil,
+            willRenew: true)
+    }
+
+    @Test func `each type has exactly its keys`() {
+        for (kind, keys) in Self.table {
+            let rendered = RevenueCatMembers(
+                event: Self.event(.renewed), context: Self.context(), kind: kind, id: "id")
+            let found = rendered.list.map(\.key)
+            #expect(Set(found) == keys, "\(kind.type)")
+            #expect(found.count == keys.count, "\(kind.type)")
+            // The same keys if nothing is known: they are null.
+            let bare = RevenueCatMembers(
+                event: Self.event(.renewed) { $0.customerID = nil },
+                context: RevenueCatContext(app: "birds"), kind: kind, id: "id")
+            #expect(bare.list.map(\.key) == found, "\(kind.type)")
+        }
+        let types = Set(Self.table.map(\.kind.type))
+        #expect(types.count == 14)
+    }
+
+    @Test func `a renewal says what RevenueCat says`() throws {
+        let event = Self.event(.renewed) {
+            ($0.transactionID, $0.originalTransactionID) = ("3", "2000000100000001")
+            ($0.productID, $0.purchaseID) = ("pro.month", Self.purchase.description)
+            ($0.environment, $0.ownership) = (.production, .purchased)
+            $0.money = PerennialContract.Money(amount: "9.99", currency: "EUR")
+        }
+        let rendered = RevenueCatEvent.events(for: event, in: Self.context())
+        let only = try #require(rendered.first)
+        #expect(rendered.count == 1)
+        let text = String(decoding: try ContractEncoder().encode(only), as: UTF8.self)
+        let expected = """
+            {"api_version":"1.0","event":{"type":"RENEWAL","id":"\(only.id)",\
+            "event_timestamp_ms":1772366405000,"app_id":"birds","app_user_id":"user-77",\
+            "original_app_user_id":"$RCAnonymousID:0a",\
+            "aliases":["user-77","$RCAnonymousID:0a"],"product_id":"pro.month",\
+            "entitlement_id":null,"entitlement_ids":["pro"],"period_type":"NORMAL",\
+            "purchased_at_ms":1772366400000,"expiration_at_ms":1774958400000,\
+            "environment":"PRODUCTION","store":"APP_STORE","transaction_id":"3",\
+            "original_transaction_id":"2000000100000001","presented_offering_id":"default",\
+            "is_family_share":false,"country_code":"DE","currency":"EUR","price":null,\
+            "price_in_purchased_currency":9.99,"tax_percentage":null,\
+            "commission_percentage":null,"takehome_percentage":null,"offer_code":null,\
+            "subscriber_attributes":{},"metadata":null,"renewal_number":3,\
+            "is_trial_conversion":false}}
+            """
+        #expect(text == expected)
+    }
+
+    @Test func `an attempt that is repeated has the same id, and each webhook has its own`() {
+        let failed = Self.event(.billingFailed) { $0.before = Self.status(.paid) }
+        let ids = RevenueCatEvent.events(for: failed, in: Self.context()).map(\.id)
+        #expect(ids == RevenueCatEvent.events(for: failed, in: Self.context()).map(\.id))
+        #expect(Set(ids).count == 3)
+        for id in ids { #expect(UUID(uuidString: id)?.uuidString == id) }
+    }
+
+    @Test func `each of our types becomes the types of the page`() throws {
+        let (paid, retry) = (Self.status(.paid), Self.status(.retry, active: false))
+        let (grace, refunded) = (Self.status(.grace), Self.status(.refunded, active: false))
+        let (expired, trial) = (Self.status(.expired, active: false), Self.status(.trial))
+        let rows: [(EventType, PurchaseCondition?, PurchaseCondition?, String?, [RevenueCatKind])] =
+            [
+                (.purchased, nil, paid, nil, [.initialPurchase]),
+                (.trialStarted, nil, trial, nil, [.initialPurchase]),
+                (.trialConverted, trial, paid, nil, [.renewal(isTrialConversion: true)]),
+                (.renewed, paid, paid, nil, [.renewal(isTrialConversion: false)]),
+                (.billingRecovered, retry, paid, nil, [.renewal(isTrialConversion: false)]),
+                (.resubscribed, expired, paid, nil, [.renewal(isTrialConversion: false)]),
+                (
+                    .billingFailed, paid, grace, nil, [.billingIssue, .cancellation(.billingError)]
+                ),
+                (
+                    .billingFailed, paid, retry, nil,
+                    [.billingIssue, .cancellation(.billingError), .expiration(.billingError)]
+                ),
+                (.graceBegan, paid, grace, nil, []),
+                (.graceEnded, grace, retry, nil, [.expiration(.billingError)]),
+                (.retryBegan, paid, retry, nil, [.expiration(.billingError)]),
+                (.expired, retry, expired, "billing", []),
+                (.expired, paid, expired, "cancelled", [.expiration(.unsubscribe)]),
+                (.expired, paid, expired, "price_not_agreed", [.expiration(.priceIncrease)]),
+                (
+                    .expired, paid, expired, "product_unavailable",
+                    [.expiration(.developerInitiated)]
+                ),
+                (.expired, paid, expired, "other", [.expiration(.unknown)]),
+                (
+                    .refunded, paid, refunded, nil,
+                    [.cancellation(.customerSupport), .expiration(.customerSupport)]
+                ),
+                (.refunded, paid, paid, nil, []),
+                (.refundReversed, refunded, paid, nil, [.refundReversed]),
+                (.renewalTurnedOff, paid, paid, nil, [.cancellation(.unsubscribe)]),
+                (.renewalTurnedOn, paid, paid, nil, [.uncancellation]),
+                (.extended, paid, paid, nil, [.subscriptionExtended]),
+                (.moved, paid, paid, nil, [.transfer]), (.movedAway, paid, paid, nil, []),
+                (EventType(rawValue: "a_later_type"), paid, paid, nil, []),
+            ]
+        for (type, before, after, why, kinds) in rows {
+            let event = Self.event(type) { ($0.before, $0.after, $0.why) = (before, after, why) }
+            let found = RevenueCatEvent.events(for: event, in: Self.context()).map(\.kind)
+            #expect(found == kinds, "\(type.rawValue) \(why ?? "")")
+        }
+    }
+
+    @Test func `what is bought once is not a subscription`() {
+        let once = Self.context(Self.timeline(kind: .nonConsumable))
+        let bought = RevenueCatEvent.events(for: Self.event(.purchased), in: once)
+        #expect(bought.map(\.kind) == [.nonRenewingPurchase])
+        #expect(bought[0].value("expiration_at_ms") == .null)
+        let refund = Self.event(.refunded) {
+            ($0.before, $0.after) = (Self.status(.owned), Self.status(.refunded, active: false))
+        }
+        let refunded = RevenueCatEvent.events(for: refund, in: once)
+        #expect(refunded.map(\.kind) == [.cancellation(.customerSupport)])
+        #expect(refunded[0].value("expiration_at_ms") == .null)
+    }
+
+    @Test func `the first payment after a trial is its conversion, also after a gap`() {
+        let second = Self.event(.resubscribed) { $0.transactionID = "2" }
+        #expect(
+            RevenueCatEvent.events(for: second, in: Self.context()).map(\.kind) == [
+                .renewal(isTrialConversion: true)
+            ])
+    }
+
+    @Test func `a price is in dollars or null, and a refund is negative`() throws {
+        func value(_ money: (String, String)?, _ type: EventType, _ key: String) throws
+            -> RevenueCatValue?
+        {
+            let event = Self.event(type) {
+                $0.money = money.map { PerennialContract.Money(amount: $0.0, currency: $0.1) }
+                $0.transactionID = "3"
+                ($0.before, $0.after) = (
+                    Self.status(.paid), Self.status(.refunded, active: false)
+                )
+            }
+            return RevenueCatEvent.events(for: event, in: Self.context()).first?.value(key)
+        }
+        #expect(try value(("9.99", "USD"), .renewed, "price") == .number(9.99))
+        #expect(try value(("9.99", "EUR"), .renewed, "price") == .null)
+        #expect(try value(("-9.99", "USD"), .refunded, "price") == .number(-9.99))
+        #expect(try value(nil, .renewed, "price_in_purchased_currency") == .null)
+        #expect(try value(nil, .renewalTurnedOff, "price") == .number(0))
+    }
+
+    @Test func `a grant by hand is a promotional purchase`() throws {
+        let grant = PerennialContract.Grant(
+            grantID: "grt_1", entitlement: "pro",
+            from: Timestamp(milliseconds: Self.first.milliseconds), until: nil, reason: "sorry",
+            withdrawnAt: nil)
+        let event = Self.event(.granted) { $0.grant = grant }
+        let rendered = try #require(
+            RevenueCatEvent.events(for: event, in: Self.context(nil)).first)
+        #expect(rendered.kind == .nonRenewingPurchase)
+        #expect(Set(rendered.keys) == Self.lifecycle.subtracting(["app_id"]))
+        let expected: [(String, RevenueCatValue)] = [
+            ("store", .string("PROMOTIONAL")), ("period_type", .string("PROMOTIONAL")),
+            ("environment", .string("PRODUCTION")), ("price", .null), ("currency", .null),
+            ("transaction_id", .null), ("product_id", .string("rc_promo_pro_custom")),
+            ("entitlement_ids", .list([.string("pro")])),
+        ]
+        for (key, value) in expected { #expect(rendered.value(key) == value, "\(key)") }
+    }
+
+    @Test func `a purchase that moved names the ids of both, and no customer`() throws {
+        var context = Self.context()
+        context.formerCustomer = .init(first: "ben", last: "ben", all: ["ben"])
+        let rendered = try #require(
+            RevenueCatEvent.events(for: Self.event(.moved), in: context).first)
+        #expect(rendered.value("transferred_from") == .list([.string("ben")]))
+        #expect(
+            rendered.value("transferred_to")
+                == .list([.string("user-77"), .string("$RCAnonymousID:0a")]))
+    }
+
+    @Test func `a purchase of nobody has an anonymous customer, always the same`() throws {
+        let event = Self.event(.purchased) {
+            ($0.customerID, $0.purchaseID) = (nil, Self.purchase.description)
+        }
+        let later = Self.event(.renewed) {
+            ($0.customerID, $0.purchaseID) = (nil, Self.purchase.description)
+        }
+        let bare = RevenueCatContext(app: "birds", timeline: Self.timeline())
+        let ids = [event, later].map {
+            RevenueCatEvent.events(for: $0, in: bare).first?.value("app_user_id")
+        }
+        #expect(ids[0] == ids[1])
+        guard case .string(let id)? = ids[0] else { throw MissingID() }
+        #expect(id.wholeMatch(of: /\$RCAnonymousID:[0-9a-f]{32}/) != nil)
+    }
+
+    private struct MissingID: Error {}
+
+    @Test func `a debit is a transaction of a virtual currency`() throws {
+        let event = Self.event(.walletDebited) {
+            $0.wallet = WalletMovement(
+                currency: "seeds", amount: -30, before: 100, after: 70, debitID: "dbt_1")
+        }
+        let rendered = try #require(
+            RevenueCatEvent.events(for: event, in: Self.context(nil)).first)
+        #expect(rendered.value("source") == .string("admin_api"))
+        #expect(rendered.value("virtual_currency_transaction_id") == .string("dbt_1"))
+        guard case .list(let adjustments)? = rendered.value("adjustments"),
+            case .object(let members)? = adjustments.first
+        else { throw MissingID() }
+        #expect(members.first?.value == .integer(-30))
+    }
+
+    @Test func `storefronts become countries in two letters`() {
+        for (three, two) in [("DEU", "DE"), ("USA", "US"), ("XKS", "XK"), ("SWE", "SE")] {
+            #expect(CountryCodes.two(three) == two)
+        }
+        #expect(CountryCodes.two("ZZZ") == nil)
+    }
+
+    @Test func `the page lists each of our types once, with what it becomes`() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../docs/webhooks-revenuecat.md")
+        let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
+        let table = lines.drop { $0 != "| ours | RevenueCat's |" }.dropFirst(2)
+            .prefix { $0.hasPrefix("|") }
+        let types = table.flatMap { line in
+            line.split(separator: "|").first?.matches(of: /`(\w+)`/).map { String($0.1) } ?? []
+        }
+        #expect(types.sorted() == EventType.known.map(\.rawValue).sorted())
+    }
+}
+
+extension RevenueCatEvent {
+    fileprivate func value(_ key: String) -> RevenueCatValue? {
+        members.first { $0.key == key }?.value
+    }
+}

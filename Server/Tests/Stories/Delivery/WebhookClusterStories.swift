@@ -1,0 +1,151 @@
+import AppStoreFormats
+import Dice
+import Eventually
+import Foundation
+import Testing
+
+@testable import Program
+
+/// Webhooks of servers that are killed, and of several servers on one database.
+@Suite(.serialized) struct WebhookClusterStories {
+    /// Each causes a few events. PERENNIAL_WEBHOOK_CUSTOMERS sets another number, such as 10000.
+    private static let customers =
+        ProcessInfo.processInfo.environment["PERENNIAL_WEBHOOK_CUSTOMERS"].flatMap(Int.init) ?? 300
+    private static let eventsPerCustomer = 3
+    private static let writers = 12
+
+    private static func configuration(
+        _ receiver: Receiver, in folder: TemporaryFolder
+    ) throws -> String {
+        try Data(webhookSecret.utf8).write(to: URL(filePath: folder.path + "/webhook.secret"))
+        return """
+                webhooks:
+                  allow_private: [127.0.0.1]
+                  endpoints:
+                    - name: crm
+                      url: \(receiver.url)
+                      secret_file: webhook.secret
+
+            """
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
+    func `a server that is killed at any moment loses no event and keeps the order`(
+        database: StoryDatabase
+    ) async throws {
+        let receiver = try Receiver()
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            try await database.withAddress { address in
+                let program = try await ServerProgram(
+                    folder: folder, simulator: shop.simulator, on: database, address,
+                    more: try Self.configuration(receiver, in: folder))
+                for round in 1...3 {
+                    let server = try await program.start()
+                    var wire = server.wire
+                    wire.bearer = program.key
+                    let count = receiver.arrivals.count
+                    try await Self.give(1...20, at: [wire])
+                    // In the middle of reading the log, rendering, posting, or recording.
+                    try await eventually(within: 120) {
+                        receiver.arrivals.count >= count + round * 3
+                    }
+                    server.kill()
+                }
+                let last = try await program.start()
+                try await Self.expectAll(receiver, program, at: last.wire)
+                last.kill()
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(60)))
+    func `of three servers one is killed, and every event arrives in the order of its customer`()
+        async throws
+    {
+        let receiver = try Receiver()
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            try await StoryDatabase.postgres.withAddress { address in
+                let program = try await ServerProgram(
+                    folder: folder, simulator: shop.simulator, on: .postgres, address,
+                    more: try Self.configuration(receiver, in: folder))
+                let servers = [
+                    try await program.start(), try await program.start(),
+                    try await program.start(),
+                ]
+                let wires = servers.map { server in
+                    var wire = server.wire.impatient
+                    wire.bearer = program.key
+                    return wire
+                }
+                async let giving: Void = Self.give(1...Self.customers, at: wires)
+                try await eventually(within: 600) {
+                    receiver.arrivals.count > Self.customers / 3
+                }
+                servers[0].kill()
+                try await giving
+                try await Self.expectAll(receiver, program, at: servers[1].wire)
+                for server in servers.dropFirst() { server.kill() }
+                try program.expectClean()
+            }
+        }
+    }
+
+    /// Causes events of each customer. Insists where a server has gone: the key makes it one grant.
+    private static func give(_ customers: ClosedRange<Int>, at wires: [Wire]) async throws {
+        await withTaskGroup { group in
+            for writer in 0..<writers {
+                group.addTask {
+                    for number in customers where number % writers == writer {
+                        for event in 1...eventsPerCustomer {
+                            await insist(number, event, wires)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static func insist(_ number: Int, _ event: Int, _ wires: [Wire]) async {
+        let order: JSON = ["entitlement": "pro", "reason": "story"]
+        for attempt in 0..<600 {
+            let wire = wires[(number + attempt) % wires.count]
+            let answer = try? await wire.send(
+                "POST", "/v1/customers/c\(number)/grants", body: order.bytes,
+                headers: ["Idempotency-Key": "c\(number)-\(event)-\(UUID().uuidString)"])
+            if answer?.status == 200 { return }
+        }
+    }
+
+    /// Waits until every event of the log has arrived, each after those of its customer before it.
+    private static func expectAll(
+        _ receiver: Receiver, _ program: ServerProgram, at wire: Wire
+    ) async throws {
+        var wire = wire
+        wire.bearer = program.key
+        var (ids, cursor): (Set<String>, String) = ([], "")
+        while true {
+            let page = try await wire.get("/v1/events?limit=500&after=\(cursor)")
+            let items = page["items"]?.array ?? []
+            ids.formUnion(try items.map { "birds_\(try $0.text("id"))" })
+            if items.count < 500 { break }
+            cursor = page["next_cursor"]?.string ?? ""
+        }
+        let wanted = ids
+        // A killed server's leases expire first.
+        try await eventually(within: 1_800) {
+            Set(receiver.heads.compactMap { $0["webhook-id"] }) == wanted
+        }
+        var last: [String: Int64] = [:]
+        var seen: Set<String> = []
+        for posting in receiver.postings where seen.insert(posting.id).inserted {
+            #expect(posting.isSigned(with: webhookSecret))
+            guard let customer = posting.customer, let sequence = posting.sequence else { continue }
+            #expect(sequence > last[customer, default: 0], "\(customer)")
+            last[customer] = sequence
+        }
+    }
+}

@@ -1,0 +1,305 @@
+import AppStoreFormats
+import Engine
+import Eventually
+import Foundation
+import Ledger
+import Testing
+
+@testable import Program
+
+/// Events that are posted to webhooks.
+@Suite(.serialized) struct WebhookStories {
+    private static func app(
+        _ receiver: Receiver, _ filter: WebhookFilter = WebhookFilter()
+    ) -> AppConfiguration {
+        var app = birds
+        app.settings.webhooks.endpoints = [
+            ConfiguredWebhook(
+                id: "crm", settings: WebhookSettings(url: receiver.url + "?k=1", filter: filter),
+                secrets: [webhookSecret])
+        ]
+        return app
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `every event arrives, signed, in the order of its customer, with the customer`(
+        database: StoryDatabase
+    ) async throws {
+        let receiver = try Receiver()
+        try await withShop(on: database, app: Self.app(receiver)) { shop in
+            for name in ["anna", "ben", "cleo"] {
+                let bought = try await shop.buyMonth(name)
+                #expect(try await shop.post(bought, as: name) == 200)
+            }
+            try await shop.advance("P65D")
+            let events = try await shop.events()
+            let postings = receiver.postings
+            #expect(postings.count == events.count && events.count > 10)
+            #expect(Set(postings.map(\.id)) == Set(try events.map { "birds_\(try $0.text("id"))" }))
+            for posting in postings {
+                let event = try #require(posting.event)
+                // In the form of the API, word for word.
+                #expect(events.contains(event))
+                #expect(posting.id == "birds_\(try event.text("id"))")
+                #expect(posting.isSigned(with: webhookSecret))
+                let message = try JSON(parsing: posting.body)
+                #expect(message["type"] == event["type"])
+                #expect(message["timestamp"] == event["known_at"])
+                let customer = message["data"]?["customer"]
+                guard event["customer_id"] != .null else {
+                    #expect(customer == .null)
+                    continue
+                }
+                #expect(customer?["customer_id"] == event["customer_id"])
+                #expect(customer?["entitlements"]?["pro"] != nil)
+            }
+            let byCustomer = Dictionary(grouping: postings.filter { $0.customer != nil }) {
+                $0.customer
+            }
+            #expect(byCustomer.count == 3)
+            for (_, own) in byCustomer {
+                #expect(own.compactMap(\.sequence) == own.compactMap(\.sequence).sorted())
+            }
+            #expect(receiver.arrivals.allSatisfy { $0.path == "/apple?k=1" })
+        }
+    }
+
+    @Test func `what was tampered with is refused by a receiver`() async throws {
+        let receiver = try Receiver()
+        try await withShop(on: .sqlite, app: Self.app(receiver)) { shop in
+            try await shop.give("anna")
+            try await shop.advance("PT1S")
+            let posting = try #require(receiver.postings.first)
+            #expect(posting.isSigned(with: webhookSecret))
+            var other = posting
+            other.body[other.body.count / 2] ^= 1
+            #expect(!other.isSigned(with: webhookSecret))
+            other = posting
+            other.id += "0"
+            #expect(!other.isSigned(with: webhookSecret))
+            other = posting
+            other.timestamp += "0"
+            #expect(!other.isSigned(with: webhookSecret))
+            let wrong = "whsec_" + Data(repeating: 1, count: 32).base64EncodedString()
+            #expect(!posting.isSigned(with: wrong))
+            try Self.checkByLibrary(posting)
+        }
+    }
+
+    /// By the library of Standard Webhooks for Python, where it is installed.
+    private static func checkByLibrary(_ posting: WebhookPosting) throws {
+        let python = ProcessInfo.processInfo.environment["PERENNIAL_PYTHON"] ?? "python3"
+        let script = """
+            import sys, json
+            try: from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+            except ImportError: sys.exit(77)
+            secret, id, timestamp, signature, body = sys.argv[1:]
+            headers = {"webhook-id": id, "webhook-timestamp": timestamp,
+                       "webhook-signature": signature}
+            Webhook(secret).verify(body, headers)
+            try: Webhook(secret).verify(body + " ", headers)
+            except WebhookVerificationError: sys.exit(0)
+            sys.exit(1)
+            """
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [
+            python, "-c", script, webhookSecret, posting.id, posting.timestamp,
+            posting.signatures.joined(separator: " "),
+            String(decoding: posting.body, as: UTF8.self),
+        ]
+        try process.run()
+        process.waitUntilExit()
+        if [77, 126, 127].contains(process.terminationStatus) {
+            print("Skipped: Python's standardwebhooks is not installed (PERENNIAL_PYTHON).")
+        } else {
+            #expect(process.terminationStatus == 0)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `one customer's failure holds up that customer only, and each attempt has the same bytes`(
+        database: StoryDatabase
+    ) async throws {
+        let receiver = try Receiver(
+            .chosen { String(decoding: $0.body, as: UTF8.self).contains("\"anna\"") ? 500 : 200 })
+        try await withShop(on: database, app: Self.app(receiver)) { shop in
+            for _ in 1...3 {
+                try await shop.give("anna")
+                try await shop.give("ben")
+            }
+            try await shop.advance("PT1S")
+            #expect(Set(receiver.postings.filter { $0.customer == "ben" }.map(\.id)).count == 3)
+            for pause: JSON in ["PT7S", "PT7M", "PT40M"] { try await shop.advance(pause) }
+            let tried = receiver.postings.filter { $0.customer == "anna" }
+            // At once, and after 5 s, 5 min, and 30 min: the first event only.
+            #expect(tried.count == 4)
+            #expect(Set(tried.map(\.id)).count == 1 && Set(tried.map(\.body)).count == 1)
+            receiver.reply(.status(200))
+            try await shop.advance("P1D")
+            let own = receiver.postings.filter { $0.customer == "anna" }
+            #expect(own.count == 5 + 2)
+            let numbers = own.compactMap(\.sequence)
+            #expect(numbers == numbers.sorted())
+        }
+    }
+
+    @Test func `a receiver that is down for 72 hours gets everything, and is named after an hour`()
+        async throws
+    {
+        let receiver = try Receiver()
+        try await withShop(on: .sqlite, app: Self.app(receiver)) { shop in
+            receiver.stop()
+            for name in ["anna", "ben"] {
+                try await shop.give(name)
+                try await shop.give(name)
+            }
+            try await shop.advance("PT30M")
+            #expect(try await shop.server.get("/ready")["failing_webhooks"]?.array == nil)
+            for _ in 1...72 { try await shop.advance("PT1H") }
+            let ready = try await shop.server.get("/ready")
+            #expect(ready["status"] == "ready")
+            #expect(ready["failing_webhooks"]?.array == ["birds/crm"])
+            let metrics = String(
+                decoding: try await shop.server.send("GET", "/metrics").body, as: UTF8.self)
+            let waiting = #"perennial_webhook_deliveries_waiting{app="birds",webhook="crm"} 4"#
+            #expect(metrics.contains(waiting))
+            #expect(receiver.arrivals.isEmpty)
+            try receiver.listen()
+            for _ in 1...24 { try await shop.advance("PT1H") }
+            #expect(Set(receiver.postings.map(\.id)).count == 4)
+            #expect(try await shop.deliveries("?state=waiting").isEmpty)
+            #expect(try await shop.server.get("/ready")["failing_webhooks"]?.array == nil)
+        }
+    }
+
+    @Test func `what failed for three days is kept for thirty, and can be replayed`()
+        async throws
+    {
+        let receiver = try Receiver(.status(500))
+        try await withShop(on: .sqlite, app: Self.app(receiver)) { shop in
+            try await shop.give("anna")
+            for _ in 1...100 { try await shop.advance("PT1H") }
+            let failed = try #require(try await shop.deliveries("?state=failed").first)
+            #expect(failed["attempts"]?.integer == Int64(WebhookSchedule.attemptsMax))
+            #expect(failed["next_attempt_at"] == .null)
+            #expect(receiver.postings.count == WebhookSchedule.attemptsMax)
+            receiver.reply(.status(200))
+            try await shop.advance("P20D")
+            let answer = try await shop.support.post("/v1/webhooks/crm/replay", [:])
+            #expect(answer["count"] == 1 && answer["next_cursor"] == .null)
+            try await shop.advance("PT1S")
+            #expect(try await shop.deliveries("?state=delivered").count == 1)
+            let postings = receiver.postings
+            #expect(Set(postings.map(\.id)).count == 1 && Set(postings.map(\.body)).count == 1)
+            try await shop.advance("P31D")
+            #expect(try await shop.deliveries("").isEmpty)
+        }
+    }
+
+    @Test func `410 pauses the webhook, and when it goes on nothing is lost`() async throws {
+        let receiver = try Receiver(.status(410))
+        try await withShop(on: .sqlite, app: Self.app(receiver)) { shop in
+            try await shop.give("anna")
+            try await shop.advance("PT1S")
+            let paused = try await shop.support.get("/v1/webhooks/crm")
+            #expect(paused["paused"] == true && paused["pause_reason"] == "gone")
+            receiver.reply(.status(200))
+            try await shop.give("ben")
+            try await shop.advance("P5D")
+            #expect(receiver.arrivals.count == 1)
+            let body: JSON = ["paused": false]
+            let open = try await shop.support.send("PATCH", "/v1/webhooks/crm", body: body.bytes)
+            #expect(open.status == 200)
+            try await shop.advance("PT1S")
+            #expect(receiver.postings.compactMap(\.customer).sorted() == ["anna", "anna", "ben"])
+        }
+    }
+
+    @Test func `a redirect is not followed, and Retry-After is honoured`() async throws {
+        let other = try Receiver()
+        let receiver = try Receiver(
+            .redirect(to: other.url), .answer(503, headers: ["Retry-After": "600"], body: "later"),
+            .status(200))
+        try await withShop(on: .sqlite, app: Self.app(receiver)) { shop in
+            try await shop.give("anna")
+            try await shop.advance("PT1S")
+            #expect(try await shop.deliveries("").first?["last_status"] == 302)
+            try await shop.advance("PT8S")
+            #expect(receiver.arrivals.count == 2)
+            // The webhook as a whole waits, too.
+            try await shop.give("ben")
+            try await shop.advance("PT8M")
+            #expect(receiver.arrivals.count == 2)
+            try await shop.advance("PT3M")
+            #expect(receiver.arrivals.count == 4 && other.arrivals.isEmpty)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `erasing a person scrubs what waits, what was answered, and the list`(
+        database: StoryDatabase
+    ) async throws {
+        let receiver = try Receiver(.answer(500, headers: [:], body: "broken"))
+        try await withShop(on: database, app: Self.app(receiver)) { shop in
+            try await shop.give("anna")
+            try await shop.give("anna")
+            try await shop.give("ben")
+            try await shop.advance("PT1S")
+            let before = try #require(
+                try await shop.deliveries("?customer_id=anna").last?.text("delivery_id"))
+            let tried = try await shop.support.get("/v1/webhooks/crm/deliveries/\(before)")
+            #expect(tried["log"]?.array?.first?["answer"] == "broken")
+            #expect(try await shop.bodies().contains { $0.contains("anna") })
+            let erased = try await shop.support.send("DELETE", "/v1/customers/anna")
+            #expect(erased.status == 200)
+            #expect(try await !shop.bodies().contains { $0.contains("anna") })
+            let log = try await shop.support.get("/v1/webhooks/crm/deliveries/\(before)")
+            #expect(log["log"]?.array?.isEmpty == true && log["attempts"] == 1)
+            #expect(try await shop.deliveries("?customer_id=anna").isEmpty)
+            let count = receiver.postings.count
+            receiver.reply(.status(200))
+            try await shop.advance("P1D")
+            let later = receiver.postings.dropFirst(count)
+            #expect(later.allSatisfy { !String(decoding: $0.body, as: UTF8.self).contains("anna") })
+            // The events themselves are still delivered, with the pseudonym.
+            #expect(Set(later.map(\.id)).count == 4)
+            #expect(try await shop.deliveries("?state=waiting").isEmpty)
+        }
+    }
+}
+
+extension Shop {
+    func advance(_ time: JSON) async throws {
+        try await simulator.post("/_sim/clock", ["advance": time])
+    }
+
+    /// Causes one event of a customer.
+    func give(_ customer: String) async throws {
+        try await support.post(
+            "/v1/customers/\(customer)/grants", ["entitlement": "pro", "reason": "story"])
+    }
+
+    func events() async throws -> [JSON] {
+        try await support.get("/v1/events?limit=500")["items"]?.array ?? []
+    }
+
+    func deliveries(_ query: String, of webhook: String = "crm") async throws -> [JSON] {
+        try await support.get("/v1/webhooks/\(webhook)/deliveries\(query)")["items"]?.array ?? []
+    }
+
+    /// What the database holds of deliveries: bodies, streams, and answers.
+    func bodies() async throws -> [String] {
+        try await database.read { connection in
+            try connection.rows("SELECT body, stream FROM webhook_deliveries", []).flatMap { row in
+                [
+                    row.values[0] == .null ? "" : String(decoding: try row.bytes(0), as: UTF8.self),
+                    try row.text(1),
+                ]
+            }
+                + connection.rows("SELECT answer FROM webhook_attempts", []).map {
+                    try $0.optionalText(0) ?? ""
+                }
+        }
+    }
+}

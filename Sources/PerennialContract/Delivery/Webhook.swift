@@ -1,0 +1,245 @@
+/// The response of `GET /v1/webhooks`.
+public struct WebhookList: Hashable, Sendable, Codable {
+    public var items: [Webhook]
+
+    public init(
+        items: [Webhook]
+    ) {
+        self.items = items
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case items
+    }
+}
+
+/// An address that the events of an app are posted to.
+public struct Webhook: Hashable, Sendable, Codable {
+    public var webhookID: String
+    /// Scheme, host and port of the address: the path and the query may hold a secret.
+    public var url: String
+    /// Only events of these types. Nil means all.
+    public var types: [EventType]?
+    /// Only events of these products. Nil means all.
+    public var products: [String]?
+    /// Only events of these environments. Nil means all.
+    public var environments: [StoreEnvironment]?
+    public var format: Format
+    /// Whether the header `Authorization` is sent. Its value is never shown.
+    public var hasAuthorization: Bool
+    /// Whether it is in perennial.yaml. Then a request can only pause it.
+    public var isConfigured: Bool
+    public var isPaused: Bool
+    /// `asked`, or `gone` if the receiver answered 410.
+    public var pauseReason: String?
+    public var createdAt: Timestamp
+    /// The first failure since the last success. Nil if the last attempt succeeded.
+    public var failingSince: Timestamp?
+    /// Shown once: when the webhook was added, or its secret was rotated.
+    public var secret: String?
+
+    /// The form of the body.
+    public struct Format: ContractWord {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// ``WebhookMessage``.
+        public static let perennial = Self(rawValue: "perennial")
+
+        /// All formats of this version of the server.
+        public static let known: [Format] = [perennial]
+    }
+
+    public init(
+        webhookID: String, url: String, types: [EventType]? = nil, products: [String]? = nil,
+        environments: [StoreEnvironment]? = nil, format: Format, hasAuthorization: Bool,
+        isConfigured: Bool, isPaused: Bool, pauseReason: String? = nil, createdAt: Timestamp,
+        failingSince: Timestamp? = nil, secret: String? = nil
+    ) {
+        self.webhookID = webhookID
+        self.url = url
+        self.types = types
+        self.products = products
+        self.environments = environments
+        self.format = format
+        self.hasAuthorization = hasAuthorization
+        self.isConfigured = isConfigured
+        self.isPaused = isPaused
+        self.pauseReason = pauseReason
+        self.createdAt = createdAt
+        self.failingSince = failingSince
+        self.secret = secret
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case webhookID = "webhook_id"
+        case url
+        case types
+        case products
+        case environments
+        case format
+        case hasAuthorization = "has_authorization"
+        case isConfigured = "configured"
+        case isPaused = "paused"
+        case pauseReason = "pause_reason"
+        case createdAt = "created_at"
+        case failingSince = "failing_since"
+        case secret
+    }
+}
+
+/// The body of `POST /v1/webhooks`.
+public struct WebhookRequest: Hashable, Sendable, Codable {
+    public var url: String
+    /// Only events of these types. An empty list means all, as nil does for a new webhook.
+    public var types: [String]?
+    public var products: [String]?
+    public var environments: [String]?
+    public var format: String?
+    /// The value of the header `Authorization`. An empty text means none.
+    public var authorization: String?
+    /// `whsec_` and the base64 of 24 to 64 bytes. Nil for a new one.
+    public var secret: String?
+    public var paused: Bool?
+
+    public init(
+        url: String, types: [String]? = nil, products: [String]? = nil,
+        environments: [String]? = nil, format: String? = nil, authorization: String? = nil,
+        secret: String? = nil, paused: Bool? = nil
+    ) {
+        self.url = url
+        self.types = types
+        self.products = products
+        self.environments = environments
+        self.format = format
+        self.authorization = authorization
+        self.secret = secret
+        self.paused = paused
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case url
+        case types
+        case products
+        case environments
+        case format
+        case authorization
+        case secret
+        case paused
+    }
+}
+
+/// The body of `PATCH /v1/webhooks/{webhook_id}`. What is nil stays.
+public struct WebhookChangeRequest: Hashable, Sendable, Codable {
+    public var url: String?
+    /// Only events of these types. An empty list means all, as nil does for a new webhook.
+    public var types: [String]?
+    public var products: [String]?
+    public var environments: [String]?
+    public var format: String?
+    /// The value of the header `Authorization`. An empty text means none.
+    public var authorization: String?
+    public var paused: Bool?
+
+    public init(
+        url: String? = nil, types: [String]? = nil, products: [String]? = nil,
+        environments: [String]? = nil, format: String? = nil, authorization: String? = nil,
+        paused: Bool? = nil
+    ) {
+        self.url = url
+        self.types = types
+        self.products = products
+        self.environments = environments
+        self.format = format
+        self.authorization = authorization
+        self.paused = paused
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case url
+        case types
+        case products
+        case environments
+        case format
+        case authorization
+        case paused
+    }
+}
+
+/// The body of `POST /v1/webhooks/{webhook_id}/secret`.
+public struct WebhookSecretRequest: Hashable, Sendable, Codable {
+    /// Nil for a new one.
+    public var secret: String?
+    /// For how long the former secret signs, too. Nil means a day.
+    public var overlapHours: Int?
+
+    public init(
+        secret: String? = nil, overlapHours: Int? = nil
+    ) {
+        self.secret = secret
+        self.overlapHours = overlapHours
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case secret
+        case overlapHours = "overlap_hours"
+    }
+}
+
+/// The body of `POST /v1/webhooks/{webhook_id}/replay`: which events are delivered once more.
+/// What is nil does not matter.
+public struct WebhookReplayRequest: Hashable, Sendable, Codable {
+    /// The cursor before the first event.
+    public var after: String?
+    /// The cursor of the last event.
+    public var until: String?
+    /// Events that became known from then on.
+    public var from: Timestamp?
+    /// Events that became known before.
+    public var to: Timestamp?
+    /// Only this event.
+    public var eventID: String?
+    /// Only events of this customer.
+    public var customerID: String?
+
+    public init(
+        after: String? = nil, until: String? = nil, from: Timestamp? = nil, to: Timestamp? = nil,
+        eventID: String? = nil, customerID: String? = nil
+    ) {
+        self.after = after
+        self.until = until
+        self.from = from
+        self.to = to
+        self.eventID = eventID
+        self.customerID = customerID
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case after
+        case until
+        case from
+        case to
+        case eventID = "event_id"
+        case customerID = "customer_id"
+    }
+}
+
+/// The response of `POST /v1/webhooks/{webhook_id}/replay`.
+public struct WebhookReplayResult: Hashable, Sendable, Codable {
+    /// How many events are delivered once more.
+    public var count: Int
+    /// Send it as `after`, with the rest unchanged, to go on. Nil if nothing is left.
+    public var nextCursor: String?
+
+    public init(
+        count: Int, nextCursor: String? = nil
+    ) {
+        self.count = count
+        self.nextCursor = nextCursor
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case count
+        case nextCursor = "next_cursor"
+    }
+}
