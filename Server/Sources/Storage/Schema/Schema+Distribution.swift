@@ -27,7 +27,8 @@ extension Schema {
             "parted_ids", "token_keys", "secrets", "debits", "wallets", "reminders",
             "term_watches", "reminder_rules", "consumption_questions", "consumption_consents",
             "consumption_uses", "events", "pending_events", "logs", "app_stores", "former_ids",
-            "forwards", "forward_bodies", "imports",
+            "forwards", "forward_bodies", "imports", "purchase_origins", "webhooks",
+            "webhook_deliveries", "webhook_attempts",
         ].map { Placement(table: $0, kind: .byApp) }) + [
             Placement(
                 table: "keys",
