@@ -104,8 +104,8 @@ let package = Package(
         library(
             "HTTPServer",
             [
-                "Engine", "Ledger", contract, hummingbird, logging, nioCore, nioHTTP1,
-                serviceLifecycle,
+                "Engine", "Ledger", "RevenueCatWebhooks", contract, hummingbird, logging, nioCore,
+                nioHTTP1, serviceLifecycle,
             ]),
         library(
             "Simulator",

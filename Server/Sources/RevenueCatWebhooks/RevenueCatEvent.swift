@@ -24,6 +24,20 @@ package struct RevenueCatEvent: Encodable, Sendable {
         ]).encode(to: encoder)
     }
 
+    /// A webhook that only shows that it arrives: in the shape of a purchase, of nobody's and of no
+    /// product.
+    ///
+    /// - Parameter id: the same for each attempt to deliver.
+    package static func test(_ id: String, at moment: Timestamp, app: String) -> RevenueCatEvent {
+        let event = PerennialContract.Event(
+            id: id, sequence: 0, type: EventType(rawValue: "test"), at: moment, knownAt: moment,
+            environment: .sandbox, cause: .init(kind: "request"))
+        let uuid = StableUUID.text(of: [app, id])
+        let rendered = RevenueCatMembers(
+            event: event, context: RevenueCatContext(app: app), kind: .test, id: uuid)
+        return RevenueCatEvent(kind: .test, id: uuid, members: rendered.list)
+    }
+
     /// The webhooks for one of our events, in the order in which to send them. Most events have
     /// one; some have none, such as `wallet_adjusted` of no purchase; a failed payment has up to
     /// three.

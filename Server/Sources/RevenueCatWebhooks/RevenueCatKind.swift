@@ -17,6 +17,7 @@ package enum RevenueCatKind: Hashable, Sendable {
     case virtualCurrencyTransaction
     case priceIncreaseConsentRequired
     case priceIncreaseConsentApproved
+    case test
 
     /// `cancel_reason` and `expiration_reason`.
     package enum Reason: String, Hashable, Sendable {
@@ -45,6 +46,7 @@ package enum RevenueCatKind: Hashable, Sendable {
         case .virtualCurrencyTransaction: "VIRTUAL_CURRENCY_TRANSACTION"
         case .priceIncreaseConsentRequired: "PRICE_INCREASE_CONSENT_REQUIRED"
         case .priceIncreaseConsentApproved: "PRICE_INCREASE_CONSENT_APPROVED"
+        case .test: "TEST"
         }
     }
 }
@@ -82,7 +84,8 @@ extension RevenueCatKind {
         case .graceEnded, .retryBegan: return ending(event, .billingError)
         case .expired: return ending(event, reason(event.why))
         case .revoked, .accessChanged: return ending(event, .unknown)
-        case .moved: return [.transfer]
+        // What was reported before the purchase had an owner went to an anonymous id.
+        case .moved, .linked: return [.transfer]
         case .granted: return [.nonRenewingPurchase]
         case .grantEnded:
             let isWithdrawn = event.grant?.withdrawnAt != nil
@@ -91,7 +94,7 @@ extension RevenueCatKind {
             return [.virtualCurrencyTransaction]
         case .credited, .priceCorrected, .renewalKnown, .commitmentRenewalTurnedOff,
             .commitmentRenewalTurnedOn, .productChangeCancelled, .offerRedeemed, .graceBegan,
-            .accessUnconfirmed, .periodBegan, .linked, .customerMerged, .aliasAdded, .aliasParted,
+            .accessUnconfirmed, .periodBegan, .customerMerged, .aliasAdded, .aliasParted,
             .movedAway, .unlinked, .shared, .shareEnded, .blocked, .unblocked, .customerErased,
             .termEnding, .consumptionAsked, .consumptionAnswered, .consumptionUnanswered:
             return []

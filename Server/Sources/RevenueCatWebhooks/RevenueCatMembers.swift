@@ -14,7 +14,7 @@ struct RevenueCatMembers {
         case .virtualCurrencyTransaction: identity + app + customer + walletMovement + store
         case .initialPurchase, .renewal, .cancellation, .uncancellation, .nonRenewingPurchase,
             .expiration, .billingIssue, .productChange, .subscriptionExtended, .refundReversed,
-            .priceIncreaseConsentRequired, .priceIncreaseConsentApproved:
+            .priceIncreaseConsentRequired, .priceIncreaseConsentApproved, .test:
             identity + app + customer + purchase + environment + store + transaction + money
                 + details + extras
         }
@@ -118,7 +118,7 @@ struct RevenueCatMembers {
             product.map { [.init("new_product_id", .text($0))] } ?? []
         case .initialPurchase, .uncancellation, .nonRenewingPurchase, .subscriptionExtended,
             .transfer, .virtualCurrencyTransaction, .priceIncreaseConsentRequired,
-            .priceIncreaseConsentApproved:
+            .priceIncreaseConsentApproved, .test:
             []
         }
     }
@@ -129,7 +129,9 @@ struct RevenueCatMembers {
     }
 
     private var transferred: [RevenueCatValue.Member] {
-        let from = context.formerCustomer?.all ?? event.otherCustomerID.map { [$0] } ?? [nobody]
+        let from =
+            context.formerCustomer?.all
+            ?? [event.otherCustomerID ?? context.timeline?.accountToken ?? nobody]
         let to = context.customer?.all ?? event.customerID.map { [$0] } ?? []
         return [.init("transferred_from", .texts(from)), .init("transferred_to", .texts(to))]
     }

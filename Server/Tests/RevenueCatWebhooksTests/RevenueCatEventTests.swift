@@ -40,6 +40,7 @@ import Testing
         (.refundReversed, lifecycle.union(["renewal_number"])),
         (.priceIncreaseConsentRequired, lifecycle),
         (.priceIncreaseConsentApproved, lifecycle),
+        (.test, lifecycle),
         (
             .transfer,
             [
@@ -117,7 +118,7 @@ import Testing
             #expect(bare.list.map(\.key) == found, "\(kind.type)")
         }
         let types = Set(Self.table.map(\.kind.type))
-        #expect(types.count == 14)
+        #expect(types.count == 15)
     }
 
     @Test func `a renewal says what RevenueCat says`() throws {
@@ -196,7 +197,8 @@ import Testing
                 (.renewalTurnedOff, paid, paid, nil, [.cancellation(.unsubscribe)]),
                 (.renewalTurnedOn, paid, paid, nil, [.uncancellation]),
                 (.extended, paid, paid, nil, [.subscriptionExtended]),
-                (.moved, paid, paid, nil, [.transfer]), (.movedAway, paid, paid, nil, []),
+                (.moved, paid, paid, nil, [.transfer]), (.linked, nil, paid, nil, [.transfer]),
+                (.movedAway, paid, paid, nil, []),
                 (EventType(rawValue: "a_later_type"), paid, paid, nil, []),
             ]
         for (type, before, after, why, kinds) in rows {

@@ -60,6 +60,7 @@ enum Arrows {
         // ServiceLifecycle says that the server stops, so that requests that wait end.
         "HTTPServer": foundation.union(web).union(locks).union([
             "NIOHTTP1", "ServiceLifecycle", "Engine", "Ledger", "PerennialContract", "Dashboard",
+            "RevenueCatWebhooks",
         ]),
         "Simulator": foundation.union(web).union(certificates).union(locks).union([
             "AppStoreFormats", "_CryptoExtras",

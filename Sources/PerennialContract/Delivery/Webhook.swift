@@ -45,9 +45,11 @@ public struct Webhook: Hashable, Sendable, Codable {
 
         /// ``WebhookMessage``.
         public static let perennial = Self(rawValue: "perennial")
+        /// As RevenueCat's webhooks. One event becomes none, one, or several.
+        public static let revenueCat = Self(rawValue: "revenuecat")
 
         /// All formats of this version of the server.
-        public static let known: [Format] = [perennial]
+        public static let known: [Format] = [perennial, revenueCat]
     }
 
     public init(

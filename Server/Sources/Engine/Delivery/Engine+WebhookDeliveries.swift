@@ -4,12 +4,26 @@ import Storage
 
 extension NewDelivery {
     /// - Parameter epochs: of the event's log.
-    init(_ event: LoggedEvent, _ epochs: LogEpochs, body: [UInt8]?) {
-        let message = "\(event.entry.app)_evt_\(epochs.position(of: event.sequence))"
-        let stream = event.entry.stream
+    /// - Parameter part: the number of the body among those of the event, from 0.
+    init(
+        _ event: LoggedEvent, _ epochs: LogEpochs, part: Int = 0, stream: String, body: [UInt8]?
+    ) {
+        let first = Self.firstMessage(of: event, epochs)
         self.init(
-            message: message, sequence: event.sequence, kind: event.entry.change.kind.rawValue,
-            stream: stream.isEmpty ? message : stream, body: body)
+            message: part == 0 ? first : "\(first)_\(part + 1)", sequence: event.sequence,
+            kind: event.entry.change.kind.rawValue, stream: stream.isEmpty ? first : stream,
+            body: body)
+    }
+
+    /// The id of the first delivery of an event. The others have `_2`, `_3` and so on behind it.
+    private static func firstMessage(of event: LoggedEvent, _ epochs: LogEpochs) -> String {
+        "\(event.entry.app)_evt_\(epochs.position(of: event.sequence))"
+    }
+
+    /// Which of the event's bodies a delivery has, from 0.
+    static func part(of message: String, _ event: LoggedEvent, _ epochs: LogEpochs) -> Int {
+        let rest = message.dropFirst(firstMessage(of: event, epochs).count + 1)
+        return Int(rest).map { $0 - 1 } ?? 0
     }
 }
 
@@ -47,12 +61,8 @@ extension Engine {
             try tx.leaseCursor(of: id, in: app, for: holder, lease: WebhookTransport.lease)
         }
         guard let lease else { return 0 }
-        let (events, subjects) = try await subjects(after: lease.cursor, for: webhook)
-        var deliveries: [NewDelivery] = []
-        for (event, epochs, subject) in subjects {
-            deliveries.append(NewDelivery(event, epochs, body: try render(subject)))
-        }
-        let (new, now) = (deliveries, now())
+        let (events, new) = try await deliveries(after: lease.cursor, to: webhook)
+        let now = now()
         let last = events.last ?? lease.cursor
         try await transaction { tx in
             try tx.advance(lease, to: last, of: app, adding: new, at: now)
@@ -60,25 +70,42 @@ extension Engine {
         return events.count
     }
 
-    /// The numbers of the next events of a webhook, and what to render of those that it wants.
-    private func subjects(
-        after cursor: Int64, for webhook: WebhookEndpoint
-    ) async throws(EngineFailure) -> (
-        read: [Int64], wanted: [(LoggedEvent, LogEpochs, WebhookSubject)]
-    ) {
-        let (settings, _) = try app(webhook.app)
-        let now = now()
-        return try await read { tx in
-            let epochs = try tx.logEpochs(of: webhook.app)
-            let events = try tx.events(of: webhook.app, after: cursor, limit: Self.eventBatch)
-            let wanted = try events.filter { webhook.settings.filter.permits($0.entry) }.map {
-                ($0, epochs, try tx.subject(of: $0, epochs, webhook, settings, at: now))
-            }
-            return (events.map(\.sequence), wanted)
+    /// The numbers of the next events of a webhook, and the deliveries of those that it wants.
+    private func deliveries(
+        after cursor: Int64, to webhook: WebhookEndpoint
+    ) async throws(EngineFailure) -> (read: [Int64], new: [NewDelivery]) {
+        let (events, epochs) = try await read { tx in
+            (
+                try tx.events(of: webhook.app, after: cursor, limit: Self.eventBatch),
+                try tx.logEpochs(of: webhook.app)
+            )
         }
+        let wanted = events.filter { webhook.settings.filter.permits($0.entry) }
+        return (events.map(\.sequence), try await deliveries(of: wanted, epochs, to: webhook))
     }
 
-    func render(_ subject: WebhookSubject) throws(EngineFailure) -> [UInt8] {
+    /// The deliveries of events, with their bodies: as many as the webhook's format makes of each.
+    func deliveries(
+        of events: [LoggedEvent], _ epochs: LogEpochs, to webhook: WebhookEndpoint
+    ) async throws(EngineFailure) -> [NewDelivery] {
+        let (settings, _) = try app(webhook.app)
+        let now = now()
+        let subjects = try await read { tx in
+            try events.map { try tx.subject(of: $0, epochs, webhook, settings, at: now) }
+        }
+        var deliveries: [NewDelivery] = []
+        for (event, subject) in zip(events, subjects) {
+            for (part, body) in try render(subject).enumerated() {
+                deliveries.append(
+                    NewDelivery(
+                        event, epochs, part: part, stream: subject.stream ?? "", body: body))
+            }
+        }
+        return deliveries
+    }
+
+    /// Returns one body for each delivery.
+    func render(_ subject: WebhookSubject) throws(EngineFailure) -> [[UInt8]] {
         do { return try webhookTransport.render(subject) } catch {
             throw .storage("A webhook's body could not be rendered: \(error)")
         }
@@ -149,27 +176,46 @@ extension Engine {
         return !verdict.isGone && verdict.hold == nil
     }
 
-    /// The stored body, or a new one if it has none. Returns nil if the lease was lost.
+    /// The stored body, or a new one if it has none. Returns nil if the lease was lost, or if
+    /// there is nothing to post any more.
     private func body(
         of lease: DeliveryLease, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [UInt8]? {
         if let body = lease.body { return body }
-        let (settings, _) = try app(webhook.app)
-        let now = now()
-        let subject: WebhookSubject? = try await read { tx in
-            guard let event = try tx.event(lease.sequence, of: webhook.app) else { return nil }
-            let epochs = try tx.logEpochs(of: webhook.app)
-            return try tx.subject(of: event, epochs, webhook, settings, at: now)
+        let (id, app) = (webhook.id, webhook.app)
+        guard let body = try await newBody(of: lease, to: webhook) else {
+            let attempt = DeliveryAttempt(
+                at: now(), milliseconds: 0, trouble: "The event says nothing in this format.")
+            try await transaction { tx in
+                try tx.failDelivery(lease, to: id, of: app, attempt, next: nil)
+            }
+            return nil
         }
-        let body = try render(
-            subject
-                ?? WebhookSubject(
-                    app: webhook.app, format: webhook.settings.format,
-                    .test(message: lease.message, at: now)))
         let isStored = try await transaction { tx in
-            try tx.storeBody(body, of: lease, to: webhook.id, of: webhook.app)
+            try tx.storeBody(body, of: lease, to: id, of: app)
         }
         return isStored ? body : nil
+    }
+
+    /// Returns nil if the event has fewer bodies than when the delivery was added.
+    private func newBody(
+        of lease: DeliveryLease, to webhook: WebhookEndpoint
+    ) async throws(EngineFailure) -> [UInt8]? {
+        let (settings, _) = try app(webhook.app)
+        let now = now()
+        let found = try await read { tx -> (WebhookSubject, part: Int)? in
+            guard let event = try tx.event(lease.sequence, of: webhook.app) else { return nil }
+            let epochs = try tx.logEpochs(of: webhook.app)
+            return (
+                try tx.subject(of: event, epochs, webhook, settings, at: now),
+                NewDelivery.part(of: lease.message, event, epochs)
+            )
+        }
+        let test = WebhookSubject(
+            app: webhook.app, .test(webhook.settings.format, message: lease.message, at: now))
+        let bodies = try render(found?.0 ?? test)
+        let part = found?.part ?? 0
+        return bodies.indices.contains(part) ? bodies[part] : nil
     }
 
     private func record(
@@ -223,21 +269,5 @@ extension DeliveryAttempt {
         case .answer(let status, let body, _): (self.status, self.answer) = (status, body)
         case .failure(let reason): trouble = reason
         }
-    }
-}
-
-extension DatabaseSession {
-    /// What to render of an event: with the customer as they are now.
-    fileprivate func subject(
-        of event: LoggedEvent, _ epochs: LogEpochs, _ webhook: WebhookEndpoint, _ app: AppSettings,
-        at now: Instant
-    ) throws -> WebhookSubject {
-        var state: CustomerState?
-        if let id = event.entry.customer, try customer(known: id, in: app.id) != nil {
-            state = try self.state(
-                of: id, in: app, environment: event.entry.environment ?? .production, at: now)
-        }
-        return WebhookSubject(
-            app: app.id, format: webhook.settings.format, .event(event, epochs, state))
     }
 }

@@ -208,11 +208,11 @@ extension Engine {
         let now = now()
         let digits = IdempotencyKey.digits(for: nil, count: Self.idCharacters)
         let message = "\(appID)_test_\(digits)"
-        let body = try render(
+        let bodies = try render(
             WebhookSubject(
-                app: appID, format: webhook.settings.format, .test(message: message, at: now)))
+                app: appID, .test(webhook.settings.format, message: message, at: now)))
         let delivery = NewDelivery(
-            message: message, sequence: 0, kind: "test", stream: message, body: body)
+            message: message, sequence: 0, kind: "test", stream: message, body: bodies.first)
         try await transaction { tx in
             try tx.add([delivery], to: id, of: appID, at: now)
         }
@@ -268,7 +268,10 @@ extension Engine {
                 && replay.from.map { event.entry.knownAt >= $0 } ?? true
                 && replay.to.map { event.entry.knownAt < $0 } ?? true
         }
-        let deliveries = chosen.map { NewDelivery($0, page.epochs, body: nil) }
+        let deliveries =
+            webhook.settings.format == .perennial
+            ? chosen.map { NewDelivery($0, page.epochs, stream: $0.entry.stream, body: nil) }
+            : try await deliveries(of: chosen, page.epochs, to: webhook)
         let now = now()
         try await transaction { tx in
             try tx.replay(deliveries, to: id, of: appID, at: now)
@@ -277,7 +280,7 @@ extension Engine {
             replay.event != nil || page.events.count < limit || page.next.sequence >= last
             || page.events.last.map { end in replay.to.map { end.entry.knownAt > $0 } ?? false }
                 ?? true
-        return (chosen.count, isOver ? nil : page.next)
+        return (deliveries.count, isOver ? nil : page.next)
     }
 
     /// The clocks of several servers differ by less, and a transaction takes less.

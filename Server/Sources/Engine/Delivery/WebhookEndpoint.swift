@@ -136,27 +136,6 @@ package struct WebhookEndpoint: Hashable, Sendable {
     }
 }
 
-/// What a body is rendered from.
-package struct WebhookSubject: Sendable {
-    package var app: AppID
-    package var format: WebhookFormat
-    package var content: Content
-
-    package enum Content: Sendable {
-        /// An event, and the state of its customer when the body is rendered. The customer is nil
-        /// if the event has none.
-        case event(LoggedEvent, LogEpochs, CustomerState?)
-        /// A delivery that was asked for, to see whether it arrives.
-        case test(message: String, at: Instant)
-    }
-
-    package init(app: AppID, format: WebhookFormat, _ content: Content) {
-        self.app = app
-        self.format = format
-        self.content = content
-    }
-}
-
 /// One post to a webhook.
 package struct WebhookPost: Sendable {
     package var url: String
@@ -182,7 +161,8 @@ package enum WebhookAnswer: Hashable, Sendable {
 package struct WebhookTransport: Sendable {
     /// The name of this process in leases; distinct for each process.
     package var leaseHolder: String
-    package var render: @Sendable (WebhookSubject) throws -> [UInt8]
+    /// Returns one body for each delivery.
+    package var render: @Sendable (WebhookSubject) throws -> [[UInt8]]
     /// Always returns in less than ``lease``.
     package var post: @Sendable (WebhookPost) async -> WebhookAnswer
     /// Makes a secret.
@@ -198,7 +178,7 @@ package struct WebhookTransport: Sendable {
     package static let concurrentAttempts = 8
 
     package init(
-        holder: String, render: @escaping @Sendable (WebhookSubject) throws -> [UInt8],
+        holder: String, render: @escaping @Sendable (WebhookSubject) throws -> [[UInt8]],
         post: @escaping @Sendable (WebhookPost) async -> WebhookAnswer,
         newSecret: @escaping @Sendable () -> String,
         isSecret: @escaping @Sendable (String) -> Bool,

@@ -11,7 +11,7 @@ enum WebhookSender {
     static func transport() -> WebhookTransport {
         WebhookTransport(
             holder: CheckWorker.ofThisProcess().holder,
-            render: { try WebhookMessage.body(of: $0) }, post: post,
+            render: { try $0.bodies() }, post: post,
             newSecret: {
                 var random = SystemRandomNumberGenerator()
                 return WebhookSecret.fresh(by: &random).text

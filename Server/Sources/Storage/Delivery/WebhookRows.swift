@@ -10,6 +10,8 @@ package struct WebhookID: TextIdentifier {
 package enum WebhookFormat: String, Hashable, Sendable, CaseIterable {
     /// `type`, `timestamp` and `data`, with the event and the customer as the API shows them.
     case perennial
+    /// As RevenueCat's webhooks. One event becomes none, one, or several of them.
+    case revenueCat = "revenuecat"
 }
 
 /// Which events a webhook gets. Nil means that it does not matter.

@@ -1,0 +1,151 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Testing
+
+@testable import Program
+
+/// What a handler of RevenueCat's webhooks gets.
+@Suite(.serialized) struct RevenueCatWebhookStories {
+    private static func app(_ receiver: Receiver) -> AppConfiguration {
+        var app = birds
+        app.settings.webhooks.endpoints = [
+            ConfiguredWebhook(
+                id: "crm",
+                settings: WebhookSettings(
+                    url: receiver.url, format: .revenueCat, authorization: "a fixed string"),
+                secrets: [webhookSecret])
+        ]
+        return app
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `each transaction of the App Store's books arrives once, as the customer's`(
+        database: StoryDatabase
+    ) async throws {
+        let receiver = try Receiver()
+        try await withShop(on: database, app: Self.app(receiver)) { shop in
+            let bought = try await shop.buyMonth("anna")
+            #expect(try await shop.post(bought, as: "anna") == 200)
+            try await shop.advance("P65D")
+            let chain = try bought.text("original_transaction_id")
+            try await shop.simulator.post("/_sim/subscriptions/\(chain)/fail-billing")
+            try await shop.advance("P100D")
+
+            let events = receiver.revenueCatEvents
+            let payments = events.filter {
+                $0["type"] == "INITIAL_PURCHASE" || $0["type"] == "RENEWAL"
+            }
+            let paid = try await shop.transactionIDs(of: "anna-1")
+            #expect(paid.count >= 3)
+            #expect(payments.compactMap { $0["transaction_id"]?.string }.sorted() == paid.sorted())
+            let types = events.compactMap { $0["type"]?.string }
+            let expected = [
+                "INITIAL_PURCHASE", "RENEWAL", "BILLING_ISSUE", "CANCELLATION", "EXPIRATION",
+            ]
+            for type in expected { #expect(types.contains(type), "\(types)") }
+            // The customer is the one who posted, from the moment that this is known.
+            let owner = events.drop { $0["type"] != "TRANSFER" && $0["app_user_id"] != "anna" }
+            #expect(
+                owner.allSatisfy { $0["app_user_id"] == "anna" || $0["type"] == "TRANSFER" },
+                "\(owner)")
+            #expect(Set(events.compactMap { $0["id"]?.string }).count == events.count)
+            #expect(receiver.heads.allSatisfy { $0["authorization"] == "a fixed string" })
+            #expect(receiver.postings.allSatisfy { $0.isSigned(with: webhookSecret) })
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `an event that becomes several webhooks is delivered in order, and replayed whole`(
+        database: StoryDatabase
+    ) async throws {
+        let receiver = try Receiver()
+        try await withShop(on: database, app: Self.app(receiver)) { shop in
+            let bought = try await shop.buyMonth("anna")
+            #expect(try await shop.post(bought, as: "anna") == 200)
+            let chain = try bought.text("original_transaction_id")
+            try await shop.simulator.post("/_sim/subscriptions/\(chain)/fail-billing")
+            // The second one is refused once: the third waits for it.
+            receiver.reply(
+                .chosen {
+                    String(decoding: $0.body, as: UTF8.self).contains("\"CANCELLATION\"")
+                        ? 500 : 200
+                })
+            try await shop.advance("P31DT1H")
+            #expect(!receiver.types.contains("EXPIRATION"))
+            #expect(receiver.types.contains("CANCELLATION"))
+            receiver.reply(.status(200))
+            try await shop.advance("P1D")
+            let order = ["BILLING_ISSUE", "CANCELLATION", "EXPIRATION"]
+            let received = receiver.types.filter { order.contains($0) }
+            #expect(received.first == "BILLING_ISSUE" && received.last == "EXPIRATION")
+
+            let failed = try #require(
+                try await shop.events().first { $0["type"] == "billing_failed" })
+            let id = try failed.text("id")
+            let first = receiver.postings
+            let count = first.count
+            try await shop.support.post("/v1/webhooks/crm/replay", ["event_id": .string(id)])
+            try await shop.advance("PT1M")
+            let again = receiver.postings.dropFirst(count)
+            #expect(again.map(\.id).first == "birds_\(id)")
+            #expect(again.map(\.id).dropFirst().first == "birds_\(id)_2")
+            for posting in again {
+                #expect(first.contains { $0.id == posting.id && $0.body == posting.body })
+            }
+        }
+    }
+
+    @Test func `a test arrives as RevenueCat's TEST`() async throws {
+        let receiver = try Receiver()
+        try await withShop(on: .sqlite, app: Self.app(receiver)) { shop in
+            try await shop.support.post("/v1/webhooks/crm/test")
+            try await shop.advance("PT1S")
+            #expect(receiver.types == ["TEST"])
+            #expect(receiver.revenueCatEvents[0]["app_id"] == "birds")
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `of an erased person nothing is left in any body`(
+        database: StoryDatabase
+    ) async throws {
+        let receiver = try Receiver(.status(500))
+        try await withShop(on: database, app: Self.app(receiver)) { shop in
+            let bought = try await shop.buyMonth("anna")
+            #expect(try await shop.post(bought, as: "anna") == 200)
+            try await shop.give("anna")
+            try await shop.advance("P40D")
+            #expect(try await shop.bodies().contains { $0.contains("\"anna\"") })
+            let erased = try await shop.support.send("DELETE", "/v1/customers/anna")
+            #expect(erased.status == 200)
+            #expect(try await !shop.bodies().contains { $0.contains("anna") })
+            let count = receiver.postings.count
+            receiver.reply(.status(200))
+            try await shop.advance("P1D")
+            let later = receiver.postings.dropFirst(count)
+            #expect(!later.isEmpty)
+            #expect(later.allSatisfy { !String(decoding: $0.body, as: UTF8.self).contains("anna") })
+            #expect(try await shop.deliveries("?state=waiting").isEmpty)
+        }
+    }
+}
+
+extension Shop {
+    /// What the App Store's books hold of a device's account.
+    fileprivate func transactionIDs(of device: String) async throws -> [String] {
+        let books = try await simulator.get("/_sim/devices/\(device)/transactions")
+        return try #require(books["signed_transactions"]?.array).map {
+            let payload = try #require(CompactJWS($0.string ?? "")?.payload)
+            return try JSON(parsing: payload).text("transactionId")
+        }
+    }
+}
+
+extension Receiver {
+    fileprivate var revenueCatEvents: [JSON] {
+        postings.compactMap { (try? JSON(parsing: $0.body))?["event"] }
+    }
+
+    fileprivate var types: [String] { revenueCatEvents.compactMap { $0["type"]?.string } }
+}
