@@ -94,7 +94,7 @@ extension DatabaseSession {
 
     private func context(of entry: EventEntry, in app: AppSettings) throws -> EventContext {
         let owner = try entry.purchase.flatMap { try link(of: $0, in: app.id)?.customer }
-        let timeline = try entry.purchase.flatMap { try timeline(of: $0, in: app.id) }
+        let timeline = try entry.purchase.flatMap { try self.timeline(of: $0, in: app.id) }
         let entitlements = app.entitlements.filter { _, products in
             entry.change.product.map(products.contains) ?? false
         }
@@ -113,7 +113,7 @@ extension DatabaseSession {
     private func placement(
         _ change: Change, _ timeline: Timeline, in app: AppID
     ) throws -> String? {
-        let origins = try origins(of: timeline.purchase, in: app)
+        let origins = try self.origins(of: timeline.purchase, in: app)
         if let own = change.transaction.flatMap({ origins[$0]?.placement }) { return own }
         let earlier = timeline.periods.map(\.payment.transaction).prefix {
             $0 != change.transaction
