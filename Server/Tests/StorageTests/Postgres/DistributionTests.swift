@@ -87,7 +87,7 @@ import Testing
             let references = """
                 SELECT conrelid::regclass::text || ' ' || conname::text || ' '
                     || pg_get_constraintdef(oid)
-                FROM pg_constraint WHERE contype = 'f'
+                FROM pg_constraint WHERE contype = 'f' AND conparentid = 0
                     AND connamespace = current_schema()::regnamespace
                 ORDER BY 1
                 """
