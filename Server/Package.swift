@@ -145,7 +145,7 @@ let package = Package(
             name: "Fuzz",
             dependencies: ["AppStoreFormats", "AppStoreTrust", "Intake", "Ledger", "Dice"],
             path: "Tests/Fuzz", exclude: ["Corpus"], swiftSettings: strict),
-        tests("FuzzTests", ["Fuzz"]),
+        tests("FuzzTests", ["Fuzz", "Eventually"]),
         tests("LedgerTests", ["Ledger", "Dice"], tables: true),
         tests("AppStoreFormatsTests", ["AppStoreFormats", "Dice"]),
         tests(
@@ -194,9 +194,8 @@ let package = Package(
         tests(
             "ProgramTests",
             [
-                "Program", "AppStoreClient", "AppStoreFormats", "Courier", "Engine", "Ledger",
-                "Storage",
-                crypto, logging,
+                "Program", "AppStoreClient", "AppStoreFormats", "Courier", "Engine", "Eventually",
+                "Ledger", "Storage", crypto, logging,
             ]),
         tests("ConvergenceTests", ["Convergence", "Simulator"]),
         tests(

@@ -1,3 +1,4 @@
+import Eventually
 import Foundation
 import Testing
 
@@ -22,18 +23,11 @@ import Testing
         try Data().write(to: file)
         process.standardOutput = try FileHandle(forWritingTo: file)
         process.standardError = process.standardOutput
-        try await Self.end(of: process)
+        try process.run()
+        let status = await process.waitForEnd()
         let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
-        #expect(process.terminationStatus == 0, "\(text)")
+        #expect(status == 0, "\(text)")
         #expect(text.contains("\(rounds) inputs"), "\(text)")
-    }
-
-    /// Waits without holding a thread that other tests need.
-    private static func end(of process: Process) async throws {
-        try await withCheckedThrowingContinuation { (end: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in end.resume() }
-            do { try process.run() } catch { end.resume(throwing: error) }
-        }
     }
 
     private struct NotBuilt: Error {}

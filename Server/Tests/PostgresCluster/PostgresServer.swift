@@ -85,8 +85,7 @@ package actor PostgresServer {
         try account?.own(folder)
         let filling = process("\(command) >\"$1/filling.log\" 2>&1")
         try filling.run()
-        filling.waitUntilExit()
-        guard filling.terminationStatus == 0 else {
+        guard filling.waitForEnd() == 0 else {
             throw Failure(description: "no cluster: \(Self.text(folder, "filling.log"))")
         }
     }
@@ -146,7 +145,7 @@ package actor PostgresServer {
         guard let watch else { return }
         self.watch = nil
         try watch.pipe.fileHandleForWriting.write(contentsOf: Data("\(end.rawValue)\n".utf8))
-        watch.process.waitUntilExit()
+        watch.process.waitForEnd()
         try watch.pipe.fileHandleForWriting.close()
     }
 
@@ -154,7 +153,7 @@ package actor PostgresServer {
     package func remove() throws {
         if let watch {
             try watch.pipe.fileHandleForWriting.close()
-            watch.process.waitUntilExit()
+            watch.process.waitForEnd()
         }
         watch = nil
         if FileManager.default.fileExists(atPath: folder.path) {

@@ -1,4 +1,5 @@
 import Engine
+import Eventually
 import Foundation
 import Ledger
 import Storage
@@ -315,7 +316,6 @@ import Testing
         process.arguments = ["gzip", "-dc", packed.path]
         process.standardOutput = try FileHandle(forWritingTo: URL(filePath: path))
         try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        try #require(process.waitForEnd() == 0)
     }
 }

@@ -1,4 +1,5 @@
 import Engine
+import Eventually
 import Foundation
 import Ledger
 import Storage
@@ -35,8 +36,7 @@ import Testing
         process.arguments = ["gzip", "-dc", file.path]
         process.standardOutput = try FileHandle(forWritingTo: URL(filePath: path))
         try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        try #require(process.waitForEnd() == 0)
         return earlier
     }
 

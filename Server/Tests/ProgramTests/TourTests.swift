@@ -1,3 +1,4 @@
+import Eventually
 import Foundation
 import Testing
 
@@ -87,7 +88,7 @@ enum Shell {
     /// servers asked need those.
     static func output(of script: String) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
+            Thread.detachNewThread {
                 let process = Process()
                 process.executableURL = URL(fileURLWithPath: "/bin/bash")
                 process.arguments = ["-c", script]
@@ -95,7 +96,7 @@ enum Shell {
                 process.standardOutput = pipe
                 do { try process.run() } catch { return continuation.resume(throwing: error) }
                 let output = pipe.fileHandleForReading.readDataToEndOfFile()
-                process.waitUntilExit()
+                process.waitForEnd()
                 continuation.resume(returning: String(decoding: output, as: UTF8.self))
             }
         }

@@ -118,7 +118,7 @@ enum Arrows {
         "Fuzz": foundation.union([
             "AppStoreFormats", "AppStoreTrust", "Intake", "Ledger", "Dice",
         ]),
-        "FuzzTests": testing(["Fuzz"]),
+        "FuzzTests": testing(["Fuzz", "Eventually"]),
         "LedgerTests": testing(["Ledger", "Dice"]),
         "IntakeTests": testing(["Intake", "Ledger", "AppStoreFormats", "Dice"]),
         "ReportsTests": testing(["Reports", "Ledger"]),
@@ -159,7 +159,8 @@ enum Arrows {
             "NIOPosix",
         ]).union(web).union(certificates),
         "ConvergenceTests": testing(["Convergence", "Simulator", "AppStoreFormats"]),
-        "ProgramTests": testing(["Program"]).union(everything.subtracting(["Simulator"])),
+        "ProgramTests": testing(["Program", "Eventually"]).union(
+            everything.subtracting(["Simulator"])),
         "Stories": testing([
             "Program", "PostgresCluster", "HummingbirdTesting", "Dice", "Signing", "Eventually",
         ])

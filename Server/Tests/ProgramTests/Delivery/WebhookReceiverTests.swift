@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Courier
+import Eventually
 import Foundation
 import Ledger
 import Testing
@@ -221,6 +222,9 @@ private struct StartedReceiver {
         self.port = port
     }
 
-    /// Nobody waits for its end: `waitUntilExit` can keep a thread busy for ever.
-    func stop() { process.terminate() }
+    /// Not by SIGTERM, which the thread that started it may have blocked.
+    func stop() {
+        kill(process.processIdentifier, SIGKILL)
+        process.waitForEnd()
+    }
 }

@@ -1,3 +1,4 @@
+import Eventually
 import Foundation
 
 /// The command, as a judge that knows nothing of us.
@@ -14,8 +15,7 @@ enum OpenSSL {
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus
+        return process.waitForEnd()
     }
 }
 

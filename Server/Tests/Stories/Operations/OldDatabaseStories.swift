@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Eventually
 import Foundation
 import Logging
 import Testing
@@ -109,8 +110,7 @@ import Testing
         process.arguments = ["gzip", "-dc", file]
         process.standardOutput = try FileHandle(forWritingTo: URL(filePath: path))
         try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        try #require(process.waitForEnd() == 0)
     }
 
     /// What was there and is not, or is something else. Members that are new do not count.

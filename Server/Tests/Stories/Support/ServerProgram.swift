@@ -228,8 +228,7 @@ struct ServerProgram: Sendable {
         }
         defer { guardian.cancel() }
         let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+        return (process.waitForEnd(), String(decoding: output, as: UTF8.self))
     }
 
     /// Whether the rows are what the documents make, and the log tells of all of them.

@@ -1,0 +1,31 @@
+import Foundation
+
+/// Foundation on Linux sometimes misses the end of a program when several end at once, and then
+/// `waitUntilExit()` never returns and `terminationHandler` is never called. So tests ask the
+/// system.
+extension Process {
+    /// Waits for the end of a program that was started, and holds the thread meanwhile. Call it
+    /// once.
+    ///
+    /// - Returns: the exit status, or 128 and the number of the signal that ended it.
+    @discardableResult
+    package func waitForEnd() -> Int32 {
+        var status: Int32 = 0
+        while waitpid(processIdentifier, &status, 0) < 0 {
+            guard errno != EINTR else { continue }
+            // Foundation has noticed it first.
+            waitUntilExit()
+            return terminationReason == .exit ? terminationStatus : 128 + terminationStatus
+        }
+        let signal = status & 0x7F
+        return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+    }
+
+    /// As ``waitForEnd()``, without a thread that other tests need.
+    @discardableResult
+    package func waitForEnd() async -> Int32 {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: self.waitForEnd()) }
+        }
+    }
+}
