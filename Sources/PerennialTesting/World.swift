@@ -157,6 +157,13 @@ public actor World {
         try await routes.post("faults", fields)
     }
 
+    /// The server signs its tokens with another key from now on, as after `perennial keys rotate`.
+    /// Not in a world that was connected to.
+    public func rotateTokenKey() async throws {
+        guard let program else { throw WorldFailure("The world runs by itself.") }
+        try await program.run(["keys", "rotate"])
+    }
+
     /// What an account may use now, by the simulator's books.
     public func truth(of account: String) async throws -> Truth {
         try await routes.get("truth/\(account)", as: Truth.self)

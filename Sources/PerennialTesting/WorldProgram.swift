@@ -9,6 +9,8 @@ struct WorldProgram: Sendable {
     let server: URL
     let simulator: URL
     let key: String
+    /// The options that name the program's database.
+    private let options: [String]
     private let input: FileHandle
 
     /// The program. Nil if there is none.
@@ -57,6 +59,10 @@ struct WorldProgram: Sendable {
         shell.standardOutput = output
         try shell.run()
         input = stdin.fileHandleForWriting
+        options =
+            ["--data", folder.appendingPathComponent("data").path]
+            + (configuration.map { ["--config", $0.path] } ?? [])
+            + (database.map { ["--database", $0] } ?? [])
         let lines = Self.lines(of: output.fileHandleForReading)
         server = try Self.address("server", in: lines)
         simulator = try Self.address("simulator", in: lines)
@@ -68,6 +74,30 @@ struct WorldProgram: Sendable {
     }
 
     func stop() { try? input.close() }
+
+    /// Runs another command of the program on the database of this one.
+    func run(_ command: [String]) async throws {
+        guard let program = Self.path else { throw WorldFailure("There is no program.") }
+        let arguments = command + options
+        let status = try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(with: Result { try Self.status(of: program, arguments) })
+            }
+        }
+        guard status == 0 else { throw WorldFailure("\(arguments) ended with \(status).") }
+    }
+
+    /// The shell tells the status: Foundation on Linux sometimes misses the end of a program.
+    private static func status(of program: String, _ arguments: [String]) throws -> Int {
+        let (shell, output) = (Process(), Pipe())
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", "\"$0\" \"$@\" >&2; echo $?", program] + arguments
+        shell.standardOutput = output
+        try shell.run()
+        let text = String(
+            decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        return Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? -1
+    }
 
     /// Reads until the line with the keys, which follows the addresses.
     private static func lines(of output: FileHandle) -> [Substring] {

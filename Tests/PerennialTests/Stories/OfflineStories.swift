@@ -55,6 +55,58 @@ extension Stories {
             }
         }
 
+        @Test func `55: keys that were rotated while the app was away lead on from its own key`()
+            async throws
+        {
+            try await Stories.play { world in
+                let keys = try await world.trustedKeys()
+                let other = try await world.device(of: "nobody")
+                try await other.perennial { $0.customer = "ann" }.purchase("guide")
+                let phone = try await world.device(of: "anna")
+                var perennial = phone.perennial {
+                    $0.customer = "ann"
+                    $0.trustedKeys = keys
+                }
+                try await perennial.until { $0["guide"].isActive }
+                for rotations in [1, 2] {
+                    await phone.stop(perennial)
+                    for _ in 1...rotations { try await world.rotateTokenKey() }
+                    // The last token counts for ten more days, and one of today for thirty.
+                    try await world.advance(.days(20))
+                    let back = try await phone.launch()
+                    try await back.refresh()
+                    await phone.stop(back)
+                    await world.serverIs(.down)
+                    try await world.advance(.days(20))
+                    perennial = try await phone.launch()
+                    #expect(perennial["guide"].isActive, "after \(rotations)")
+                    await world.serverIs(.up)
+                    try await perennial.refresh()
+                }
+                #expect(try await world.trustedKeys().count == 1 + 1 + 2)
+            }
+        }
+
+        @Test func `a token by a key that nothing introduces is not kept`() async throws {
+            try await Stories.play { world in
+                let other = try await world.device(of: "nobody")
+                try await other.perennial { $0.customer = "ann" }.purchase("guide")
+                var keys = try await world.trustedKeys()
+                keys[0] = Perennial.PublicKey(id: "another", x: keys[0].x, y: keys[0].y)
+                let foreign = keys
+                let phone = try await world.device(of: "anna")
+                let first = phone.perennial {
+                    $0.customer = "ann"
+                    $0.trustedKeys = foreign
+                }
+                await first.enterForeground()
+                await phone.stop(first)
+                await world.serverIs(.down)
+                let second = try await phone.launch()
+                #expect(!second["guide"].isActive)
+            }
+        }
+
         @Test func `11: a subscription that ends while the server is down shuts on a second look`()
             async throws
         {

@@ -75,6 +75,10 @@ extension Engine {
         return id
     }
 
+    /// Reads the key for each token that is signed, so that one that another process made counts at
+    /// once. For development.
+    package func rememberNoTokenKeys() { mint.rememberNoKeys() }
+
     /// Publishes the next key without signing with it; the next rotation uses it. Returns its id.
     /// Idempotent: if a key is prepared, it stays the next one.
     package func prepareTokenKey(of appID: AppID) async throws(EngineFailure) -> String {

@@ -77,6 +77,7 @@ final class TokenMint: Sendable {
     }
 
     fileprivate struct Memory {
+        var keyLife = Duration.seconds(TokenMint.keyLifeSeconds)
         var keys: [AppID: Remembered] = [:]
         var tokens: [Holder: Minted] = [:]
         var links: [Link: String] = [:]
@@ -93,9 +94,12 @@ final class TokenMint: Sendable {
     }
 
     func remember(_ key: SigningKey, of app: AppID) {
-        let until = ContinuousClock.now + .seconds(Self.keyLifeSeconds)
-        memory.withLock { $0.keys[app] = Remembered(key: key, until: until) }
+        memory.withLock { memory in
+            memory.keys[app] = Remembered(key: key, until: .now + memory.keyLife)
+        }
     }
+
+    func rememberNoKeys() { memory.withLock { $0.keyLife = .zero } }
 
     func forgetKey(of app: AppID) {
         _ = memory.withLock { $0.keys.removeValue(forKey: app) }

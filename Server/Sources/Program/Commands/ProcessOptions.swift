@@ -50,7 +50,7 @@ struct DatabaseOptions: ParsableArguments {
         let app = try shop.app(of: process.config)
         let now = Instant(milliseconds: world.now)
         let assembly = try await Assembly(
-            apps: [app], databaseAddress: shop.databaseAddress, for: purpose,
+            apps: [app], databaseAddress: process.database ?? shop.databaseAddress, for: purpose,
             simulatorRoot: try shop.authority().rootDER,
             receiptRoot: try shop.authority().receipts.rootDER, now: { now },
             logger: Log.start(.warning))

@@ -102,6 +102,7 @@ package struct LocalStack: Sendable {
             forwarding: ForwardSender(client: client).forwarding(),
             webhooks: settings.webhooks, logger: settings.logger)
         defer { assembly.database.close() }
+        assembly.engine.rememberNoTokenKeys()
         for (key, kind) in settings.keys {
             try await assembly.engine.addKey(
                 key: key, app: settings.app.settings.id, kind: kind, name: "development")
