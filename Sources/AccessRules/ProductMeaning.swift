@@ -21,6 +21,8 @@ package struct Evidence: Hashable, Sendable {
     package var termEnds: [String: Timestamp]
     /// When the server last answered. Nil if it never did.
     package var serverAnsweredAt: Timestamp?
+    /// Whether the store was asked since the launch, whatever it answered.
+    package var isStoreRead: Bool
     /// Right now, reckoned.
     package var now: Timestamp
     package var holds: Holds
@@ -28,8 +30,8 @@ package struct Evidence: Hashable, Sendable {
     package init(
         person: String?, server: ServerWord? = nil, store: StoreWord = StoreWord(),
         keptVerdicts: [String: Verdict] = [:], meanings: [String: ProductMeaning] = [:],
-        termEnds: [String: Timestamp] = [:], serverAnsweredAt: Timestamp? = nil, now: Timestamp,
-        holds: Holds = Holds()
+        termEnds: [String: Timestamp] = [:], serverAnsweredAt: Timestamp? = nil,
+        isStoreRead: Bool = true, now: Timestamp, holds: Holds = Holds()
     ) {
         self.person = person
         self.server = server
@@ -38,6 +40,7 @@ package struct Evidence: Hashable, Sendable {
         self.meanings = meanings
         self.termEnds = termEnds
         self.serverAnsweredAt = serverAnsweredAt
+        self.isStoreRead = isStoreRead
         self.now = now
         self.holds = holds
     }

@@ -68,10 +68,19 @@ struct Question {
     private func decision(by findings: [Finding]) -> Judgement {
         guard let best = findings.first else { return nothing }
         if !store.isKnown, findings.contains(where: \.isSilent) { return unknown }
+        if isUnheardOf(best) { return unknown }
         return Judgement(
             isActive: best.isOpen, isKnown: true, state: best.state, until: best.until,
             willRenew: best.willRenew, productID: best.productID, basis: best.basis,
             asOf: best.asOf, rule: best.rule)
+    }
+
+    /// Whether a right ended while nobody listened, and the store is only being asked: it may have
+    /// been renewed.
+    private func isUnheardOf(_ best: Finding) -> Bool {
+        guard !evidence.isStoreRead, !best.isOpen, best.willRenew != false, let end = best.until
+        else { return false }
+        return lastAnswer.map { $0 < end } ?? true
     }
 
     private func finding(
@@ -97,10 +106,14 @@ struct Question {
 
     /// How long what ended then is held open, in milliseconds.
     private func hold(since end: Timestamp) -> Int64 {
-        let store = evidence.store.isTrusted ? evidence.store.answeredAt : nil
-        let answered = [evidence.serverAnsweredAt, store].compactMap(\.self).max()
-        return answered.map { $0 >= end } == true
+        lastAnswer.map { $0 >= end } == true
             ? evidence.holds.answered : evidence.holds.silent
+    }
+
+    /// When the server or the store last said anything.
+    private var lastAnswer: Timestamp? {
+        let store = evidence.store.isTrusted ? evidence.store.answeredAt : nil
+        return [evidence.serverAnsweredAt, store].compactMap(\.self).max()
     }
 
     // MARK: - Without a word

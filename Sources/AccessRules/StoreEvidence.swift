@@ -15,17 +15,22 @@ struct StoreEvidence {
         let all = evidence.store.transactions.values
         let verdicts = evidence.verdicts
         let byOriginal = Dictionary(grouping: all, by: \.originalID)
-        owned = Set(
+        let owned = Set(
             byOriginal.filter { original, documents in
                 evidence.isTheirs(documents, by: verdicts[original])
             }.keys)
+        self.owned = owned
         purchases = Dictionary(grouping: all.filter { $0.kind != .consumable }, by: \.purchase)
             .map { id, documents in (id, documents.sorted(by: Self.precedes)) }
             .sorted { $0.id < $1.id }
         let statuses = evidence.store.statuses.keys.filter {
             byOriginal[$0] == nil && verdicts[$0] != .anotherPerson
         }
-        isKnown = evidence.store.isTrusted && !(owned.isEmpty && statuses.isEmpty)
+        // What is used up says nothing about rights.
+        let isAnyOwned = all.contains {
+            $0.kind != .consumable && owned.contains($0.originalID)
+        }
+        isKnown = evidence.store.isTrusted && (isAnyOwned || !statuses.isEmpty)
     }
 
     /// Whether the documents of a purchase count for this customer.

@@ -25,6 +25,10 @@ extension Engine {
                 recordAnnounced()
             }
         }
+        if isOrderUnclear {
+            isOrderUnclear = false
+            try? await fetchCustomer(within: configuration.patience)
+        }
         await recordWaiting()
         await publish()
     }
@@ -177,7 +181,22 @@ extension Engine {
             if isVerified || !isOfPresent(entry), mayFinish(document) { finished.append(posted) }
         }
         if outbox != nil, !finished.isEmpty { await store.finish(finished) }
-        try? await outbox?.complete(entries.map(\.id))
+        let copies = await copies(of: entries)
+        try? await outbox?.complete((entries + copies).map(\.id))
+    }
+
+    /// What waits and says the same as one of these entries, for the same customer: the store signs
+    /// a transaction anew for each of its lists.
+    private func copies(of entries: [OutboxEntry]) async -> [OutboxEntry] {
+        let said = Dictionary(
+            entries.compactMap { entry in entry.word.map { ($0.id, $0) } },
+            uniquingKeysWith: { $1 })
+        return (await outbox?.entries ?? []).filter { other in
+            guard other.state == .waiting, other.customerID == entries.first?.customerID,
+                let id = other.transactionID, let word = said[id]
+            else { return false }
+            return other.word?.hasSameContent(as: word) == true
+        }
     }
 
     /// Of a customer who has logged out, the words are gone: then the server has verified it.
@@ -212,6 +231,20 @@ extension Engine {
 }
 
 extension OutboxEntry {
+    fileprivate var transactionID: String? {
+        guard case .document(let document) = content else { return nil }
+        return document.transactionID
+    }
+
+    /// What its transaction says. Nil if it has none.
+    fileprivate var word: StoreTransaction? {
+        guard case .document(let document) = content, document.kind == .transaction else {
+            return nil
+        }
+        let posted = StoreDocument(jws: document.text, isVerified: true)
+        return TransactionPayload(posted)?.makeWord(isHeld: false, firstSeenFor: nil)
+    }
+
     /// Whether it is one of these signed texts.
     fileprivate func isAmong(_ texts: Set<String>) -> Bool {
         guard case .document(let document) = content else { return false }

@@ -118,7 +118,11 @@ extension Engine {
         else { return false }
         let order = AnswerOrder(
             asOf: customer.asOf, sequence: token?.sequence ?? 0, request: request)
-        if memory.answer != nil, let last = memory.answerOrder, order < last { return false }
+        if memory.answer != nil, let last = memory.answerOrder, order < last {
+            // Of the same instant: the server may have answered the later request first.
+            if order.asOf == last.asOf { isOrderUnclear = true }
+            return false
+        }
         if memory.state.keys.isPinned, token == nil,
             customer.entitlements.contains(where: { $0.value.active })
         {

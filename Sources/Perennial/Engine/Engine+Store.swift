@@ -58,6 +58,7 @@ extension Engine {
             await recordLapsed(renewals)
             await collectChanged(renewals)
         }
+        memory.isStoreRead = true
         await publish()
     }
 
@@ -126,15 +127,19 @@ extension Engine {
     ) async {
         let buyer = buyer ?? self.buyer
         var entries: [OutboxEntry] = []
-        let (ofOthers, waiting) = await transactionsInOutbox()
+        let (ofOthers, inOutbox) = await transactionsInOutbox()
+        var waiting = inOutbox
         for (document, payload) in Self.oldestFirst(documents) {
             // Whoever forges a document must not be able to say where purchases are made.
             if document.isVerified { recordEnvironment(payload.environment) }
             let isWaiting = waiting.contains(payload.transactionId) && isKnown(document, payload)
             let isNews = record(document, payload, isHeld: isHeld, for: buyer)
-            guard isNews, !memory.isXcode, let customer = buyer.id,
+            // What was bought here is told as such, also if an update was faster.
+            guard isNews || intent == .purchase, !memory.isXcode, let customer = buyer.id,
                 intent != .sync || !isWaiting && !ofOthers.contains(payload.transactionId)
             else { continue }
+            // The store's lists contain a transaction more than once, signed anew for each.
+            waiting.insert(payload.transactionId)
             entries.append(
                 OutboxEntry(
                     .document(

@@ -48,6 +48,8 @@ actor Engine {
     var isAsking = false
     /// Whether the customer has to be asked again.
     var mustAsk = true
+    /// Whether an answer was dropped that may have been the newer one.
+    var isOrderUnclear = false
     var secondLookAt: Int64?
     var timer: Task<Void, Never>?
     /// No timer is set any more.

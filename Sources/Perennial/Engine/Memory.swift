@@ -16,6 +16,8 @@ struct Memory: Sendable {
     var answer: PerennialContract.Customer?
     var answerOrder: AnswerOrder?
     var serverAnsweredAt: Timestamp?
+    /// Whether the store was asked in this process, whatever it answered.
+    var isStoreRead = false
     /// The moment that the latest token describes. Signed.
     var lastToken: Timestamp?
     /// Subscription groups by original transaction id, as transactions name them.
@@ -58,7 +60,8 @@ extension Memory {
             meanings: Dictionary(
                 products.map { ($0.productID, ProductMeaning(entitlements: Set($0.entitlements))) },
                 uniquingKeysWith: { first, _ in first }),
-            termEnds: termEnds(), serverAnsweredAt: serverAnsweredAt, now: now,
+            termEnds: termEnds(), serverAnsweredAt: serverAnsweredAt, isStoreRead: isStoreRead,
+            now: now,
             holds: Evidence.Holds(
                 answered: Int64(offerings?.unconfirmedHoldHours ?? 24) * 3_600_000,
                 silent: silentHold))
@@ -86,9 +89,14 @@ extension Memory {
         let snapshot = Perennial.Snapshot(
             customer: customer, environment: environment, access: access,
             subscriptions: subscriptions(), terms: terms(evidence), owned: owned(),
-            wallets: wallets(), waiting: waiting, isKnown: isKnown(evidence),
+            wallets: wallets(), waiting: waiting(at: evidence.now), isKnown: isKnown(evidence),
             serverAnswered: serverAnsweredAt?.date, storeAnswered: state.words.answeredAt?.date)
-        return (snapshot, judgements.values.compactMap(\.changesAt).min())
+        let ends = waiting.compactMap(\.end).filter { $0 > evidence.now }
+        return (snapshot, (judgements.values.compactMap(\.changesAt) + ends).min())
+    }
+
+    private func waiting(at now: Timestamp) -> [Perennial.WaitingPurchase] {
+        waiting.filter { $0.end.map { $0 > now } ?? true }
     }
 
     /// An entitlement that nobody has heard of is known to be shut once anything is known.
@@ -213,5 +221,17 @@ extension Perennial.Subscription {
             state: state, from: transaction.purchasedAt.date, until: transaction.expiresAt?.date,
             willRenew: status?.willRenew, graceUntil: status?.graceUntil?.date,
             isFamilyShared: transaction.isFamilyShared)
+    }
+}
+
+extension Perennial.WaitingPurchase {
+    /// An approval that nobody gave for so long was declined: StoreKit says nothing of that.
+    private static let approvalHours = 24.0
+
+    /// Nil if it waits as long as it takes.
+    fileprivate var end: Timestamp? {
+        guard reason == .approval else { return nil }
+        let end = since.addingTimeInterval(Self.approvalHours * 3600)
+        return Timestamp(milliseconds: Int64(end.timeIntervalSince1970 * 1000))
     }
 }
