@@ -11,6 +11,7 @@ public final class Device: Sendable {
     let clock = WorldClock()
     let routes: Routes
     private let gate: ServerGate
+    private let time: MovingTime
     private let key: String
     /// Where the installations of the app have their files.
     public let folder: URL
@@ -31,6 +32,7 @@ public final class Device: Sendable {
         self.id = id
         routes = world.routes
         gate = world.gate
+        time = world.time
         key = world.key
         self.folder = folder ?? world.folder.appendingPathComponent(id, isDirectory: true)
         state = Mutex(
@@ -101,7 +103,7 @@ public final class Device: Sendable {
         state.withLock(\.change)(&configuration)
         let made = SimulatedDevice.$current.withValue(simulated) {
             [configuration] in
-            Perennial(configuration, store: DeviceBoundStore(simulated, life), clock: clock)
+            Perennial(configuration, store: DeviceBoundStore(simulated, life, time), clock: clock)
         }
         state.withLock { $0.launched = made }
         return made

@@ -5,11 +5,13 @@ internal import StoreKit
 struct DeviceBoundStore: DeviceStore {
     let device: SimulatedDevice
     let life: KillSwitch
+    private let time: MovingTime
     private let store = StoreKitStore()
 
-    init(_ device: SimulatedDevice, _ life: KillSwitch) {
+    init(_ device: SimulatedDevice, _ life: KillSwitch, _ time: MovingTime) {
         self.device = device
         self.life = life
+        self.time = time
     }
 
     private static let dead = StoreError.failed("dead")
@@ -28,6 +30,7 @@ struct DeviceBoundStore: DeviceStore {
                 return .failure(error)
             }
         }
+        await time.wait()
         guard await life.passOrStick() else { throw Self.dead }
         return try result.get()
     }
@@ -37,6 +40,7 @@ struct DeviceBoundStore: DeviceStore {
     ) async -> Value {
         guard await life.passOrStick() else { return nothing }
         let value = await on(body)
+        await time.wait()
         return await life.passOrStick() ? value : nothing
     }
 
@@ -77,6 +81,16 @@ struct DeviceBoundStore: DeviceStore {
     }
 
     func updates() -> AsyncStream<StoreUpdate> {
-        SimulatedDevice.$current.withValue(device) { store.updates() }
+        let updates = SimulatedDevice.$current.withValue(device) { store.updates() }
+        return AsyncStream { continuation in
+            let passing = Task {
+                for await update in updates {
+                    await time.wait()
+                    continuation.yield(update)
+                }
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in passing.cancel() }
+        }
     }
 }

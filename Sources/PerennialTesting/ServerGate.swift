@@ -18,6 +18,7 @@ final class ServerGate: Sendable {
     private let target: UInt16
     /// Before each path: empty, or the device's part of another gate.
     private let prefix: String
+    private let time: MovingTime
     private let state = Mutex(State())
 
     private struct State {
@@ -40,7 +41,8 @@ final class ServerGate: Sendable {
     var requests: [String] { state.withLock(\.requests) }
     var passed: [Passed] { state.withLock(\.passed) }
 
-    init(to server: URL) throws {
+    init(to server: URL, _ time: MovingTime) throws {
+        self.time = time
         let socket = Glibc.socket(
             AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         listener = socket
@@ -110,6 +112,7 @@ final class ServerGate: Sendable {
         let life = request.life
         guard life?.pass() ?? true else { return leave(client, life) }
         let answer = response(to: request, of: client)
+        time.block()
         guard life?.pass() ?? true else { return leave(client, life) }
         Self.sendAll(answer, to: client)
         close(client)

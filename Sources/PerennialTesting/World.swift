@@ -21,6 +21,7 @@ public actor World {
     public nonisolated let key: String
     nonisolated let folder: URL
     nonisolated let gate: ServerGate
+    nonisolated let time = MovingTime()
     nonisolated let routes: Routes
     private let program: WorldProgram?
     private(set) var devices: [Device] = []
@@ -90,7 +91,7 @@ public actor World {
         self.key = key
         self.folder = folder
         self.program = program
-        gate = try ServerGate(to: server)
+        gate = try ServerGate(to: server, time)
         routes = Routes(base: simulator.appendingPathComponent("_sim"))
     }
 
@@ -138,6 +139,8 @@ public actor World {
         let (seconds, attoseconds) = time.components
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
         let text = "PT\(milliseconds / 1000).\(String(format: "%03d", milliseconds % 1000))S"
+        self.time.begin()
+        defer { self.time.stop() }
         try await routes.post("clock", ["advance": text])
         for device in devices { try await device.readClock() }
     }

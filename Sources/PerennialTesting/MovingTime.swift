@@ -1,0 +1,46 @@
+internal import Foundation
+internal import Synchronization
+
+/// While the world's time moves, what the App Store and the server say to devices waits: no device
+/// hears of a time that its own clock has not reached yet.
+final class MovingTime: Sendable {
+    private struct State {
+        var isMoving = false
+        var waiters: [@Sendable () -> Void] = []
+    }
+
+    private let state = Mutex(State())
+
+    func begin() { state.withLock { $0.isMoving = true } }
+
+    /// Idempotent.
+    func stop() {
+        let waiters = state.withLock { state in
+            defer { state = State() }
+            return state.waiters
+        }
+        for waiter in waiters { waiter() }
+    }
+
+    /// Returns when the time stands still.
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            afterwards { continuation.resume() }
+        }
+    }
+
+    /// As ``wait()``, for a thread that nobody else needs.
+    func block() {
+        let over = DispatchSemaphore(value: 0)
+        afterwards { over.signal() }
+        over.wait()
+    }
+
+    private func afterwards(_ goOn: @escaping @Sendable () -> Void) {
+        let isMoving = state.withLock { state in
+            if state.isMoving { state.waiters.append(goOn) }
+            return state.isMoving
+        }
+        if !isMoving { goOn() }
+    }
+}
