@@ -11,8 +11,10 @@ struct RevenueCatAmount {
     /// Nil if it is not known.
     private let amount: String?
 
-    /// - Parameter payment: the payment that the event is about.
-    init(_ event: PerennialContract.Event, payment: Payment?) {
+    /// - Parameters:
+    ///   - kind: of several webhooks of one event only one says the money.
+    ///   - payment: the payment that the event is about.
+    init(_ event: PerennialContract.Event, of kind: RevenueCatKind, payment: Payment?) {
         guard event.grant == nil else {
             (currency, amount) = (nil, nil)
             return
@@ -22,7 +24,9 @@ struct RevenueCatAmount {
             .purchased, .trialConverted, .renewed, .billingRecovered, .resubscribed, .upgraded,
             .productChanged, .refunded, .refundReversed,
         ]
-        if let money = event.money {
+        if kind.isBesideAnother {
+            amount = "0"
+        } else if let money = event.money {
             amount = money.amount
         } else if payment?.terms == .trial || event.ownership == .familyShared {
             amount = "0"

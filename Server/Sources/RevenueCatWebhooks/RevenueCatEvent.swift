@@ -76,6 +76,8 @@ package struct RevenueCatContext: Sendable {
     package var customer: CustomerIDs?
     /// For a purchase that moved: its owner before.
     package var formerCustomer: CustomerIDs?
+    /// The account token of the purchase, if it may be shown.
+    package var accountToken: String?
     /// The facts of the event's purchase.
     package var timeline: Timeline?
     /// The entitlements that the event's product gives.
@@ -85,11 +87,13 @@ package struct RevenueCatContext: Sendable {
 
     package init(
         app: String, customer: CustomerIDs? = nil, formerCustomer: CustomerIDs? = nil,
-        timeline: Timeline? = nil, entitlements: [String] = [], offering: String? = nil
+        accountToken: String? = nil, timeline: Timeline? = nil, entitlements: [String] = [],
+        offering: String? = nil
     ) {
         self.app = app
         self.customer = customer
         self.formerCustomer = formerCustomer
+        self.accountToken = accountToken
         self.timeline = timeline
         self.entitlements = entitlements
         self.offering = offering

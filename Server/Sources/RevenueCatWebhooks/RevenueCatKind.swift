@@ -29,6 +29,14 @@ package enum RevenueCatKind: Hashable, Sendable {
         case unknown = "UNKNOWN"
     }
 
+    /// Whether it is sent beside another webhook, which says the money.
+    var isBesideAnother: Bool {
+        switch self {
+        case .expiration, .productChange: true
+        default: false
+        }
+    }
+
     /// RevenueCat's word.
     package var type: String {
         switch self {
@@ -84,8 +92,12 @@ extension RevenueCatKind {
         case .graceEnded, .retryBegan: return ending(event, .billingError)
         case .expired: return ending(event, reason(event.why))
         case .revoked, .accessChanged: return ending(event, .unknown)
+        // If two customers became one, nothing changed hands.
+        case .moved:
+            let isOne = context.formerCustomer != nil && context.formerCustomer == context.customer
+            return isOne ? [] : [.transfer]
         // What was reported before the purchase had an owner went to an anonymous id.
-        case .moved, .linked: return [.transfer]
+        case .linked: return [.transfer]
         case .granted: return [.nonRenewingPurchase]
         case .grantEnded:
             let isWithdrawn = event.grant?.withdrawnAt != nil

@@ -85,7 +85,7 @@ struct RevenueCatMembers {
 
     /// Prices in US dollars, commission and taxes are in Apple's money reports only.
     private var money: [RevenueCatValue.Member] {
-        let amount = RevenueCatAmount(event, payment: context.payment(of: event))
+        let amount = RevenueCatAmount(event, of: kind, payment: context.payment(of: event))
         return [
             .init("currency", .text(amount.currency)), .init("price", amount.inDollars),
             .init("price_in_purchased_currency", amount.inCurrency),
@@ -131,7 +131,7 @@ struct RevenueCatMembers {
     private var transferred: [RevenueCatValue.Member] {
         let from =
             context.formerCustomer?.all
-            ?? [event.otherCustomerID ?? context.timeline?.accountToken ?? nobody]
+            ?? [event.otherCustomerID ?? context.accountToken ?? nobody]
         let to = context.customer?.all ?? event.customerID.map { [$0] } ?? []
         return [.init("transferred_from", .texts(from)), .init("transferred_to", .texts(to))]
     }

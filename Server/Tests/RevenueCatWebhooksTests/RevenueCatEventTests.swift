@@ -279,6 +279,26 @@ import Testing
                 == .list([.string("user-77"), .string("$RCAnonymousID:0a")]))
     }
 
+    @Test func `a purchase that moved to the same person, as by a merge, is no transfer`() {
+        var context = Self.context()
+        context.formerCustomer = Self.ids
+        #expect(RevenueCatEvent.events(for: Self.event(.moved), in: context).isEmpty)
+    }
+
+    @Test func `of several webhooks of one event one has the money`() {
+        let refund = Self.event(.refunded) {
+            $0.money = PerennialContract.Money(amount: "-9.99", currency: "USD")
+            ($0.before, $0.after) = (Self.status(.paid), Self.status(.refunded, active: false))
+        }
+        let refunds = RevenueCatEvent.events(for: refund, in: Self.context())
+        #expect(refunds.map { $0.value("price") } == [.number(-9.99), .number(0)])
+        let upgrade = Self.event(.upgraded) {
+            $0.money = PerennialContract.Money(amount: "19.99", currency: "USD")
+        }
+        let upgrades = RevenueCatEvent.events(for: upgrade, in: Self.context())
+        #expect(upgrades.map { $0.value("price") } == [.number(0), .number(19.99)])
+    }
+
     @Test func `a purchase of nobody has an anonymous customer, always the same`() throws {
         let event = Self.event(.purchased) {
             ($0.customerID, $0.purchaseID) = (nil, Self.purchase.description)

@@ -122,6 +122,8 @@ struct Evidence: Sendable {
     }
 
     private var periods: [Period: TransactionPayload] = [:]
+    /// When each period was signed first. A period can be bought long before it begins.
+    private var firstSigned: [Period: Int64] = [:]
     private var renewals: [String: RenewalPayload] = [:]
     /// Renewal infos that may have arrived since: any of those may be the latest that did.
     private var possibleRenewals: [String: [RenewalPayload]] = [:]
@@ -152,6 +154,9 @@ struct Evidence: Sendable {
         if letter.isLegacy { markAmbiguous(letter, of: original) }
         if let new = letter.transaction, let from = new.purchaseDate {
             let period = Period(original: original, from: from.milliseconds)
+            if let signed = new.signedDate?.milliseconds {
+                firstSigned[period] = min(firstSigned[period] ?? signed, signed)
+            }
             if Self.isLater(new.signedDate, than: periods[period]?.signedDate) {
                 possiblePeriods[period, default: []].append(new)
             }
@@ -269,19 +274,20 @@ struct Evidence: Sendable {
         let told = renewals[original].map { [$0] } ?? []
         return (told + (possibleRenewals[original] ?? [])).allSatisfy {
             $0.autoRenewStatus == .on && $0.expirationIntent == nil
-                || Self.isPast($0, for: last)
+                || isPast($0, for: last)
         }
     }
 
     /// Whether a renewal info was signed before a period was bought, or is about an earlier failed
     /// payment.
-    private static func isPast(_ told: RenewalPayload, for last: TransactionPayload) -> Bool {
+    private func isPast(_ told: RenewalPayload, for last: TransactionPayload) -> Bool {
         guard let signed = told.signedDate?.milliseconds,
             let from = last.purchaseDate?.milliseconds,
             let end = last.expiresDate?.milliseconds
         else { return false }
-        if signed < from { return true }
-        let charged = end - min(chargedAheadMax, (end - from) / 2)
+        let period = last.originalTransactionId.map { Period(original: $0, from: from) }
+        if signed < min(from, period.flatMap { firstSigned[$0] } ?? from) { return true }
+        let charged = end - min(Self.chargedAheadMax, (end - from) / 2)
         return told.expirationIntent == .billingError && signed < charged
     }
 

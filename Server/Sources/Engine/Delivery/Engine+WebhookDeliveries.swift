@@ -61,6 +61,20 @@ extension Engine {
             try tx.leaseCursor(of: id, in: app, for: holder, lease: WebhookTransport.lease)
         }
         guard let lease else { return 0 }
+        do throws(EngineFailure) {
+            return try await enqueueDeliveries(after: lease, to: webhook)
+        } catch {
+            // Otherwise nobody would read on before the lease is over.
+            try? await transaction { tx in try tx.release(lease, of: app) }
+            throw error
+        }
+    }
+
+    /// Adds deliveries of the events after a leased cursor. Returns how many events it has read.
+    private func enqueueDeliveries(
+        after lease: WebhookLease, to webhook: WebhookEndpoint
+    ) async throws(EngineFailure) -> Int {
+        let app = webhook.app
         let (events, new) = try await deliveries(after: lease.cursor, to: webhook)
         let now = now()
         let last = events.last ?? lease.cursor
@@ -95,13 +109,17 @@ extension Engine {
         }
         var deliveries: [NewDelivery] = []
         for (event, subject) in zip(events, subjects) {
-            for (part, body) in try render(subject).enumerated() {
-                deliveries.append(
-                    NewDelivery(
-                        event, epochs, part: part, stream: subject.stream ?? "", body: body))
-            }
+            deliveries += try render(subject, of: event, epochs)
         }
         return deliveries
+    }
+
+    func render(
+        _ subject: WebhookSubject, of event: LoggedEvent, _ epochs: LogEpochs
+    ) throws(EngineFailure) -> [NewDelivery] {
+        try render(subject).enumerated().map { part, body in
+            NewDelivery(event, epochs, part: part, stream: subject.stream ?? "", body: body)
+        }
     }
 
     /// Returns one body for each delivery.
@@ -144,6 +162,10 @@ extension Engine {
         _ limit: Int, of webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [DeliveryLease] {
         let (now, holder) = (now(), webhookTransport.leaseHolder)
+        // It may have been changed, paused or held since these attempts began.
+        guard try await self.webhook(webhook.id, of: webhook.app).isSame(as: webhook) else {
+            return []
+        }
         return try await transaction { tx in
             try tx.leaseDeliveries(
                 to: webhook.id, of: webhook.app, dueBy: now, limit: limit, for: holder,
@@ -206,8 +228,9 @@ extension Engine {
         let found = try await read { tx -> (WebhookSubject, part: Int)? in
             guard let event = try tx.event(lease.sequence, of: webhook.app) else { return nil }
             let epochs = try tx.logEpochs(of: webhook.app)
+            let subject = try tx.subject(of: event, epochs, webhook, settings, at: now)
             return (
-                try tx.subject(of: event, epochs, webhook, settings, at: now),
+                subject.staying(in: lease.stream),
                 NewDelivery.part(of: lease.message, event, epochs)
             )
         }
@@ -223,7 +246,11 @@ extension Engine {
         to webhook: WebhookEndpoint
     ) async throws(EngineFailure) {
         let (id, app, now) = (webhook.id, webhook.app, now())
-        let before = try await transaction { tx in
+        let isDelivered = verdict.outcome == .delivered
+        // Read apart: a transaction that reads the row of the webhook conflicts with every one that
+        // moves its cursor.
+        let before = try await read { tx in try tx.webhook(id, of: app) }
+        try await transaction { tx in
             switch verdict.outcome {
             case .delivered: try tx.completeDelivery(lease, to: id, of: app, attempt)
             case .retry(let pause):
@@ -232,8 +259,11 @@ extension Engine {
             }
             if verdict.isGone { try tx.pause(id, of: app, since: now, .gone) }
             if let hold = verdict.hold { try tx.hold(id, of: app, until: now + hold) }
-            let isDelivered = verdict.outcome == .delivered
-            return try tx.setFailing(id, of: app, since: isDelivered ? nil : now)
+        }
+        if let before, isDelivered != (before.failingSince == nil) {
+            try await transaction { tx in
+                try tx.setFailing(id, of: app, since: isDelivered ? nil : now)
+            }
         }
         report(verdict, lease, webhook, wasReported: before?.isReported == true)
     }

@@ -141,6 +141,9 @@ extension Engine {
         let (now, new) = (now(), settings)
         try await transaction { tx in
             if change.changesSettings { try tx.update(id, new, of: appID) }
+            if new.format != known.settings.format {
+                try tx.clearBodies(ofDeliveriesTo: id, of: appID)
+            }
             guard let isPaused = change.isPaused else { return }
             let stored = try tx.webhook(id, of: appID)
             guard stored?.pausedAt == nil || !isPaused else { return }
@@ -268,19 +271,27 @@ extension Engine {
                 && replay.from.map { event.entry.knownAt >= $0 } ?? true
                 && replay.to.map { event.entry.knownAt < $0 } ?? true
         }
-        let deliveries =
-            webhook.settings.format == .perennial
-            ? chosen.map { NewDelivery($0, page.epochs, stream: $0.entry.stream, body: nil) }
-            : try await deliveries(of: chosen, page.epochs, to: webhook)
         let now = now()
-        try await transaction { tx in
+        let (app, _) = try app(appID)
+        let count = try await transaction { tx in
+            // Read here, so that an erasure at the same time comes before all of it, or after.
+            let deliveries = try chosen.flatMap { chosen -> [NewDelivery] in
+                guard let event = try tx.event(chosen.sequence, of: appID) else { return [] }
+                guard webhook.settings.format != .perennial else {
+                    let stream = event.entry.stream
+                    return [NewDelivery(event, page.epochs, stream: stream, body: nil)]
+                }
+                let subject = try tx.subject(of: event, page.epochs, webhook, app, at: now)
+                return try render(subject, of: event, page.epochs)
+            }
             try tx.replay(deliveries, to: id, of: appID, at: now)
+            return deliveries.count
         }
         let isOver =
             replay.event != nil || page.events.count < limit || page.next.sequence >= last
             || page.events.last.map { end in replay.to.map { end.entry.knownAt > $0 } ?? false }
                 ?? true
-        return (deliveries.count, isOver ? nil : page.next)
+        return (count, isOver ? nil : page.next)
     }
 
     /// The clocks of several servers differ by less, and a transaction takes less.

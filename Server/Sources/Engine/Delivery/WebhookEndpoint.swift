@@ -110,6 +110,12 @@ package struct WebhookEndpoint: Hashable, Sendable {
     package var id: WebhookID { stored.id }
     package var isPaused: Bool { isPausedByFile || stored.pausedAt != nil }
 
+    /// Whether it posts the same to the same place as it did, and neither is paused or held.
+    func isSame(as former: WebhookEndpoint) -> Bool {
+        settings == former.settings && secrets == former.secrets && isPaused == former.isPaused
+            && stored.heldUntil == former.stored.heldUntil
+    }
+
     /// Whether attempts may be made now.
     func isOpen(at now: Instant) -> Bool {
         !isPaused && (stored.heldUntil.map { $0 <= now } ?? true)

@@ -31,12 +31,24 @@ package struct WebhookSubject: Sendable {
         case .test: nil
         }
     }
+
+    /// The same without the customer of another stream: their ids would stay there when they are
+    /// erased.
+    func staying(in stream: String) -> WebhookSubject {
+        guard case .revenueCat(let event, let epochs, var context) = content,
+            self.stream != stream
+        else { return self }
+        context.customer = nil
+        return WebhookSubject(app: app, .revenueCat(event, epochs, context))
+    }
 }
 
 /// What is known about an event's people and purchase when its bodies are rendered.
 package struct EventContext: Sendable {
-    /// The event's customer, or else the present owner of the purchase. Nil if nobody owns it.
+    /// The event's customer, or else whose the purchase is at present. Nil if it is nobody's.
     package var customer: People?
+    /// The account token of the purchase. Nil if it was the id of a person who is erased.
+    package var accountToken: String?
     /// The other customer of the event, such as the former owner.
     package var other: People?
     package var timeline: Timeline?
@@ -93,14 +105,16 @@ extension DatabaseSession {
     }
 
     private func context(of entry: EventEntry, in app: AppSettings) throws -> EventContext {
-        let owner = try entry.purchase.flatMap { try link(of: $0, in: app.id)?.customer }
+        let owner = try entry.purchase.flatMap { try beneficiary(of: $0, in: app.id) }
         let timeline = try entry.purchase.flatMap { try self.timeline(of: $0, in: app.id) }
         let entitlements = app.entitlements.filter { _, products in
             entry.change.product.map(products.contains) ?? false
         }
         return EventContext(
             customer: try people(entry.customer ?? owner, in: app.id),
-            other: try people(entry.other, in: app.id), timeline: timeline,
+            accountToken: try timeline?.accountToken.flatMap {
+                try isErased(token: $0, in: app.id) ? nil : $0
+            }, other: try people(entry.other, in: app.id), timeline: timeline,
             entitlements: entitlements.keys.sorted(),
             placement: try timeline.flatMap { try placement(entry.change, $0, in: app.id) })
     }

@@ -48,7 +48,8 @@ extension RevenueCatContext {
     fileprivate init(_ context: EventContext, of app: AppID) {
         self.init(
             app: app.rawValue, customer: context.customer.map(CustomerIDs.init),
-            formerCustomer: context.other.map(CustomerIDs.init), timeline: context.timeline,
+            formerCustomer: context.other.map(CustomerIDs.init),
+            accountToken: context.accountToken, timeline: context.timeline,
             entitlements: context.entitlements.map(\.rawValue), offering: context.placement)
     }
 }

@@ -138,8 +138,12 @@ extension DatabaseSession {
         for customer in mentioning.sorted() {
             mentioning.formUnion(try self.customer(known: customer, in: app)?.ids ?? [])
         }
+        var scrubbed = mentioning
         for customer in mentioning.subtracting(names.keys).subtracting(names.values).sorted() {
-            _ = try replaceIDs(names, inEventsOf: customer, in: app)
+            scrubbed.formUnion(try replaceIDs(names, inEventsOf: customer, in: app))
+        }
+        // A body lists all ids of a customer, so it can name the person though its event does not.
+        for customer in scrubbed.subtracting(names.keys).subtracting(names.values).sorted() {
             try scrubDeliveries(of: customer.rawValue, in: app)
         }
     }

@@ -208,12 +208,22 @@ extension DatabaseSession {
     package func completeDelivery(
         _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID, _ attempt: DeliveryAttempt
     ) throws(StorageFailure) {
+        let key = Self.key(lease.message, webhook, app)
+        let found = try connection.rows(
+            "SELECT stream, lease_holder FROM webhook_deliveries "
+                + "WHERE app = $1 AND webhook = $2 AND message = $3", key
+        ).first
+        guard let found else { return }
+        var attempt = attempt
+        // If a person in it was erased meanwhile, the answer may name them.
+        if try found.optionalText(1) != lease.holder { attempt.answer = nil }
         let isNew = try complete(
-            Self.key(lease.message, webhook, app), of: .webhookDeliveries, .completed(),
-            by: lease.holder, Self.changes(attempt, .delivered, endedAt: attempt.at))
+            key, of: .webhookDeliveries, .completed(), by: lease.holder,
+            Self.changes(attempt, .delivered, endedAt: attempt.at))
         guard isNew else { return }
         try insert(attempt, of: lease, to: webhook, of: app)
-        try startNext(in: [lease.stream], to: webhook, of: app, at: attempt.at)
+        // Erasing a person renames the stream.
+        try startNext(in: [try found.text(0)], to: webhook, of: app, at: attempt.at)
     }
 
     /// Records an attempt that failed. Does nothing if the lease was lost.
@@ -277,6 +287,15 @@ extension DatabaseSession {
                 [.integer(now.milliseconds)] + Self.key($0.message, webhook, app)
             })
         try add(deliveries, to: webhook, of: app, at: now)
+    }
+
+    /// Removes the bodies of all deliveries of a webhook, so that they are rendered again.
+    package func clearBodies(
+        ofDeliveriesTo webhook: WebhookID, of app: AppID
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE webhook_deliveries SET body = NULL WHERE app = $1 AND webhook = $2",
+            [.text(app.rawValue), .text(webhook.rawValue)])
     }
 
     /// How much waits, and since when.

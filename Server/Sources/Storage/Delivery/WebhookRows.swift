@@ -261,18 +261,16 @@ extension DatabaseSession {
             [.integer(now.milliseconds)])
     }
 
-    /// Since when a webhook has failed without a success. Returns the state before.
-    @discardableResult
+    /// Since when a webhook has failed without a success. An earlier beginning stays.
     package func setFailing(
         _ id: WebhookID, of app: AppID, since: Instant?
-    ) throws(StorageFailure) -> (since: Instant?, isReported: Bool)? {
-        guard let row = try webhook(id, of: app) else { return nil }
-        if (since == nil) != (row.failingSince == nil) {
-            try update(
-                id, of: app, "failing_since_ms = $1, is_reported = 0",
-                [.integer(since?.milliseconds)])
-        }
-        return (row.failingSince, row.isReported)
+    ) throws(StorageFailure) {
+        guard let row = try webhook(id, of: app),
+            (since == nil) != (row.failingSince == nil)
+        else { return }
+        try update(
+            id, of: app, "failing_since_ms = $1, is_reported = 0",
+            [.integer(since?.milliseconds)])
     }
 
     /// Returns true for the first caller since the webhook began to fail.
@@ -316,6 +314,13 @@ extension DatabaseSession {
             [.text(app.rawValue), .text(lease.webhook.rawValue)], of: .webhookCursors,
             by: lease.holder, [("cursor", .integer(sequence))])
         if isOurs { try add(deliveries, to: lease.webhook, of: app, at: now) }
+    }
+
+    /// Ends a lease without moving the cursor.
+    package func release(_ lease: WebhookLease, of app: AppID) throws(StorageFailure) {
+        try release(
+            [.text(app.rawValue), .text(lease.webhook.rawValue)], of: .webhookCursors,
+            by: lease.holder)
     }
 
     /// Ends the leases of an app's cursors, so that what was rendered meanwhile is rendered again.

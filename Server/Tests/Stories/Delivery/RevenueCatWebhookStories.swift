@@ -96,6 +96,47 @@ import Testing
         }
     }
 
+    @Test func `after a change of format, what is replayed has the new form`() async throws {
+        let receiver = try Receiver()
+        try await withShop(on: .sqlite) { shop in
+            let added = try await shop.support.post("/v1/webhooks", ["url": .string(receiver.url)])
+            let path = "/v1/webhooks/\(try added.text("webhook_id"))"
+            try await shop.give("anna")
+            try await shop.advance("PT1S")
+            #expect(receiver.postings.last?.customer == "anna" && receiver.types.isEmpty)
+            let changed = try await shop.support.send(
+                "PATCH", path, body: (["format": "revenuecat"] as JSON).bytes)
+            #expect(changed.status == 200)
+            try await shop.support.post("\(path)/replay")
+            try await shop.advance("PT1S")
+            #expect(receiver.types == ["NON_RENEWING_PURCHASE"])
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `an erased person's token is in no later transfer`(
+        database: StoryDatabase
+    ) async throws {
+        let receiver = try Receiver()
+        let token = "a0000000-0000-4000-8000-000000000001"
+        try await withShop(on: database, app: Self.app(receiver)) { shop in
+            let bought = try await shop.buyMonth("anna", token: token)
+            try await shop.advance("PT1S")
+            #expect(try await shop.post(bought, as: token) == 200)
+            let erased = try await shop.support.send("DELETE", "/v1/customers/\(token)")
+            #expect(erased.status == 200)
+            try await shop.advance("PT1S")
+            let count = receiver.postings.count
+            #expect(try await shop.post(bought, as: "ben") == 200)
+            try await shop.advance("PT1S")
+            let later = receiver.postings.dropFirst(count).map {
+                String(decoding: $0.body, as: UTF8.self)
+            }
+            #expect(later.contains { $0.contains("TRANSFER") })
+            #expect(later.allSatisfy { !$0.contains(token) }, "\(later)")
+        }
+    }
+
     @Test func `a test arrives as RevenueCat's TEST`() async throws {
         let receiver = try Receiver()
         try await withShop(on: .sqlite, app: Self.app(receiver)) { shop in

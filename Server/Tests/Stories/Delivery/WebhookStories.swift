@@ -3,6 +3,7 @@ import Engine
 import Eventually
 import Foundation
 import Ledger
+import Storage
 import Testing
 
 @testable import Program
@@ -265,6 +266,44 @@ import Testing
             // The events themselves are still delivered, with the pseudonym.
             #expect(Set(later.map(\.id)).count == 4)
             #expect(try await shop.deliveries("?state=waiting").isEmpty)
+        }
+    }
+}
+
+extension WebhookStories {
+    /// What waits for an answer when its person is erased starts what comes after it all the same.
+    @Test(arguments: StoryDatabase.allCases)
+    func `an answer that comes after the erasure starts the next, and is not kept`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let store = Database(shop.database)
+            let (app, hook) = (AppID(rawValue: "birds"), WebhookID(rawValue: "crm"))
+            let now = Instant(milliseconds: 1_767_268_800_000)
+            let deliveries = ["evt_1", "evt_2"].map {
+                NewDelivery(message: $0, sequence: 1, kind: "granted", stream: "anna", body: [1])
+            }
+            let lease = try await store.transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                try tx.add(deliveries, to: hook, of: app, at: now)
+                return try tx.leaseDeliveries(
+                    to: hook, of: app, dueBy: now, limit: 1, for: "me", lease: .seconds(60)
+                ).first
+            }
+            let first = try #require(lease)
+            let erased = try await shop.support.send("DELETE", "/v1/customers/anna")
+            #expect(erased.status == 200)
+            let found = try await store.transaction { tx in
+                try tx.completeDelivery(
+                    first, to: hook, of: app,
+                    DeliveryAttempt(at: now, milliseconds: 1, status: 200, answer: "hello anna"))
+                return (
+                    try tx.attempts(of: "evt_1", to: hook, of: app),
+                    try tx.delivery("evt_2", to: hook, of: app)
+                )
+            }
+            #expect(found.0.map(\.status) == [200] && found.0[0].answer == nil)
+            #expect(found.1?.dueAt != nil)
         }
     }
 }
