@@ -14,11 +14,15 @@ extension World {
     public nonisolated var postings: [[PostedTransaction]] {
         gate.passed.filter { $0.name == "POST /v1/purchases" }.map { request in
             let body = try? JSONDecoder().decode(Posting.self, from: request.body)
-            return (body?.signed_transactions ?? []).compactMap(PostedTransaction.init)
+            return (body?.signedTransactions ?? []).compactMap(PostedTransaction.init)
         }
     }
 
-    private struct Posting: Decodable { let signed_transactions: [String]? }
+    private struct Posting: Decodable {
+        let signedTransactions: [String]?
+
+        enum CodingKeys: String, CodingKey { case signedTransactions = "signed_transactions" }
+    }
 
     /// The server's address for an app in another process, on one of the devices.
     package nonisolated func address(for device: Device) -> URL {

@@ -60,6 +60,16 @@ import Testing
         }
     }
 
+    /// In this story a period is bought a month before it begins, renewal is switched off between,
+    /// and the notification that it was switched on again is lost. The oracle once expected that
+    /// the server knew better.
+    @Test func `renewal that is switched off before a period begins is off after it`()
+        async throws
+    {
+        let report = try await Trial.play(Plan(seed: 51_675), in: Self.house.get())
+        #expect(report.violation == nil, "\(report.violation?.description ?? "")")
+    }
+
     @Test(arguments: [3, 7, 11, 12] as [UInt64])
     func `one seed is one story, to the last byte`(seed: UInt64) async throws {
         let house = try Self.house.get()
