@@ -162,10 +162,9 @@ extension Engine {
         _ limit: Int, of webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [DeliveryLease] {
         let (now, holder) = (now(), webhookTransport.leaseHolder)
-        // It may have been changed, paused or held since these attempts began.
-        guard try await self.webhook(webhook.id, of: webhook.app).isSame(as: webhook) else {
-            return []
-        }
+        // It may have been changed, paused, held or deleted since these attempts began.
+        let present = try await webhooks(of: webhook.app).first { $0.id == webhook.id }
+        guard present?.isSame(as: webhook) == true else { return [] }
         return try await transaction { tx in
             try tx.leaseDeliveries(
                 to: webhook.id, of: webhook.app, dueBy: now, limit: limit, for: holder,
