@@ -3,8 +3,8 @@
 import PackageDescription
 
 // Checks on Linux what is written for Apple's systems. Sources/ has declarations of Apple's
-// frameworks, as far as our sources use them; Checked/ links to our sources. In no product's graph.
-// `bin/check-apple` builds it.
+// frameworks, as far as our sources use them; Checked/ has links to our sources, which
+// `bin/check-apple` makes before it builds this. In no product's graph.
 
 let stubs: [Target.Dependency] = [
     "AppKit", "Combine", "Crypto", "CryptoKit", "Security", "SwiftUI", "UIKit", "_StoreKit_SwiftUI",
