@@ -1,0 +1,135 @@
+/// The contents of one of Apple's report files: its columns and rows.
+///
+/// A file is read completely or refused. What was read is written with the same columns in the same
+/// order, so `SalesReport(parsing: report.bytes())` equals the report.
+package struct SalesReport<Row: SalesReportRow>: Hashable, Sendable {
+    /// The file itself does not say it: it follows from the columns.
+    package let version: SalesReportVersion
+    package let form: SalesReportForm
+    /// The columns in the order and spelling of the file.
+    package let header: [String]
+    package let rows: [Row]
+    /// Columns that have no meaning here, as texts: those of a data loader, and those of a newer
+    /// version.
+    package let additional: [SalesReportAddition]
+
+    /// A report in Apple's form, or that of data loaders.
+    ///
+    /// - Parameter version: by default the newest one; must be one of the row's versions.
+    package init(
+        version: SalesReportVersion? = nil, form: SalesReportForm = .tabs, rows: [Row]
+    ) {
+        guard let layout = Row.layouts.last(where: { $0.version == version ?? $0.version }) else {
+            preconditionFailure("The report \(Row.kind.rawValue) has no version \(version as Any).")
+        }
+        self.init(
+            version: layout.version, form: form, header: layout.header.map(form.spelling),
+            rows: rows, additional: [])
+    }
+
+    init(
+        version: SalesReportVersion, form: SalesReportForm, header: [String], rows: [Row],
+        additional: [SalesReportAddition]
+    ) {
+        self.version = version
+        self.form = form
+        self.header = header
+        self.rows = rows
+        self.additional = additional
+    }
+}
+
+/// A column that has no meaning here.
+package struct SalesReportAddition: Hashable, Sendable {
+    package let name: String
+    /// One for each row; blank cells are empty.
+    package internal(set) var cells: [String]
+}
+
+/// A row of a report. The table of its columns is all that reading and writing need.
+package protocol SalesReportRow: Hashable, Sendable {
+    init()
+    static var kind: SalesReportKind { get }
+    /// All columns of all versions.
+    static var columns: [SalesReportColumn<Self>] { get }
+    /// The known versions, the oldest first.
+    static var layouts: [SalesReportLayout] { get }
+    /// Whether unknown columns are a newer version, which is read as far as it is known.
+    static var allowsNewerColumns: Bool { get }
+    /// The totals that end a file. Empty if its report has none. Nil if they are too large.
+    static func totals(of rows: [Self]) -> [SalesReportTotal]?
+    /// Whether the products of counts and amounts fit into 64 bits.
+    var isCountable: Bool { get }
+}
+
+extension SalesReportRow {
+    package static var allowsNewerColumns: Bool { false }
+    package static func totals(of rows: [Self]) -> [SalesReportTotal]? { [] }
+    package var isCountable: Bool { true }
+}
+
+/// A line at the end of a file that sums up its rows.
+package struct SalesReportTotal: Hashable, Sendable {
+    package let name: String
+    /// Of an amount, in thousandths.
+    package let value: Int64
+    package let isAmount: Bool
+
+    var text: String {
+        isAmount ? SalesReportCell.text(quantity: value) : String(value)
+    }
+
+    func isSpelled(_ cell: ArraySlice<UInt8>) -> Bool {
+        (isAmount ? SalesReportCell.amount(cell) : SalesReportCell.count(cell)) == value
+    }
+}
+
+/// A report of any kind, recognised by its header.
+package enum AnySalesReport: Hashable, Sendable {
+    case sales(SalesReport<SalesRow>)
+    case subscription(SalesReport<SubscriptionRow>)
+    case subscriptionEvent(SalesReport<SubscriptionEventRow>)
+    case subscriber(SalesReport<SubscriberRow>)
+    case offerCodeRedemption(SalesReport<OfferCodeRedemptionRow>)
+    case preOrder(SalesReport<PreOrderRow>)
+    case financial(SalesReport<FinancialRow>)
+
+    /// - Parameter bytes: the decompressed file.
+    package init(parsing bytes: [UInt8]) throws(SalesReportFailure) {
+        var lines = try SalesReportLines(bytes)
+        let header = try SalesReportHeader(removingFrom: &lines)
+        switch try header.kind() {
+        case .sales: self = .sales(try .read(&lines, after: header))
+        case .subscription: self = .subscription(try .read(&lines, after: header))
+        case .subscriptionEvent: self = .subscriptionEvent(try .read(&lines, after: header))
+        case .subscriber: self = .subscriber(try .read(&lines, after: header))
+        case .offerCodeRedemption: self = .offerCodeRedemption(try .read(&lines, after: header))
+        case .preOrder: self = .preOrder(try .read(&lines, after: header))
+        case .financial: self = .financial(try .read(&lines, after: header))
+        }
+    }
+
+    package var kind: SalesReportKind {
+        switch self {
+        case .sales: .sales
+        case .subscription: .subscription
+        case .subscriptionEvent: .subscriptionEvent
+        case .subscriber: .subscriber
+        case .offerCodeRedemption: .offerCodeRedemption
+        case .preOrder: .preOrder
+        case .financial: .financial
+        }
+    }
+
+    package var version: SalesReportVersion {
+        switch self {
+        case .sales(let report): report.version
+        case .subscription(let report): report.version
+        case .subscriptionEvent(let report): report.version
+        case .subscriber(let report): report.version
+        case .offerCodeRedemption(let report): report.version
+        case .preOrder(let report): report.version
+        case .financial(let report): report.version
+        }
+    }
+}

@@ -1,0 +1,187 @@
+/// One column of a report: its name, and how its cells are read into a row and written from it.
+package struct SalesReportColumn<Row>: Sendable {
+    package let name: String
+    /// The names under which it is found, as they are compared: other versions spell it otherwise.
+    private(set) var keys: [String]
+    /// How Apple writes a blank cell: as one space, or as nothing.
+    private(set) var blank = ""
+    /// What a cell holds, for messages.
+    package let expected: String
+    /// Returns false if the cell does not hold what it should.
+    let read: @Sendable (ArraySlice<UInt8>, inout Row) -> Bool
+    /// Returns nil if the value is blank and may not be. The text of a blank value is empty.
+    let write: @Sendable (Row) -> String?
+
+    private init(
+        _ name: String, _ expected: String,
+        read: @escaping @Sendable (ArraySlice<UInt8>, inout Row) -> Bool,
+        write: @escaping @Sendable (Row) -> String?
+    ) {
+        self.name = name
+        self.expected = expected
+        self.read = read
+        self.write = write
+        keys = [SalesReportLayout.key(name)]
+    }
+}
+
+extension SalesReportColumn {
+    /// Apple writes a blank cell of this column as one space.
+    var spaced: Self {
+        var column = self
+        column.blank = " "
+        return column
+    }
+
+    func named(also name: String) -> Self {
+        var column = self
+        column.keys.append(SalesReportLayout.key(name))
+        return column
+    }
+
+    // MARK: - Kinds of columns
+
+    /// A text, which may be blank.
+    static func text(_ name: String, _ path: WritableKeyPath<Row, String> & Sendable) -> Self {
+        Self(name, "a text") { cell, row in
+            row[keyPath: path] = SalesReportCell.text(cell)
+            return true
+        } write: {
+            $0[keyPath: path]
+        }
+    }
+
+    /// A word of a vocabulary that may grow.
+    static func word<Word: OpenEnumeration>(
+        _ name: String, _ path: WritableKeyPath<Row, Word> & Sendable
+    ) -> Self where Word.RawValue == String {
+        Self(name, "a text that is not blank") { cell, row in
+            guard !SalesReportCell.isBlank(cell) else { return false }
+            row[keyPath: path] = Word(rawValue: SalesReportCell.text(cell))
+            return true
+        } write: {
+            let text = $0[keyPath: path].rawValue
+            return text.isEmpty ? nil : text
+        }
+    }
+
+    /// A word of a vocabulary that may grow, or blank.
+    static func word<Word: OpenEnumeration>(
+        _ name: String, _ path: WritableKeyPath<Row, Word?> & Sendable
+    ) -> Self where Word.RawValue == String {
+        Self(name, "a text") { cell, row in
+            let text = SalesReportCell.text(cell)
+            row[keyPath: path] = text.isEmpty ? nil : Word(rawValue: text)
+            return true
+        } write: {
+            $0[keyPath: path]?.rawValue ?? ""
+        }
+    }
+
+    /// `Yes`, or blank.
+    static func flag(_ name: String, _ path: WritableKeyPath<Row, Bool> & Sendable) -> Self {
+        Self(name, "Yes, or a blank cell") { cell, row in
+            let isYes = cell.elementsEqual("Yes".utf8)
+            row[keyPath: path] = isYes
+            return isYes || SalesReportCell.isBlank(cell)
+        } write: {
+            $0[keyPath: path] ? "Yes" : ""
+        }
+    }
+
+    /// A whole number.
+    static func count(_ name: String, _ path: WritableKeyPath<Row, Int64> & Sendable) -> Self {
+        required(name, path, "a whole number", SalesReportCell.count, String.init)
+    }
+
+    /// A whole number, or blank.
+    static func count(_ name: String, _ path: WritableKeyPath<Row, Int64?> & Sendable) -> Self {
+        optional(name, path, "a whole number", SalesReportCell.count, String.init)
+    }
+
+    /// One of Apple's numbers for an app, a product, a group or a subscriber.
+    static func identifier(
+        _ name: String, _ path: WritableKeyPath<Row, Int64> & Sendable
+    ) -> Self {
+        required(
+            name, path, "an identifier of digits only", SalesReportCell.identifier, String.init)
+    }
+
+    /// One of Apple's numbers, or blank.
+    static func identifier(
+        _ name: String, _ path: WritableKeyPath<Row, Int64?> & Sendable
+    ) -> Self {
+        optional(
+            name, path, "an identifier of digits only", SalesReportCell.identifier, String.init)
+    }
+
+    /// An amount, in thousandths of the currency's unit.
+    static func amount(_ name: String, _ path: WritableKeyPath<Row, Int64> & Sendable) -> Self {
+        required(
+            name, path, "an amount such as 12.34", SalesReportCell.amount,
+            SalesReportCell.text(amount:))
+    }
+
+    /// A quantity that may have decimals, in thousandths.
+    static func quantity(_ name: String, _ path: WritableKeyPath<Row, Int64> & Sendable) -> Self {
+        required(
+            name, path, "a number such as 12 or 12.5", SalesReportCell.amount,
+            SalesReportCell.text(quantity:))
+    }
+
+    /// A day as `2026-01-31`.
+    static func day(_ name: String, _ path: WritableKeyPath<Row, CivilDate> & Sendable) -> Self {
+        required(name, path, "a day such as 2026-01-31", SalesReportCell.day) {
+            SalesReportCell.text(day: $0, isSlashed: false)
+        }
+    }
+
+    /// A day as `2026-01-31`, or blank.
+    static func day(_ name: String, _ path: WritableKeyPath<Row, CivilDate?> & Sendable) -> Self {
+        optional(name, path, "a day such as 2026-01-31", SalesReportCell.day) {
+            SalesReportCell.text(day: $0, isSlashed: false)
+        }
+    }
+
+    /// A day as `01/31/2026`.
+    static func slashedDay(
+        _ name: String, _ path: WritableKeyPath<Row, CivilDate> & Sendable
+    ) -> Self {
+        required(name, path, "a day such as 01/31/2026", SalesReportCell.day) {
+            SalesReportCell.text(day: $0, isSlashed: true)
+        }
+    }
+
+    // MARK: - What they have in common
+
+    private static func required<Value>(
+        _ name: String, _ path: WritableKeyPath<Row, Value> & Sendable, _ expected: String,
+        _ value: @escaping @Sendable (ArraySlice<UInt8>) -> Value?,
+        _ text: @escaping @Sendable (Value) -> String
+    ) -> Self {
+        Self(name, expected) { cell, row in
+            guard let value = value(cell) else { return false }
+            row[keyPath: path] = value
+            return true
+        } write: {
+            text($0[keyPath: path])
+        }
+    }
+
+    private static func optional<Value>(
+        _ name: String, _ path: WritableKeyPath<Row, Value?> & Sendable, _ expected: String,
+        _ value: @escaping @Sendable (ArraySlice<UInt8>) -> Value?,
+        _ text: @escaping @Sendable (Value) -> String
+    ) -> Self {
+        Self(name, expected + ", or a blank cell") { cell, row in
+            guard !SalesReportCell.isBlank(cell) else {
+                row[keyPath: path] = nil
+                return true
+            }
+            row[keyPath: path] = value(cell)
+            return row[keyPath: path] != nil
+        } write: {
+            $0[keyPath: path].map(text) ?? ""
+        }
+    }
+}

@@ -1,0 +1,182 @@
+/// The first line of a report file, from which its kind and its version are recognised.
+struct SalesReportHeader {
+    let form: SalesReportForm
+    /// As the file spells them.
+    let names: [String]
+    /// As they are compared.
+    let keys: [String]
+
+    /// The part of a report's columns that must be there to recognise its kind, in percent. Two of
+    /// the smallest report's nine columns are lost if one tab is.
+    static let recognisedPercentMin = 75
+
+    init(removingFrom lines: inout SalesReportLines) throws(SalesReportFailure) {
+        guard let line = try lines.next() else {
+            throw SalesReportFailure(
+                .header, found: "no bytes", expected: "the header of a report")
+        }
+        form = lines.form
+        names = line.cells.map { String(decoding: $0, as: UTF8.self) }
+        keys = names.map(SalesReportLayout.key)
+        for (place, key) in keys.enumerated() where keys[..<place].contains(key) {
+            throw repeated(place)
+        }
+    }
+
+    // MARK: - Kinds
+
+    func kind() throws(SalesReportFailure) -> SalesReportKind {
+        let shares = [
+            share(SalesRow.self), share(SubscriptionRow.self), share(SubscriptionEventRow.self),
+            share(SubscriberRow.self), share(OfferCodeRedemptionRow.self), share(PreOrderRow.self),
+            share(FinancialRow.self),
+        ]
+        guard let best = shares.max(by: { $0.percent < $1.percent }),
+            best.percent >= Self.recognisedPercentMin
+        else { throw unrecognised }
+        return best.kind
+    }
+
+    func checkKind(_ expected: SalesReportKind) throws(SalesReportFailure) {
+        let kind = try kind()
+        guard kind == expected else {
+            throw SalesReportFailure(
+                .header, found: "the report \(kind.rawValue)",
+                expected: "the report \(expected.rawValue)",
+                remedy: "Pass the file of the other report.", line: 1)
+        }
+    }
+
+    /// How much of a report's columns is here, of the version of which that is most.
+    private func share<Row: SalesReportRow>(
+        _: Row.Type
+    ) -> (kind: SalesReportKind, percent: Int) {
+        let known = ReportColumns<Row>(for: self)
+        let percents = Row.layouts.map {
+            100 * ($0.keys.count - known.missing(in: $0).count) / $0.keys.count
+        }
+        return (Row.kind, percents.max() ?? 0)
+    }
+
+    private var unrecognised: SalesReportFailure {
+        let kinds = SalesReportKind.allCases.map(\.rawValue).joined(separator: ", ")
+        let start = names.joined(separator: " ")
+        return SalesReportFailure(
+            .header, found: SalesReportFailure.quoted(start.utf8),
+            expected: "the header of one of the reports \(kinds)",
+            remedy: "Other reports are not read. If this is one of those, download it again.",
+            line: 1)
+    }
+
+    // MARK: - Versions
+
+    /// What each column of the file is (nil for one without meaning), and which version that makes.
+    ///
+    /// Of the known versions, the one with the fewest missing and foreign columns is meant; of
+    /// equals, the one whose spellings are used; of those, the newest.
+    func columns<Row: SalesReportRow>(
+        for _: Row.Type
+    ) throws(SalesReportFailure) -> (
+        version: SalesReportVersion, columns: [SalesReportColumn<Row>?]
+    ) {
+        let known = ReportColumns<Row>(for: self)
+        let layout = known.layout
+        if let name = known.missing(in: layout).first {
+            throw SalesReportFailure(
+                .version, found: "no column \"\(form.spelling(name))\"",
+                expected: "the columns of \(Row.kind.rawValue) \(layout.version)",
+                remedy: SalesReportFailure.newerVersion, line: 1)
+        }
+        var version = layout.version
+        for (place, index) in known.indices.enumerated() {
+            if let index, known.indices[..<place].contains(index) { throw repeated(place) }
+            if known.has(place, in: layout) { continue }
+            if index == nil, form == .commas, Self.isLoaders(keys[place]) { continue }
+            guard index == nil, Row.allowsNewerColumns, layout.version > Row.layouts[0].version
+            else {
+                throw foreign(place, layout.version, isKnown: index != nil)
+            }
+            if let newest = Row.layouts.last?.version { version = newest }
+        }
+        return (version, known.indices.map { $0.map { Row.columns[$0] } })
+    }
+
+    /// What data loaders add.
+    private static func isLoaders(_ key: String) -> Bool {
+        key.hasPrefix("_") || key == "vendor_number" || key == "date"
+    }
+
+    private func repeated(_ place: Int) -> SalesReportFailure {
+        SalesReportFailure(
+            .header, found: "a column that is already there", expected: "each column once",
+            line: 1, column: place + 1, columnName: shortName(place))
+    }
+
+    private func foreign(
+        _ place: Int, _ version: SalesReportVersion, isKnown: Bool
+    ) -> SalesReportFailure {
+        SalesReportFailure(
+            .version, found: isKnown ? "a column of another version" : "an unknown column",
+            expected: "the columns of version \(version)",
+            remedy: SalesReportFailure.newerVersion, line: 1, column: place + 1,
+            columnName: shortName(place))
+    }
+
+    private func shortName(_ place: Int) -> String { String(names[place].prefix(60)) }
+}
+
+/// Which of a report's columns are in a header.
+private struct ReportColumns<Row: SalesReportRow> {
+    /// For each column of the header, its place in `Row.columns`.
+    let indices: [Int?]
+    private let form: SalesReportForm
+    private let headerKeys: [String]
+    /// The places in `Row.columns` by all names.
+    private let places: [String: Int]
+
+    init(for header: SalesReportHeader) {
+        var places: [String: Int] = [:]
+        for (place, column) in Row.columns.enumerated() {
+            for key in column.keys { places[key] = place }
+        }
+        self.places = places
+        form = header.form
+        headerKeys = header.keys
+        indices = header.keys.map { places[$0] }
+    }
+
+    /// The names of the version's columns that are not in the header.
+    ///
+    /// Data loaders mix the spellings of versions. In Apple's own form each version has its own.
+    func missing(in layout: SalesReportLayout) -> [String] {
+        zip(layout.header, layout.keys).filter { _, key in
+            guard !headerKeys.contains(key) else { return false }
+            guard form == .commas, let place = places[key] else { return true }
+            return !Row.columns[place].keys.contains { headerKeys.contains($0) }
+        }.map(\.0)
+    }
+
+    /// Whether a column of the header is one of the version's.
+    func has(_ place: Int, in layout: SalesReportLayout) -> Bool {
+        guard let index = indices[place] else { return false }
+        let keys = form == .tabs ? [headerKeys[place]] : Row.columns[index].keys
+        return keys.contains { layout.keys.contains($0) }
+    }
+
+    /// The version that is meant.
+    var layout: SalesReportLayout {
+        let newestFirst = Row.layouts.reversed()
+        guard let layout = newestFirst.min(by: { cost($0) < cost($1) }) else {
+            preconditionFailure("The report \(Row.kind.rawValue) has no version.")
+        }
+        return layout
+    }
+
+    /// The number of missing columns and of columns of other versions, and that of names that are
+    /// spelled in another way.
+    private func cost(_ layout: SalesReportLayout) -> (Int, Int) {
+        let missing = missing(in: layout).count
+        let foreign = indices.count { $0 != nil } - (layout.keys.count - missing)
+        return (missing + foreign, layout.keys.count { !headerKeys.contains($0) })
+    }
+}

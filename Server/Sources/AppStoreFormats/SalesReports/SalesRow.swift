@@ -1,0 +1,97 @@
+/// A row of the sales report (SALES): units of one product in one territory, alike in all columns.
+/// All amounts are in thousandths of the currency's unit.
+package struct SalesRow: SalesReportRow {
+    package var provider = "APPLE"
+    package var providerCountry = "US"
+    package var sku = ""
+    package var developer = ""
+    package var title = ""
+    package var appVersion = ""
+    package var productType = SalesReportProductType(rawValue: "")
+    /// Negative for refunds; 0 for a refund of a part of the price.
+    package var units: Int64 = 0
+    /// For one unit; positive also for refunds.
+    package var developerProceeds: Int64 = 0
+    package var begin = CivilDate(year: 1970, month: 1, day: 1)
+    package var end = CivilDate(year: 1970, month: 1, day: 1)
+    package var customerCurrency = ""
+    package var countryCode = ""
+    /// Blank in rows of free downloads.
+    package var proceedsCurrency = ""
+    package var appleID: Int64 = 0
+    /// For one unit; negative for refunds. Of a partial refund, what was paid back.
+    package var customerPrice: Int64 = 0
+    package var promoCode = ""
+    /// The SKU of the app to which an in-app purchase belongs.
+    package var parentIdentifier = ""
+    package var subscription: SalesReportSubscription?
+    package var period: SalesReportDuration?
+    package var category = ""
+    package var cmb = ""
+    package var device: SalesReportDevice?
+    package var supportedPlatforms = ""
+    package var proceedsReason: SalesReportProceedsReason?
+    package var isPricePreserved = false
+    package var client = ""
+    package var orderType: SalesReportOffer?
+
+    package init() {}
+
+    // MARK: - What the numbers mean
+
+    package var isRefund: Bool { units < 0 || customerPrice < 0 }
+    /// A part of the price was paid back.
+    package var isPartialRefund: Bool { units == 0 && customerPrice < 0 }
+    package var isRenewal: Bool { subscription == .renewal }
+
+    /// What the developer receives for all units, in thousandths of ``proceedsCurrency``: units
+    /// times proceeds for one. A partial refund has no units and takes back its proceeds once.
+    package var proceeds: Int64 {
+        isPartialRefund ? -developerProceeds : units * developerProceeds
+    }
+
+    /// What customers paid for all units, in thousandths of ``customerCurrency``; negative for
+    /// refunds.
+    package var customerAmount: Int64 {
+        isPartialRefund ? customerPrice : units * abs(customerPrice)
+    }
+
+    package var isCountable: Bool {
+        !units.multipliedReportingOverflow(by: developerProceeds).overflow
+            && !units.multipliedReportingOverflow(by: customerPrice).overflow
+    }
+
+    // MARK: - Columns
+
+    package static var kind: SalesReportKind { .sales }
+
+    package static let columns: [SalesReportColumn<Self>] = [
+        .text("Provider", \.provider), .text("Provider Country", \.providerCountry),
+        .text("SKU", \.sku), .text("Developer", \.developer).spaced, .text("Title", \.title),
+        .text("Version", \.appVersion).spaced,
+        .word("Product Type Identifier", \.productType), .count("Units", \.units),
+        .amount("Developer Proceeds", \.developerProceeds),
+        .slashedDay("Begin Date", \.begin), .slashedDay("End Date", \.end),
+        .text("Customer Currency", \.customerCurrency), .text("Country Code", \.countryCode),
+        .text("Currency of Proceeds", \.proceedsCurrency).spaced,
+        .identifier("Apple Identifier", \.appleID), .amount("Customer Price", \.customerPrice),
+        .text("Promo Code", \.promoCode).spaced,
+        .text("Parent Identifier", \.parentIdentifier).spaced,
+        .word("Subscription", \.subscription).spaced, .word("Period", \.period).spaced,
+        .text("Category", \.category), .text("CMB", \.cmb), .word("Device", \.device),
+        .text("Supported Platforms", \.supportedPlatforms),
+        .word("Proceeds Reason", \.proceedsReason).spaced,
+        .flag("Preserved Pricing", \.isPricePreserved).spaced, .text("Client", \.client).spaced,
+        .word("Order Type", \.orderType).spaced,
+    ]
+
+    package static let layouts = [
+        SalesReportLayout(
+            SalesReportVersion(1, 0),
+            "Provider, Provider Country, SKU, Developer, Title, Version, Product Type Identifier, "
+                + "Units, Developer Proceeds, Begin Date, End Date, Customer Currency, "
+                + "Country Code, Currency of Proceeds, Apple Identifier, Customer Price, "
+                + "Promo Code, Parent Identifier, Subscription, Period, Category, CMB, Device, "
+                + "Supported Platforms, Proceeds Reason, Preserved Pricing, Client, Order Type")
+    ]
+}
