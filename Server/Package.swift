@@ -26,6 +26,7 @@ let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummi
 let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
@@ -74,6 +75,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -85,8 +87,12 @@ let package = Package(
         library("AppStoreClient", ["AppStoreFormats", crypto, httpClient, nioCore]),
         library("Courier", [crypto, httpClient, nioCore]),
         library("Intake", ["Ledger", "AppStoreFormats"]),
+        library("Reports", ["Ledger"]),
         library("RevenueCatWebhooks", ["Ledger", contract]),
-        library("Storage", ["Ledger"]),
+        .target(
+            name: "Dashboard", dependencies: [contract, mustache],
+            resources: [.embedInCode("Resources")], swiftSettings: quick),
+        library("Storage", ["Ledger", "Reports"]),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
@@ -94,17 +100,20 @@ let package = Package(
         .systemLibrary(
             name: "CLibPQ", pkgConfig: "libpq",
             providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .systemLibrary(
+            name: "CZlib", pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         library("StoragePostgres", ["Storage", "CLibPQ"]),
         library(
             "Engine",
             [
-                "Ledger", "Intake", "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Storage",
-                crypto, logging,
+                "Ledger", "Intake", "Reports", "AppStoreClient", "AppStoreFormats", "AppStoreTrust",
+                "Storage", crypto, logging,
             ]),
         library(
             "HTTPServer",
             [
-                "Engine", "Ledger", "RevenueCatWebhooks", contract, hummingbird, logging, nioCore,
+                "Dashboard", "Engine", "Ledger", "Reports", "RevenueCatWebhooks", contract, hummingbird, logging, nioCore,
                 nioHTTP1, serviceLifecycle,
             ]),
         library(
@@ -119,9 +128,9 @@ let package = Package(
         .executableTarget(
             name: "Program",
             dependencies: [
-                "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Convergence", "Courier",
-                "Engine", "HTTPServer",
-                "Ledger", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
+                "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "CZlib", "Convergence",
+                "Courier", "Dashboard", "Engine", "HTTPServer",
+                "Ledger", "Reports", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
                 contract, crypto, argumentParser, configuration, httpClient, hummingbird, logging,
                 nioCore,
                 nioPosix, serviceLifecycle, unixSignals, yams,
@@ -160,6 +169,8 @@ let package = Package(
             tables: true),
         tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats", "Dice"]),
         tests("CourierTests", ["Courier", crypto, hummingbird, logging, nioCore]),
+        tests("ReportsTests", ["Reports", "Ledger", "Dice"]),
+        tests("DashboardTests", ["Dashboard", contract]),
         tests("RevenueCatWebhooksTests", ["RevenueCatWebhooks", "Ledger", contract]),
         .target(
             name: "PostgresCluster",
@@ -194,8 +205,8 @@ let package = Package(
         tests(
             "ProgramTests",
             [
-                "Program", "AppStoreClient", "AppStoreFormats", "Courier", "Engine", "Eventually",
-                "Ledger", "Storage", crypto, logging,
+                "Program", "AppStoreClient", "AppStoreFormats", "Courier", "Dashboard", "Engine",
+                "Eventually", "Ledger", "Storage", crypto, logging,
             ]),
         tests("ConvergenceTests", ["Convergence", "Simulator"]),
         tests(
@@ -203,7 +214,7 @@ let package = Package(
             [
                 "AppStoreClient", "AppStoreFormats", "Convergence", "Courier", "Dice", "Engine",
                 "Ledger", "Eventually", "PostgresCluster",
-                "Program", "Signing", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
+                "Program", "Reports", "Signing", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
                 crypto, httpClient, logging,
             ], tables: true),
         tests("TidyTests", []),

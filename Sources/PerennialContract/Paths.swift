@@ -18,6 +18,7 @@ public struct Paths: Sendable {
     public static let eventStream = "/v1/events/stream"
     public static let forwards = "/v1/forwards"
     public static let webhooks = "/v1/webhooks"
+    public static let reports = "/v1/reports"
     public static let health = "/health"
     public static let ready = "/ready"
     public static let metrics = "/metrics"
@@ -54,6 +55,12 @@ public struct Paths: Sendable {
 
     public static func deliveries(to webhook: String) -> String {
         "\(self.webhook(webhook))/deliveries"
+    }
+
+    public static func report(_ name: String) -> String { "\(reports)/\(percentEncoded(name))" }
+
+    public static func transactions(of report: String) -> String {
+        "\(self.report(report))/transactions"
     }
 
     public static func contentFile(of content: String) -> String {

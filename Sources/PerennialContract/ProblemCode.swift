@@ -97,6 +97,10 @@ public struct ProblemCode: ContractWord {
     public static let webhookNotValid = Self(rawValue: "webhook_not_valid")
     public static let webhookDeliveryUnknown = Self(rawValue: "webhook_delivery_unknown")
 
+    // Reports
+    public static let reportUnknown = Self(rawValue: "report_unknown")
+    public static let reportNotValid = Self(rawValue: "report_not_valid")
+
     // Server-side problems: the same request may succeed later.
     /// A forwarding target has not accepted the notification yet, and the response to the App Store
     /// waits for it.
@@ -117,6 +121,7 @@ public struct ProblemCode: ContractWord {
         environmentUnknown, stateUnknown,
         forwardNotAccepted, forwardUnknown, routeUnknown,
         webhookUnknown, webhookConfigured, webhookNotValid, webhookDeliveryUnknown,
+        reportUnknown, reportNotValid,
         methodNotAllowed, requestNotUnderstood,
         currencyUnknown, amountNotPositive, walletHasTooLittle, spendingNotAllowed,
         idempotencyKeyMissing, idempotencyKeyReused,

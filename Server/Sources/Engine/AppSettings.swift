@@ -53,6 +53,8 @@ package struct AppSettings: Hashable, Sendable {
     package var soldProducts: Set<ProductID>?
     /// Whether a request with an app key may make one customer of two persons without proofs.
     package var joinsPeople = false
+    /// What reports about money need to know.
+    package var money = MoneySettings()
     /// What the App Store is told about purchases whose refund is requested.
     package var consumption: ConsumptionRules
     /// How many documents of one purchase devices may submit.

@@ -98,6 +98,7 @@ package struct Engine: Sendable {
             wallets: Dictionary(
                 uniqueKeysWithValues: apps.filter { !$0.wallets.allCurrencies.isEmpty }
                     .map { ($0.id, $0.wallets) }),
+            money: Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.money.rules) }),
             withForeignTokens: Set(apps.filter { $0.accountTokens == .other }.map(\.id)),
             erasedHash: { $0.hash }, erasureKeying: .hmac)
     }

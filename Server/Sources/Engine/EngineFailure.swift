@@ -69,6 +69,9 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// The notification is recorded, but these addresses did not accept it, and the response to the
     /// App Store depends on them.
     case notForwarded([String])
+    case unknownReport(String, known: [String])
+    /// The sentence says which rule the query of a report breaks.
+    case invalidReport(String)
     case unknownWebhook(WebhookID)
     /// The webhook is in the configuration, which only the operator changes.
     case webhookInConfiguration(WebhookID)
@@ -167,6 +170,9 @@ extension EngineFailure: CustomStringConvertible {
         case .unavailableInSandbox(.signature): "the signature would also be valid in production"
         case .idempotencyKeyReused: "the idempotency key was used for another request"
         case .notForwarded(let targets): "not accepted by \(targets.joined(separator: ", "))"
+        case .unknownReport(let name, let known):
+            "no report \(name.debugDescription), there are \(known.joined(separator: ", "))"
+        case .invalidReport(let sentence): "the report cannot be computed: \(sentence)"
         case .unknownWebhook(let id): "no webhook \(id) is known"
         case .webhookInConfiguration(let id): "the webhook \(id) is in the configuration"
         case .unknownDelivery(let message): "no delivery \(message) is known"

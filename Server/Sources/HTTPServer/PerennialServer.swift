@@ -18,6 +18,8 @@ package struct PerennialServer: Sendable {
     package private(set) var engine: Engine
     /// What the address answers at which this server listens.
     var listener = Listener.only
+    /// Adds routes that are no part of the HTTP interface: the pages of `perennial dev`.
+    package var additions: (@Sendable (Router<ServerContext>) -> Void)?
     let keys: KeyCache
     let counts = RequestCounts()
     let bodies: BodyBudget
@@ -70,6 +72,7 @@ package struct PerennialServer: Sendable {
         }) {
             refuseOtherMethods(than: methods, at: path, of: router)
         }
+        additions?(router)
         return router
     }
 

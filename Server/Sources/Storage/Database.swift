@@ -1,4 +1,5 @@
 import Ledger
+import Reports
 
 /// The persistent state of Perennial, independent of the database engine: the schema, the SQL, and
 /// rows as Swift values. No other module writes SQL.
@@ -98,6 +99,8 @@ package struct DatabaseRules: Sendable {
     package var appsWithReminders: Set<AppID>
     /// Apps whose customers have wallets.
     package var wallets: [AppID: WalletRules]
+    /// What decides how much of a price an app's owner has.
+    package var money: [AppID: MoneyRules]
     /// Apps whose account tokens are not customer ids, so that a token identifies no customer.
     package var withForeignTokens: Set<AppID>
     /// The plain hash of a customer id: 32 bytes, ignoring upper and lower case. An erasure is
@@ -112,6 +115,7 @@ package struct DatabaseRules: Sendable {
     package init(
         checks: CheckRules = CheckRules(), access: [AppID: AccessRules] = [:],
         appsWithReminders: Set<AppID> = [], wallets: [AppID: WalletRules] = [:],
+        money: [AppID: MoneyRules] = [:],
         withForeignTokens: Set<AppID> = [],
         erasedHash: @escaping @Sendable (CustomerID) -> [UInt8] = { Array($0.rawValue.utf8) },
         erasureKeying: ErasureKeying = .none
@@ -120,12 +124,15 @@ package struct DatabaseRules: Sendable {
         self.access = access
         self.appsWithReminders = appsWithReminders
         self.wallets = wallets
+        self.money = money
         self.withForeignTokens = withForeignTokens
         self.erasedHash = erasedHash
         self.erasureKeying = erasureKeying
     }
 
     func access(of app: AppID) -> AccessRules { access[app] ?? AccessRules() }
+
+    package func money(of app: AppID) -> MoneyRules { money[app] ?? MoneyRules() }
 
     func hasWallets(_ app: AppID) -> Bool { wallets[app] != nil }
 }

@@ -55,12 +55,12 @@ enum Arrows {
             "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust", "AppStoreClient",
             "Storage", "Crypto", "Logging",
         ]),
-        "Dashboard": foundation.union(["PerennialContract"]),
+        "Dashboard": foundation.union(["PerennialContract", "Mustache"]),
         // NIOHTTP1 tells the version of HTTP and what the parser refuses; the framework does not.
         // ServiceLifecycle says that the server stops, so that requests that wait end.
         "HTTPServer": foundation.union(web).union(locks).union([
             "NIOHTTP1", "ServiceLifecycle", "Engine", "Ledger", "PerennialContract", "Dashboard",
-            "RevenueCatWebhooks",
+            "Reports", "RevenueCatWebhooks",
         ]),
         "Simulator": foundation.union(web).union(certificates).union(locks).union([
             "AppStoreFormats", "_CryptoExtras",
@@ -81,7 +81,7 @@ enum Arrows {
 
     /// Every module we wrote, and every product that Server/Package.swift names.
     private static let everything: Set<String> =
-        foundation.union(locks).union(system).union(web).union(certificates).union([
+        foundation.union(["CZlib"]).union(locks).union(system).union(web).union(certificates).union([
             "PerennialContract", "Ledger", "Intake", "Reports", "RevenueCatWebhooks",
             "AppStoreFormats", "AppStoreTrust",
             "AppStoreClient", "Convergence", "Courier", "Storage", "StorageSQLite",
@@ -121,7 +121,7 @@ enum Arrows {
         "FuzzTests": testing(["Fuzz", "Eventually"]),
         "LedgerTests": testing(["Ledger", "Dice"]),
         "IntakeTests": testing(["Intake", "Ledger", "AppStoreFormats", "Dice"]),
-        "ReportsTests": testing(["Reports", "Ledger"]),
+        "ReportsTests": testing(["Reports", "Ledger", "Dice"]),
         "RevenueCatWebhooksTests": testing(["RevenueCatWebhooks", "Ledger", "PerennialContract"]),
         "AppStoreFormatsTests": testing(["AppStoreFormats", "Dice"]),
         // Signs as Apple does, under a root of its own.

@@ -13,17 +13,19 @@ enum Rooms {
     private static let own: [String: Set<String>] = [
         "AppStoreClient": ["Notifications", "RateLimits", "Transport"],
         "AppStoreFormats": [
-            "Encoding", "JSON", "Notifications", "Receipts", "StoreKitFile", "Transactions",
+            "Encoding", "JSON", "Notifications", "Receipts", "SalesReports", "StoreKitFile",
+            "Transactions",
         ],
         "AppStoreTrust": ["Certificates", "Documents"],
         "Convergence": ["Faults", "Oracles", "Population", "Scripts", "Trial"],
+        "Dashboard": ["Charts", "Markup", "Phone"],
         "HTTPServer": ["Connections", "OpenAPI", "Problems", "Requests"],
         "Ledger": ["Time"],
         "Program": ["Commands", "Composition", "Configuration", "Development", "Workers"],
         "Simulator": [
             "ControlPlane", "Devices", "Faults", "GroundTruth", "Kernel", "Lifecycle",
-            "Notifications", "OCSP", "Population", "Receipts", "Scenarios", "ServerAPI", "Shop",
-            "Signing", "V1", "VerifyReceipt", "World",
+            "Notifications", "OCSP", "Population", "Receipts", "SalesReports", "Scenarios",
+            "ServerAPI", "Shop", "Signing", "V1", "VerifyReceipt", "World",
         ],
         "Storage": ["Codec", "Documents", "Schema"],
     ]

@@ -214,7 +214,7 @@ extension EngineFailure {
             .unknownOffer, .offerNotEligible, .offerForUnknownTransaction, .unknownContent,
             .contentNotReadable, .unknownCursor, .outdatedCursor, .queryTooLong, .unknownAlias,
             .primaryID, .unavailableInSandbox, .unknownWebhook, .webhookInConfiguration,
-            .unknownDelivery, .invalidWebhook:
+            .unknownDelivery, .invalidWebhook, .unknownReport, .invalidReport:
             true
         case .notYetVerifiable, .notForwarded, .busy, .documentBudgetExhausted, .storage: false
         }

@@ -76,7 +76,8 @@ extension Engine {
             .unknownGrant, .grantAlreadyExpired, .identityNotProven, .offerKeyMissing,
             .unknownOffer,
             .offerNotEligible, .offerForUnknownTransaction, .unknownCursor,
-            .unknownWebhook, .webhookInConfiguration, .unknownDelivery, .invalidWebhook,
+            .unknownReport, .invalidReport, .unknownWebhook, .webhookInConfiguration,
+            .unknownDelivery, .invalidWebhook,
             .outdatedCursor, .queryTooLong, .documentBudgetExhausted, .unknownAlias,
             .primaryID, .aliasJoinsTwoPeople, .unavailableInSandbox:
             throw failure

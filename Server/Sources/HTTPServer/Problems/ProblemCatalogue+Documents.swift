@@ -167,6 +167,16 @@ extension ProblemCatalogue.Entry {
         .webhookNotValid, .badRequest, "The webhook cannot be as the request says.",
         remedy: "Compare it with docs/webhooks.md.")
 
+    static func reportUnknown(known: [String]) -> Self {
+        Self(
+            .reportUnknown, .notFound, "There is no such report.",
+            remedy: "Use one of \(known.joined(separator: ", ")).")
+    }
+
+    static let reportNotValid = Self(
+        .reportNotValid, .badRequest, "The report cannot be computed as the request says.",
+        remedy: "Compare it with docs/money.md.")
+
     static let webhookDeliveryUnknown = Self(
         .webhookDeliveryUnknown, .notFound, "There is no such delivery, or no longer.",
         remedy: "Use a delivery_id from GET /v1/webhooks/{webhook_id}/deliveries.")

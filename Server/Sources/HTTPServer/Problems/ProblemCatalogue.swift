@@ -54,6 +54,7 @@ enum ProblemCatalogue {
         .stateUnknown(known: []), .routeUnknown, .methodNotAllowed(.get, allowed: []),
         .requestNotUnderstood, .forwardUnknown, .forwardNotAccepted,
         .webhookUnknown, .webhookConfigured, .webhookNotValid, .webhookDeliveryUnknown,
+        .reportUnknown(known: []), .reportNotValid,
         .currencyUnknown(known: []), .amountNotPositive, .walletHasTooLittle,
         .spendingNotAllowed, .idempotencyKeyMissing,
         .idempotencyKeyReused, .contentUnknown, .contentNotOpen, .contentLinkInvalid,

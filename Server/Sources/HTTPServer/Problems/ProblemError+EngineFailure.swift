@@ -65,6 +65,8 @@ extension ProblemError {
         case .unavailableInSandbox(.signature): .signatureNotInSandbox
         case .idempotencyKeyReused: .idempotencyKeyReused
         case .notForwarded: .forwardNotAccepted
+        case .unknownReport(_, let known): .reportUnknown(known: known)
+        case .invalidReport: .reportNotValid
         case .unknownWebhook: .webhookUnknown
         case .webhookInConfiguration: .webhookConfigured
         case .unknownDelivery: .webhookDeliveryUnknown
@@ -92,6 +94,9 @@ extension ProblemError {
             "Purchase \(purchase): \(why.rawValue)."
         case .invalidCustomerID(let id): "Found \(quoted(id))."
         case .invalidWebhook(let sentence): sentence
+        case .unknownReport(let name, _): "Found \(quoted(name))."
+        case .invalidReport(let sentence):
+            "\(sentence.prefix(1).uppercased())\(sentence.dropFirst())."
         case .unknownAlias(let id), .primaryID(let id), .aliasJoinsTwoPeople(let id):
             "Found \(quoted(id.rawValue))."
         case .unknownCurrency(let currency, _): "Found \(shortened(currency.rawValue))."

@@ -2,16 +2,16 @@
 ///
 /// AppStoreFormats, and PerennialContract's `Timestamp`, contain the same algorithm: neither they
 /// nor this module may import another, and this module does not use Foundation's calendar.
-struct CivilDate: Hashable, Sendable {
-    var year: Int64
+package struct CivilDate: Hashable, Sendable {
+    package var year: Int64
     /// From 1.
-    var month: Int64
+    package var month: Int64
     /// From 1.
-    var day: Int64
+    package var day: Int64
 
     static let dayMilliseconds: Int64 = 86_400_000
 
-    init(year: Int64, month: Int64, day: Int64) {
+    package init(year: Int64, month: Int64, day: Int64) {
         self.year = year
         self.month = month
         self.day = day
@@ -19,7 +19,7 @@ struct CivilDate: Hashable, Sendable {
 
     /// The date of a day counted from 1970-01-01. Years begin in March here, so that the leap day
     /// comes last; eras of 400 years repeat exactly.
-    init(dayNumber: Int64) {
+    package init(dayNumber: Int64) {
         let (era, dayOfEra) = Self.floorDivide(dayNumber + 719_468, by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -30,7 +30,7 @@ struct CivilDate: Hashable, Sendable {
     }
 
     /// Days since 1970-01-01: the inverse calculation.
-    var dayNumber: Int64 {
+    package var dayNumber: Int64 {
         let (era, yearOfEra) = Self.floorDivide(month <= 2 ? year - 1 : year, by: 400)
         let marchMonth = month > 2 ? month - 3 : month + 9
         let dayOfYear = (153 * marchMonth + 2) / 5 + day - 1
@@ -39,13 +39,33 @@ struct CivilDate: Hashable, Sendable {
     }
 
     /// The same day a number of months later, or the last day of that month if it has no such day.
-    func adding(months: Int) -> CivilDate {
+    package func adding(months: Int) -> CivilDate {
         let (years, monthIndex) = Self.floorDivide(year * 12 + month - 1 + Int64(months), by: 12)
         let first = CivilDate(year: years, month: monthIndex + 1, day: 1)
         let next = CivilDate(
             year: monthIndex == 11 ? years + 1 : years, month: (monthIndex + 1) % 12 + 1, day: 1)
         let length = next.dayNumber - first.dayNumber
         return CivilDate(year: first.year, month: first.month, day: min(day, length))
+    }
+
+    /// Reads `2026-11-21`. Returns nil for anything else, and for a day that does not exist.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard text.utf8.count == 10, parts.map(\.utf8.count) == [4, 2, 2],
+            let year = Int64(parts[0]), let month = Int64(parts[1]), let day = Int64(parts[2]),
+            year > 0, (1...12).contains(month), (1...31).contains(day)
+        else { return nil }
+        self.init(year: year, month: month, day: day)
+        guard CivilDate(dayNumber: dayNumber) == self else { return nil }
+    }
+
+    /// `2026-11-21`.
+    package var text: String {
+        func padded(_ number: Int64, _ width: Int) -> String {
+            let digits = String(number)
+            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        }
+        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
     }
 
     /// The day of a moment counted in milliseconds since 1970-01-01, and the milliseconds into that

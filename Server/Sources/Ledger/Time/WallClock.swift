@@ -50,6 +50,16 @@ package struct WallClock: Hashable, Sendable {
         return moment(showing: date.dayNumber * CivilDate.dayMilliseconds)
     }
 
+    /// The first moment of a day, counted from 1970-01-01.
+    package func midnight(ofDay number: Int64) -> Instant {
+        moment(showing: number * CivilDate.dayMilliseconds)
+    }
+
+    /// The day of a moment here, counted from 1970-01-01.
+    package func dayNumber(at instant: Instant) -> Int64 {
+        CivilDate.dayAndRest(of: localMilliseconds(at: instant)).day
+    }
+
     /// Milliseconds since 1970-01-01, as if local time were UTC.
     private func localMilliseconds(at instant: Instant) -> Int64 {
         instant.milliseconds + offset(at: instant)

@@ -4,10 +4,18 @@ import Engine
 import Ledger
 import Logging
 
-/// Checks purchases with the App Store on request.
+/// Compares what is known with what the App Store says.
 struct ReconcileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reconcile",
+        commandName: "reconcile", abstract: "Compare purchases, or money, with the App Store.",
+        subcommands: [ReconcilePurchasesCommand.self, ReconcileMoneyCommand.self],
+        defaultSubcommand: ReconcilePurchasesCommand.self)
+}
+
+/// Checks purchases with the App Store on request.
+struct ReconcilePurchasesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "purchases",
         abstract: "Check all due purchases, or those of one customer, with the App Store.")
 
     @Option(help: "Only this customer's purchases, whether due or not.") var customer: String?

@@ -23,6 +23,7 @@ extension ConfigurationReader {
         Key("terms", \.settings, termKeys).compared { $0.termLines },
         Key("wallets") { $0.read(wallets: $1, into: &$2.settings.wallets) }
             .compared { $0.walletLines },
+        Key("money", \.settings.money, moneyKeys).compared { $0.moneyLines },
         Key("content") { $0.read(content: $1, into: &$2.settings) }
             .compared { $0.contentLines },
         Key("storekit") { $0.read(storeKit: $1, into: &$2) },

@@ -147,7 +147,7 @@ extension ConfigurationReader {
         return days.sorted(by: >)
     }
 
-    private mutating func clock(_ node: Node) -> WallClock? {
+    mutating func clock(_ node: Node) -> WallClock? {
         let name = text(node) ?? ""
         if let zone = TimeZone(identifier: name) { return WallClock(zone) }
         complain(

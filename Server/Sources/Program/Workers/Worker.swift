@@ -119,6 +119,9 @@ extension Worker {
             Step(failure: "emitting time-based events failed") {
                 try await engine().emitTimeBasedEvents()
             },
+            Step(failure: "deriving rows about money failed") {
+                try await engine().fillMoney()
+            },
             Step(failure: "events were not numbered") {
                 try await engine().numberEvents()
                 return 0

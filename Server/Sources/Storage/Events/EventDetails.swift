@@ -272,7 +272,7 @@ extension JSONMembers {
 
 extension Ownership {
     /// The name used in the HTTP API.
-    fileprivate var word: String {
+    var word: String {
         switch self {
         case .purchased: "purchased"
         case .familyShared: "family_shared"

@@ -100,6 +100,7 @@ extension DatabaseSession {
                     .integer($0.nextTransitionAt(rules(of: $0.app))?.milliseconds),
                 ] + Self.key(of: $0.timeline.purchase, in: $0.app)
             })
+        try upsertSubscriptions(purchases)
         try append(entries)
         return purchases
     }

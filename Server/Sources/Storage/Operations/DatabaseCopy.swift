@@ -137,6 +137,42 @@ struct CopiedTable: Hashable, Sendable {
             key: ["app", "environment", "purchase", "transaction_id"],
             others: ["placement", "sdk", "storefront", "posted_at_ms"]),
         CopiedTable(
+            name: "money_transactions", key: ["app", "environment", "purchase", "number"],
+            others: [
+                "transaction_id", "line", "product", "subscription_group", "storefront",
+                "offer_kind", "offer", "price",
+                "currency", "kind", "terms", "ownership", "quantity",
+                "is_renewal", "from_ms", "until_ms", "ended_at_ms", "gross", "tax",
+                "commission_rate", "commission", "refunded_at_ms", "refunded", "refunded_tax",
+                "refunded_commission",
+            ]),
+        CopiedTable(
+            name: "money_movements",
+            key: [
+                "app", "environment", "purchase", "at_ms", "kind", "transaction_id", "known_at_ms",
+            ],
+            others: [
+                "replaced_at_ms", "day", "product", "subscription_group", "storefront",
+                "offer_kind", "offer", "price",
+                "currency", "gross", "refunded", "tax", "commission", "mrr",
+                "payments", "active", "trials", "grace", "retry", "not_renewing",
+            ]),
+        CopiedTable(
+            name: "money_subscriptions", key: ["app", "environment", "purchase"],
+            others: [
+                "transaction_id", "product", "subscription_group", "storefront", "offer_kind",
+                "offer", "price",
+                "currency", "ownership", "state", "until_ms", "changes_at_ms",
+                "will_renew", "renews_to", "grace_until_ms", "period_from_ms", "period_until_ms",
+                "first_paid_at_ms", "ended_because",
+            ]),
+        CopiedTable(
+            name: "apple_reports", key: ["app", "kind", "first_day", "last_day", "digest"],
+            others: ["name", "rows_count", "imported_at_ms", "content"]),
+        CopiedTable(
+            name: "money_fills", key: ["app"],
+            others: ["rules", "environment", "purchase", "filled"]),
+        CopiedTable(
             name: "app_stores", key: ["app", "environment"],
             others: [
                 "answered_at_ms", "failures", "paused_until_ms", "busy_until_ms", "caught_up_to_ms",

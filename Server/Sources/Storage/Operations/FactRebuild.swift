@@ -92,8 +92,10 @@ extension DatabaseSession {
         var lost = LastEvents()
         try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
             try replace(timeline, in: app, receivedAt: timeline.attestedAt, at: now, &lost)
+            try rebuildMoney(of: timeline.purchase, in: app)
         }
         try deletePurchasesWithoutFacts(at: now)
+        try deleteMoneyWithoutFacts()
         for app in rules.wallets.keys.sorted() {
             try eachCustomer(of: app) { (customer) throws(StorageFailure) in
                 try emitWalletAdjustments(of: customer, in: app, from: .rebuild, at: now)
@@ -132,11 +134,15 @@ extension DatabaseSession {
         differences.add(
             try missing(in: Self.rebuilt, of: "facts").map { "fact without document: \($0)" })
         var purchases = 0
+        let withMoney = try appsWithCompleteMoney()
         try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
             purchases += 1
             let stored = try storedTimeline(of: timeline.purchase, in: app)
             if stored != timeline.stored {
                 differences.add(["purchase differs: \(app) \(timeline.purchase)"])
+            }
+            if withMoney.contains(app) {
+                differences.add(try moneyDifferences(of: timeline.purchase, in: app))
             }
         }
         let present = Int(try connection.rows("SELECT count(*) FROM purchases", [])[0].integer(0))

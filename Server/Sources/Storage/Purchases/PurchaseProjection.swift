@@ -73,7 +73,11 @@ extension DatabaseSession {
         try upsertPurchases(
             folds.concurrentMap { [rules] in $0.row(rules.checks, rules.access(of: $0.app)) }
                 .compactMap(\.self))
-        for fold in folds { try watchTerms(of: fold.reported) }
+        for fold in folds {
+            try watchTerms(of: fold.reported)
+            try recordMoney(from: fold.before, to: fold.reported, by: fold.attested)
+        }
+        try upsertSubscriptions(folds.map(\.reported))
         for fold in folds where fold.changesTokenOwner {
             try rescheduleConsumptionInquiries(about: fold)
         }

@@ -28,7 +28,9 @@ extension Schema {
             "term_watches", "reminder_rules", "consumption_questions", "consumption_consents",
             "consumption_uses", "events", "pending_events", "logs", "app_stores", "former_ids",
             "forwards", "forward_bodies", "imports", "purchase_origins", "webhooks",
-            "webhook_deliveries", "webhook_attempts",
+            "webhook_deliveries", "webhook_attempts", "money_transactions", "money_movements",
+            "money_subscriptions", "money_fills",
+            "apple_reports",
         ].map { Placement(table: $0, kind: .byApp) }) + [
             Placement(
                 table: "keys",

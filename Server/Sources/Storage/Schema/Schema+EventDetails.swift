@@ -22,7 +22,7 @@ extension Schema {
 
 extension Dialect {
     /// A column of milliseconds since 1970, as RFC 3339 text.
-    fileprivate func timestamp(_ column: String) -> String {
+    func timestamp(_ column: String) -> String {
         switch self {
         case .sqlite: "strftime('%Y-%m-%dT%H:%M:%fZ', \(column) / 1000.0, 'unixepoch')"
         case .postgres:

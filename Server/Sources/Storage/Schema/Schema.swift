@@ -7,11 +7,14 @@
 /// `customer_ids`, `links`, `shares`, `blocks`, `transfers`, `grants`, `erasures`, `parted_ids`,
 /// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `webhooks` with
 /// `webhook_deliveries` and `webhook_attempts`, `imports`, `reminders`, `purchase_origins`,
+/// `apple_reports`,
 /// `consumption_questions` with `consumption_consents` and `consumption_uses`, and the event log:
 /// `events`, `pending_events`, `logs` with `log_epochs`, and the state last reported in it, which
 /// is `told` of each purchase and `wallets`.
 ///
-/// Derived tables, which a rebuild computes again by way of `facts_rebuilt`: `facts`, `purchases`.
+/// Derived tables, which a rebuild computes again by way of `facts_rebuilt`: `facts`, `purchases`,
+/// and `money_transactions`, `money_movements` and `money_subscriptions`, which `money_fills` fills
+/// when the rules of money change.
 ///
 /// Between the two are `app_stores` and the columns of `purchases` that record checks with the App
 /// Store (if lost, the checks are repeated); `former_ids` (if lost, some documents are stored
@@ -69,6 +72,7 @@ package enum Schema {
             .init("readable events", eventDetailsColumns(dialect)),
             .init("purchase origins", purchaseOriginTables(dialect)),
             .init("webhooks", webhookTables(dialect)),
+            .init("money", moneyTables(dialect)),
         ]
     }
 

@@ -53,7 +53,7 @@ import Testing
 }
 
 /// The customers of a population who have come so far, each with an app that posts what is new.
-private struct Crowd {
+struct Crowd {
     private let names: [String]
     private var run: CourseRun
 

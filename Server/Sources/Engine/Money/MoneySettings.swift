@@ -1,0 +1,15 @@
+import Reports
+
+package typealias MoneyRules = Reports.MoneyRules
+
+/// What reports about an app's money need besides its documents.
+package struct MoneySettings: Hashable, Sendable {
+    package var rules: MoneyRules
+    /// Empty if the owner has no table of rates: then no amounts are converted.
+    package var rates: ExchangeRates
+
+    package init(rules: MoneyRules = MoneyRules(), rates: ExchangeRates = .none) {
+        self.rules = rules
+        self.rates = rates
+    }
+}

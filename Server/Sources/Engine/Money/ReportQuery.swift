@@ -1,0 +1,98 @@
+import Ledger
+import Reports
+
+/// Which report somebody asks for.
+package struct ReportQuery: Hashable, Sendable {
+    /// The maximum number of periods in one report.
+    package static let periodsMax = 1200
+
+    package var name: String
+    package var environment: Environment
+    /// The first and the last day, in the owner's time zone; nil for the last twelve periods.
+    package var days: ClosedRange<Int64>?
+    package var length: ReportPeriod.Length
+    package var division: Division?
+    /// Only this part of the division.
+    package var part: String?
+    /// The currency to convert amounts to; nil to show each currency by itself.
+    package var currency: String?
+    package var asKnownAt: Instant?
+
+    package init(
+        _ name: String, in environment: Environment = .production,
+        days: ClosedRange<Int64>? = nil, by length: ReportPeriod.Length = .month,
+        division: Division? = nil, part: String? = nil, currency: String? = nil,
+        asKnownAt: Instant? = nil
+    ) {
+        self.name = name
+        self.environment = environment
+        self.days = days
+        self.length = length
+        self.division = division
+        self.part = part
+        self.currency = currency
+        self.asKnownAt = asKnownAt
+    }
+
+    /// The number of periods that are shown if no days are named.
+    private static let periodsUsual = 12
+
+    /// The periods of the report, the last one being that of today unless days are named.
+    func periods(today: Int64) -> [ReportPeriod] {
+        if let days {
+            return ReportPeriod.periods(length, in: days.lowerBound..<days.upperBound + 1)
+        }
+        var first = length.start(of: today)
+        for _ in 1..<Self.periodsUsual { first = length.start(of: first - 1) }
+        return ReportPeriod.periods(length, in: first..<today + 1)
+    }
+}
+
+/// A computed report, with what a reader must know about it.
+package struct ReportResult: Sendable {
+    package var report: Report
+    package var query: ReportQuery
+    package var periods: [ReportPeriod]
+    /// The day of the owner's time zone on which the report was made.
+    package var today: Int64
+    package var clock: WallClock
+    /// Whether rows of earlier purchases are still being derived, so that numbers are too small.
+    package var isFilling: Bool
+}
+
+/// What is behind numbers of a report.
+package struct ReportSources: Sendable {
+    package var column: ReportDefinition.Column
+    package var movements: [ReportSource]
+    /// Whether there are more.
+    package var next: SourceCursor?
+}
+
+/// A position in the list of what is behind a number: the values of the last row.
+package struct SourceCursor: Hashable, Sendable {
+    /// The maximum length of its text, in bytes.
+    static let textBytesMax = 2048
+
+    let position: [String]
+
+    init(position: [String]) { self.position = position }
+
+    /// Returns nil if the text is not a valid cursor.
+    package init?(_ text: String) {
+        guard text.utf8.count <= Self.textBytesMax, let bytes = Hexadecimal.bytes(text) else {
+            return nil
+        }
+        position = String(decoding: bytes, as: UTF8.self).components("\n")
+        guard position.count == Self.partsCount, Int64(position[0]) != nil else { return nil }
+    }
+
+    private static let partsCount = 5
+
+    package var text: String { Hexadecimal.text(Array(position.joined(separator: "\n").utf8)) }
+}
+
+extension String {
+    fileprivate func components(_ separator: Character) -> [String] {
+        split(separator: separator, omittingEmptySubsequences: false).map(String.init)
+    }
+}

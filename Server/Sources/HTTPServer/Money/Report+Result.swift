@@ -1,0 +1,120 @@
+import Engine
+import Ledger
+import PerennialContract
+import Reports
+
+extension PerennialContract.Report {
+    /// Converts a computed report to the contract's form.
+    package init(_ result: ReportResult) {
+        let definition = result.report.definition
+        let first = result.periods.first?.days.lowerBound ?? result.today
+        let last = (result.periods.last?.days.upperBound ?? result.today + 1) - 1
+        let query = result.query
+        self.init(
+            name: definition.name, version: definition.version, title: definition.title,
+            sentence: definition.sentence, environment: StoreEnvironment(query.environment),
+            from: CivilDate(dayNumber: first).text, to: CivilDate(dayNumber: last).text,
+            by: query.length.rawValue, timeZone: result.clock.name,
+            segment: query.division?.rawValue, currency: query.currency,
+            ratesFrom: result.report.rateDays.map { CivilDate(dayNumber: $0.lowerBound).text },
+            ratesTo: result.report.rateDays.map { CivilDate(dayNumber: $0.upperBound).text },
+            unconverted: result.report.unconverted,
+            asKnownAt: query.asKnownAt.map { Timestamp($0) },
+            isFilling: result.isFilling, columns: definition.columns.map { Column($0) },
+            rows: result.report.rows.map { Row($0, today: result.today) })
+    }
+
+    /// The rows as lines of a table, the first one with the names of the columns.
+    package var csvLines: [[String]] {
+        [["from", "to", "is_incomplete", "currency", "part"] + columns.map(\.name)]
+            + rows.map { row in
+                [
+                    row.from, row.to, row.isIncomplete ? "true" : "false", row.currency ?? "",
+                    row.part ?? "",
+                ] + row.values
+            }
+    }
+}
+
+extension PerennialContract.Report.Column {
+    init(_ column: ReportDefinition.Column) {
+        self.init(
+            name: column.name, unit: column.unit.rawValue, sentence: column.sentence,
+            opens: column.source != .computed)
+    }
+}
+
+extension PerennialContract.Report.Row {
+    fileprivate init(_ row: Reports.Report.Row, today: Int64) {
+        self.init(
+            from: CivilDate(dayNumber: row.period.days.lowerBound).text,
+            to: CivilDate(dayNumber: row.period.days.upperBound - 1).text,
+            isIncomplete: row.period.isIncomplete(on: today), currency: row.currency,
+            part: row.part, values: row.values.map(\.text))
+    }
+}
+
+extension ReportList.Definition {
+    init(_ definition: ReportDefinition) {
+        self.init(
+            name: definition.name, version: definition.version, title: definition.title,
+            sentence: definition.sentence,
+            columns: definition.columns.map { PerennialContract.Report.Column($0) })
+    }
+}
+
+extension ReportTransactionList {
+    package init(_ sources: ReportSources) {
+        self.init(
+            column: sources.column.name,
+            items: sources.movements.map { Item($0, sources.column) },
+            nextCursor: sources.next?.text)
+    }
+
+    /// The items as lines of a table, the first one with the names of the columns.
+    package var csvLines: [[String]] {
+        [
+            [
+                "at", "kind", "customer_id", "original_transaction_id", "transaction_id",
+                "product_id", "currency", "value",
+            ]
+        ]
+            + items.map { item in
+                [
+                    item.at.description, item.kind ?? "", item.customerID ?? "",
+                    item.originalTransactionID, item.transactionID ?? "", item.productID ?? "",
+                    item.currency ?? "", item.value,
+                ]
+            }
+    }
+}
+
+extension ReportTransactionList.Item {
+    fileprivate init(_ source: ReportSource, _ column: ReportDefinition.Column) {
+        self.init(
+            at: Timestamp(source.at), kind: source.kind?.rawValue,
+            customerID: source.customer?.rawValue,
+            originalTransactionID: source.purchase.original.rawValue,
+            transactionID: source.transaction?.rawValue, productID: source.product?.rawValue,
+            currency: source.currency,
+            value: column.value(of: source.totals, kind: source.kind).text)
+    }
+}
+
+extension ReportValue {
+    /// A decimal number; empty for a share of nothing.
+    package var text: String {
+        switch self {
+        case .money(let milliunits):
+            PerennialContract.Money(milliunits: milliunits, currency: "").amount
+        case .count(let count): "\(count)"
+        case .share(let part, let whole): whole == 0 ? "" : Self.percent(part, of: whole)
+        }
+    }
+
+    /// Hundredths of a percent, rounded to the nearest.
+    private static func percent(_ part: Int64, of whole: Int64) -> String {
+        let hundredths = Int64((Double(part) / Double(whole) * 10_000).rounded())
+        return PerennialContract.Money(milliunits: hundredths * 10, currency: "").amount
+    }
+}

@@ -1,0 +1,184 @@
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import PerennialContract
+import Reports
+
+extension PerennialServer {
+    /// The number of rows on a page of what is behind a number, if the request sets no limit.
+    static let reportSourcesDefault = 100
+
+    var reportRoutes: [Route] {
+        [
+            secret(
+                for: .read,
+                OpenAPIOperation(
+                    .get, Paths.reports, "reports", "The reports there are",
+                    output: .json(ReportList.self)), reports),
+            secret(
+                for: .read,
+                OpenAPIOperation(
+                    .get, "/v1/reports/{name}", "report", "A report about money or subscriptions",
+                    description: """
+                        One row for each period, currency and part. docs/money.md defines every \
+                        column.
+                        """,
+                    parameters: OpenAPIParameter.reportQuery + [.reportFormat],
+                    output: .json(PerennialContract.Report.self)), report),
+            secret(
+                for: .read,
+                OpenAPIOperation(
+                    .get, "/v1/reports/{name}/transactions", "reportTransactions",
+                    "What is behind a number of a report",
+                    description: "The values of all pages add up to the number.",
+                    parameters: OpenAPIParameter.reportQuery + [
+                        .reportColumn, .reportPart, .reportFormat, .after,
+                        .limit(usual: Self.reportSourcesDefault, most: Engine.reportSourcesMax),
+                    ], output: .json(ReportTransactionList.self)), reportTransactions),
+        ]
+    }
+
+    @Sendable func reports(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        try JSONResponse.ok(
+            ReportList(items: ReportCatalogue.all.map { ReportList.Definition($0) }))
+    }
+
+    @Sendable func report(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let isCSV = try Self.isCSV(request)
+        let query = try Self.reportQuery(request, named: context.parameters.get("name") ?? "")
+        let report = PerennialContract.Report(
+            try await engine.report(query, of: holder.app))
+        return isCSV ? Self.csv(report.csvLines) : try JSONResponse.ok(report)
+    }
+
+    @Sendable func reportTransactions(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let isCSV = try Self.isCSV(request)
+        let query = try Self.reportQuery(request, named: context.parameters.get("name") ?? "")
+        let parameters = request.uri.queryParameters
+        let limit = try Self.limit(
+            in: request, usual: Self.reportSourcesDefault, most: Engine.reportSourcesMax)
+        let cursor = try parameters["after"].flatMap { $0.isEmpty ? nil : String($0) }.map { text in
+            guard let cursor = SourceCursor(text) else { throw ProblemError(.cursorUnknown) }
+            return cursor
+        }
+        let sources = try await engine.reportSources(
+            query, column: parameters["column"].map(String.init), of: holder.app, after: cursor,
+            limit: limit)
+        let list = ReportTransactionList(sources)
+        return isCSV ? Self.csv(list.csvLines) : try JSONResponse.ok(list)
+    }
+
+    private static func csv(_ lines: [[String]]) -> Response {
+        JSONResponse.text(.init(string: CSVText.text(lines)), mediaType: "text/csv; charset=utf-8")
+    }
+
+    // MARK: - Parameters
+
+    private static func isCSV(_ request: Request) throws -> Bool {
+        switch request.uri.queryParameters["format"].map(String.init) {
+        case nil, "json"?: false
+        case "csv"?: true
+        case let format?: throw invalid("format", format, ["json", "csv"])
+        }
+    }
+
+    private static func reportQuery(
+        _ request: Request, named name: String
+    ) throws -> ReportQuery {
+        let parameters = request.uri.queryParameters
+        func text(_ name: String) -> String? { parameters[Substring(name)].map(String.init) }
+        var query = ReportQuery(name, in: try environment(in: request))
+        if let by = text("by") {
+            query.length = try word(by, "by", ReportPeriod.Length.self)
+        }
+        query.division = try text("segment").map { try word($0, "segment", Division.self) }
+        query.part = text("part")
+        query.currency = text("currency")?.uppercased()
+        query.asKnownAt = try text("as_known_at").map(moment)
+        query.days = try days(from: text("from"), to: text("to"))
+        return query
+    }
+
+    private static func word<Word: RawRepresentable<String> & CaseIterable>(
+        _ text: String, _ parameter: String, _ type: Word.Type
+    ) throws -> Word {
+        guard let word = Word(rawValue: text) else {
+            throw invalid(parameter, text, Word.allCases.map(\.rawValue))
+        }
+        return word
+    }
+
+    private static func invalid(
+        _ parameter: String, _ text: String, _ known: [String]
+    ) -> ProblemError {
+        ProblemError(
+            .reportNotValid,
+            detail: "\(parameter) is \(ProblemError.quoted(text)), and must be one of "
+                + "\(known.joined(separator: ", ")).")
+    }
+
+    private static func moment(_ text: String) throws -> Instant {
+        guard let time = Timestamp(text) else {
+            throw ProblemError(
+                .reportNotValid,
+                detail: "as_known_at is \(ProblemError.quoted(text)), and must be a time such as "
+                    + "2026-11-21T08:30:00Z.")
+        }
+        return Instant(milliseconds: time.milliseconds)
+    }
+
+    private static func days(from: String?, to: String?) throws -> ClosedRange<Int64>? {
+        guard from != nil || to != nil else { return nil }
+        guard let from, let to, let first = CivilDate(from), let last = CivilDate(to),
+            first.dayNumber <= last.dayNumber
+        else {
+            throw ProblemError(
+                .reportNotValid,
+                detail: "from and to must both be days such as 2026-11-21, and from not after to.")
+        }
+        return first.dayNumber...last.dayNumber
+    }
+}
+
+extension OpenAPIParameter {
+    fileprivate static let reportQuery = [
+        OpenAPIParameter(
+            name: "from", description: "The first day, such as 2026-01-01. With to."),
+        OpenAPIParameter(
+            name: "to",
+            description: "The last day. Without both, the last twelve periods are shown."),
+        OpenAPIParameter(
+            name: "by", description: "The length of a period.",
+            schema: [
+                "enum": .list(ReportPeriod.Length.allCases.map { .text($0.rawValue) }),
+                "default": "month",
+            ]),
+        OpenAPIParameter(
+            name: "segment", description: "By what the rows are divided.",
+            schema: ["enum": .list(Division.allCases.map { .text($0.rawValue) })]),
+        OpenAPIParameter(
+            name: "currency",
+            description: "Convert amounts to this currency, at the rates of the owner's table."),
+        OpenAPIParameter(
+            name: "as_known_at",
+            description: "Show the report as it was at this time, from what was known then."),
+        .environment,
+    ]
+
+    fileprivate static let reportFormat = OpenAPIParameter(
+        name: "format", description: "json or csv.",
+        schema: ["enum": ["json", "csv"], "default": "json"])
+
+    fileprivate static let reportColumn = OpenAPIParameter(
+        name: "column", description: "The column of the number. Without it, the first that opens.")
+
+    fileprivate static let reportPart = OpenAPIParameter(
+        name: "part", description: "Only this part of the segment. With segment.")
+}

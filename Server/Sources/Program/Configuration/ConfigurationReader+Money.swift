@@ -1,0 +1,114 @@
+import Engine
+import Ledger
+import Reports
+import Yams
+
+/// Parses what reports about money need to know.
+extension ConfigurationReader {
+    static let moneyKeys: [Key<MoneySettings>] = [
+        Key("time_zone", \.rules.clock) { $0.clock($1) },
+        Key("small_business") { $2.rules.smallBusiness = $0.memberships($1) },
+        Key("taxes") { $2.rules.taxes = $0.taxes($1) },
+        Key("rates_file") { reader, node, money in
+            if let rates = reader.rates(node) { money.rates = rates }
+        },
+    ]
+    private static let membershipsMax = 50
+    private static let taxPercentRange = 0.0...100.0
+
+    /// Parses `[{from: 2021-01-01, until: 2023-06-01}, {from: 2024-01-01}]`, or a single date.
+    private mutating func memberships(_ node: Node) -> [MoneyRules.Membership] {
+        let nodes = node.sequence.map { Array($0) } ?? [node]
+        guard nodes.count <= Self.membershipsMax else {
+            complain(
+                node, "small_business has too many entries.",
+                "Use at most \(Self.membershipsMax).")
+            return []
+        }
+        return nodes.compactMap { membership($0) }
+    }
+
+    private mutating func membership(_ node: Node) -> MoneyRules.Membership? {
+        if node.scalar != nil { return day(node).map { MoneyRules.Membership(from: $0) } }
+        let members = members(of: node, known: ["from", "until"], in: "small_business")
+        guard let from = members["from"].flatMap({ day($0) }) else {
+            complain(node, "A membership has no from.", "Write `{from: 2026-01-01}`.")
+            return nil
+        }
+        let until = members["until"].flatMap { day($0) }
+        if let until, until <= from {
+            complain(node, "A membership ends before it begins.", "Let until be after from.")
+            return nil
+        }
+        return MoneyRules.Membership(from: from, until: until)
+    }
+
+    /// The first moment of a date in Apple's time zone for dates of its program is not published;
+    /// UTC is used.
+    private mutating func day(_ node: Node) -> Instant? {
+        guard let date = text(node).flatMap({ CivilDate($0) }) else {
+            complain(node, "“\(text(node) ?? "?")” is not a date.", "Write a date like 2026-01-01.")
+            return nil
+        }
+        return WallClock.utc.midnight(ofDay: date.dayNumber)
+    }
+
+    /// Parses `{DEU: 19, FRA: 20}`: percent of the price without tax.
+    private mutating func taxes(_ node: Node) -> [String: Int64] {
+        guard let mapping = node.mapping else {
+            complain(node, "taxes must be a mapping.", "Write `taxes: {DEU: 19}`.")
+            return [:]
+        }
+        var taxes: [String: Int64] = [:]
+        for (key, value) in mapping {
+            let country = text(key) ?? ""
+            guard country.utf8.count == 3, country.utf8.allSatisfy({ (65...90).contains($0) })
+            else {
+                complain(
+                    key, "“\(country)” is not a storefront.",
+                    "Use the three letters of ISO 3166-1, such as DEU.")
+                continue
+            }
+            guard let percent = text(value).flatMap(Double.init),
+                Self.taxPercentRange.contains(percent)
+            else {
+                complain(value, "The tax of \(country) is not a percentage.", "Use 0 to 100.")
+                continue
+            }
+            taxes[country] = Percentage.thousandths(ofPercent: percent)
+        }
+        return taxes
+    }
+
+    private mutating func rates(_ node: Node) -> ExchangeRates? {
+        guard let table = textOfFile(node), table.utf8.count <= ExchangeRates.tableBytesMax else {
+            complain(
+                node, "rates_file cannot be read.",
+                "Name a file in UTF-8 of at most \(ExchangeRates.tableBytesMax) bytes.")
+            return nil
+        }
+        do { return try ExchangeRates(table: table) } catch {
+            let column = error.column.map { ", column \($0)" } ?? ""
+            complain(
+                node, "rates_file, line \(error.line)\(column): \(error.sentence)",
+                "Use the form of the European Central Bank: docs/money.md shows it.")
+            return nil
+        }
+    }
+}
+
+extension AppSettings {
+    var moneyLines: [String] {
+        guard money != MoneySettings() else { return [] }
+        let rules = money.rules
+        let memberships = rules.smallBusiness.map { membership in
+            "small business from \(membership.from)"
+                + (membership.until.map { " until \($0)" } ?? "")
+        }
+        let taxes = rules.taxes.sorted { $0.key < $1.key }.map { country, rate in
+            "tax of \(country) \(Percentage.percent(rate)) %"
+        }
+        return ["money by the days of \(rules.clock.name)"] + memberships + taxes
+            + (money.rates.isEmpty ? [] : ["exchange rates"])
+    }
+}

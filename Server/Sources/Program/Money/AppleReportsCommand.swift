@@ -1,0 +1,84 @@
+import AppStoreFormats
+import ArgumentParser
+import Engine
+import Foundation
+import Ledger
+
+/// Works with the report files of App Store Connect.
+struct AppleReportsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apple-reports", abstract: "Import the App Store's own report files.",
+        subcommands: [AppleReportsImportCommand.self])
+}
+
+/// Reads report files and stores them byte for byte.
+struct AppleReportsImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import", abstract: "Read report files and store them.",
+        discussion: "A file that cannot be read as a whole is refused. docs/apple-reports.md.")
+
+    /// The maximum size of a file as it is downloaded, in bytes.
+    static let fileBytesMax = 67_108_864
+    /// The maximum size of its content, in bytes.
+    static let contentBytesMax = 268_435_456
+
+    @Argument(help: "Files as Apple sends them, .gz or decompressed.") var files: [String]
+    @Option(help: "The app, if there are several.") var app: String?
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        try await Outcome.reportingFailures {
+            let assembly = try await options.assembly(for: .modifying)
+            defer { assembly.database.close() }
+            let app = try assembly.app(named: app)
+            var refused = 0
+            for file in files {
+                do throws(StartFailure) {
+                    print(try await Self.importFile(file, of: app, by: assembly.engine))
+                } catch {
+                    refused += 1
+                    Outcome.printError("error: \(error)")
+                }
+            }
+            if refused > 0 { throw ExitCode(1) }
+        }
+    }
+
+    private static func importFile(
+        _ path: String, of app: AppID, by engine: Engine
+    ) async throws(StartFailure) -> String {
+        let content = try content(of: path)
+        let name = URL(fileURLWithPath: path).lastPathComponent
+        do {
+            let done = try await engine.importAppleReport(content, name: name, of: app)
+            let first = Ledger.CivilDate(dayNumber: done.days.lowerBound).text
+            let last = Ledger.CivilDate(dayNumber: done.days.upperBound).text
+            let days = first == last ? first : "\(first) to \(last)"
+            return "\(name): \(done.kind), \(days), \(done.rowsCount) rows"
+                + (done.isKnown ? ", known already" : "")
+        } catch let failure as SalesReportFailure {
+            throw StartFailure("\(name) was not imported: \(failure)", remedy: failure.remedy)
+        } catch {
+            throw StartFailure(
+                "\(name) was not imported: \(error)", remedy: "Nothing of it was stored.")
+        }
+    }
+
+    private static func content(of path: String) throws(StartFailure) -> [UInt8] {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw StartFailure("\(path) cannot be read.", remedy: "Check its name and permissions.")
+        }
+        guard data.count <= fileBytesMax else {
+            throw StartFailure(
+                "\(path) is larger than \(fileBytesMax) bytes.",
+                remedy: "Import a report of App Store Connect.")
+        }
+        let bytes = [UInt8](data)
+        guard Gzip.isCompressed(bytes) else { return bytes }
+        do { return try Gzip.decompressed(bytes, bytesMax: contentBytesMax) } catch {
+            throw StartFailure(
+                "\(path) cannot be decompressed: \(error).",
+                remedy: "Download it again. Nothing of it was stored.")
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import ArgumentParser
+import Engine
+import Foundation
+import HTTPServer
+import Ledger
+import PerennialContract
+
+/// Writes a table of purchases to standard output.
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write subscriptions, transactions or movements as CSV or JSON lines.",
+        discussion: "docs/sql.md describes the columns.")
+
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case csv, jsonl
+    }
+
+    @Argument(help: "subscriptions, transactions or movements.") var table: String
+    @Option(help: "csv, or jsonl: one JSON object in each line.") var format = Format.csv
+    @Option(help: "Leave out what is earlier, such as 2026-11-21T00:00:00Z.") var since: String?
+    @Option(help: "The app, if there are several.") var app: String?
+    @Option(help: "production or sandbox.") var environment = Ledger.Environment.production
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        try await Outcome.reportingFailures {
+            guard let table = ExportedTable.named(table) else {
+                throw StartFailure(
+                    "There is no table “\(self.table)”.",
+                    remedy: "Use one of "
+                        + ExportedTable.all.map(\.name).joined(separator: ", ") + ".")
+            }
+            let since = try since.map { text throws(StartFailure) in try Self.moment(text) }
+            let assembly = try await options.assembly(for: .inspecting)
+            defer { assembly.database.close() }
+            let app = try assembly.app(named: app)
+            if format == .csv { Self.write(CSVText.text([table.columns])) }
+            try await assembly.engine.export(table, of: app, in: environment, since: since) { row in
+                Self.write(try line(row, table.columns))
+            }
+        }
+    }
+
+    private static func moment(_ text: String) throws(StartFailure) -> Instant {
+        guard let time = Timestamp(text) else {
+            throw StartFailure(
+                "--since is not a time.", remedy: "Write it like 2026-11-21T00:00:00Z.")
+        }
+        return Instant(milliseconds: time.milliseconds)
+    }
+
+    private func line(_ row: [String?], _ columns: [String]) throws -> String {
+        switch format {
+        case .csv: return CSVText.text([row.map { $0 ?? "" }])
+        case .jsonl:
+            let members = try zip(columns, row).map { name, value in
+                let text = try value.map { value in
+                    String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
+                }
+                return "\"\(name)\":\(text ?? "null")"
+            }
+            return "{" + members.joined(separator: ",") + "}\n"
+        }
+    }
+
+    private static func write(_ text: String) {
+        FileHandle.standardOutput.write(Data(text.utf8))
+    }
+}

@@ -1,0 +1,92 @@
+import ArgumentParser
+import Engine
+import Foundation
+import Ledger
+import PerennialContract
+import Reports
+
+/// Compares our sales with the App Store's reports.
+struct ReconcileMoneyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "money", abstract: "Compare sales with the App Store's imported reports.",
+        discussion: """
+            Each difference has a cause, and what may be missing is summed up. \
+            docs/apple-reports.md describes the causes.
+            """)
+
+    /// Differences that are printed; the rest is counted.
+    private static let linesMax = 200
+
+    @Option(help: "The first day, such as 2026-11-01.") var from: String
+    @Option(help: "The last day.") var to: String
+    @Option(help: "The time zone of the App Store's days: that of your agreement.")
+    var timeZone = "America/Los_Angeles"
+    @Option(help: "The app, if there are several.") var app: String?
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        try await Outcome.reportingFailures {
+            guard let first = Ledger.CivilDate(from), let last = Ledger.CivilDate(to),
+                first.dayNumber <= last.dayNumber
+            else {
+                throw StartFailure(
+                    "--from and --to are not two days in order.",
+                    remedy: "Write them like 2026-11-01.")
+            }
+            guard let zone = TimeZone(identifier: timeZone) else {
+                throw StartFailure(
+                    "The time zone “\(timeZone)” is unknown.",
+                    remedy: "Use a name such as America/Los_Angeles.")
+            }
+            let assembly = try await options.assembly(for: .inspecting)
+            defer { assembly.database.close() }
+            let comparison = try await assembly.engine.reconcileSales(
+                of: try assembly.app(named: app), in: first.dayNumber...last.dayNumber,
+                WallClock(zone))
+            for line in Self.lines(of: comparison) { print(line) }
+            if !comparison.reconciliation.residual.isEmpty { throw ExitCode(1) }
+        }
+    }
+
+    static func lines(of comparison: SalesComparison) -> [String] {
+        let reconciliation = comparison.reconciliation
+        let first = Ledger.CivilDate(dayNumber: comparison.days.lowerBound).text
+        let last = Ledger.CivilDate(dayNumber: comparison.days.upperBound).text
+        var lines = [
+            "\(first) to \(last): \(comparison.files) files, "
+                + "\(reconciliation.comparedCount) numbers compared, "
+                + "\(reconciliation.differences.count) differences"
+        ]
+        lines += reconciliation.differences.prefix(linesMax).map(line)
+        let rest = reconciliation.differences.count - linesMax
+        if rest > 0 { lines.append("  … and \(rest) more") }
+        return lines + residual(of: reconciliation)
+    }
+
+    private static func line(_ one: SalesDifference) -> String {
+        let day = Ledger.CivilDate(dayNumber: one.key.day).text
+        return "  \(day)  \(one.key.product)  \(one.key.country ?? "–")  "
+            + "\(one.quantity.rawValue): ours \(text(one.ours, one)), "
+            + "Apple's \(text(one.apples, one))  \(one.cause.rawValue): \(one.cause.sentence)"
+    }
+
+    private static func text(_ number: Int64, _ one: SalesDifference) -> String {
+        guard one.quantity.isMoney else { return "\(number)" }
+        let currency = one.key.currency ?? ""
+        return PerennialContract.Money(milliunits: number, currency: currency).amount
+            + " \(currency)"
+    }
+
+    private static func residual(of reconciliation: SalesReconciliation) -> [String] {
+        let residual = reconciliation.residual
+        guard !residual.isEmpty else { return ["residual: none"] }
+        return SalesDifference.Quantity.allCases.flatMap { quantity in
+            (residual[quantity] ?? [:]).sorted { $0.key < $1.key }.map { currency, sum in
+                let number =
+                    quantity.isMoney
+                    ? PerennialContract.Money(milliunits: sum, currency: "").amount : "\(sum)"
+                return "residual: \(quantity.rawValue) \(number) \(currency)"
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import ArgumentParser
+import Engine
+import HTTPServer
+import Ledger
+import PerennialContract
+import Reports
+
+/// Prints a report about money or subscriptions.
+struct ReportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "report", abstract: "Show a report about money or subscriptions.",
+        discussion: "Without a name, the reports are listed.")
+
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case table, csv, json
+    }
+
+    @Argument(help: "The report, such as revenue or mrr_movement.") var name: String?
+    @Option(help: "The first day, such as 2026-01-01.") var from: String?
+    @Option(help: "The last day.") var to: String?
+    @Option(help: "day, week, month, quarter or year.") var by = ReportPeriod.Length.month
+    @Option(help: "product, group, country, offer or price.") var segment: Division?
+    @Option(help: "Convert amounts to this currency.") var currency: String?
+    @Option(help: "As it was known at this time, such as 2026-11-21T08:30:00Z.")
+    var asKnownAt: String?
+    @Option(help: "table, csv or json.") var format = Format.table
+    @Option(help: "The app, if there are several.") var app: String?
+    @Option(help: "production or sandbox.") var environment = Ledger.Environment.production
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        try await Outcome.reportingFailures {
+            guard let name else { return Self.printNames() }
+            let query = try query(named: name)
+            let assembly = try await options.assembly(for: .inspecting)
+            defer { assembly.database.close() }
+            let app = try assembly.app(named: app)
+            do throws(EngineFailure) {
+                let result = try await assembly.engine.report(query, of: app)
+                print(try text(of: PerennialContract.Report(result)), terminator: "")
+            } catch {
+                throw StartFailure(
+                    "There is no such report: \(error).",
+                    remedy: "`perennial report` lists the reports.")
+            }
+        }
+    }
+
+    private static func printNames() {
+        for definition in ReportCatalogue.all {
+            print("\(definition.name)  \(definition.sentence)")
+        }
+    }
+
+    private func query(named name: String) throws(StartFailure) -> ReportQuery {
+        var query = ReportQuery(
+            name, in: environment, by: by, division: segment, currency: currency?.uppercased())
+        if from != nil || to != nil {
+            guard let first = from.flatMap({ CivilDate($0) }),
+                let last = to.flatMap({ CivilDate($0) }), first.dayNumber <= last.dayNumber
+            else {
+                throw StartFailure(
+                    "--from and --to are not two days in order.",
+                    remedy: "Write both, such as --from 2026-01-01 --to 2026-06-30.")
+            }
+            query.days = first.dayNumber...last.dayNumber
+        }
+        if let asKnownAt {
+            guard let time = Timestamp(asKnownAt) else {
+                throw StartFailure(
+                    "--as-known-at is not a time.", remedy: "Write it like 2026-11-21T08:30:00Z.")
+            }
+            query.asKnownAt = Instant(milliseconds: time.milliseconds)
+        }
+        return query
+    }
+
+    private func text(of report: PerennialContract.Report) throws(EngineFailure) -> String {
+        switch format {
+        case .csv: return CSVText.text(report.csvLines)
+        case .table: return ReportTable(report).text
+        case .json:
+            do {
+                let bytes = try ContractEncoder(isIndented: true).encode(report)
+                return String(decoding: bytes, as: UTF8.self) + "\n"
+            } catch { throw .storage("\(error)") }
+        }
+    }
+}
+
+extension ReportPeriod.Length: ExpressibleByArgument {}
+extension Division: ExpressibleByArgument {}

@@ -1,0 +1,67 @@
+import Ledger
+
+/// Exchange rates by day, from a table of the owner's. Sums of different currencies are never added
+/// without them.
+package struct ExchangeRates: Hashable, Sendable {
+    /// A rate is used for so many days after its own, because no rates are published on weekends
+    /// and holidays.
+    static let daysMax: Int64 = 10
+    /// Rates are counted in millionths.
+    private static let unit: Int64 = 1_000_000
+
+    /// Millionths of a currency's unit for one unit of the base, by day and currency.
+    private var rates: [Int64: [String: Int64]]
+    /// The currency that all rates are for, such as `EUR`.
+    package var base: String
+    private var days: [Int64]
+
+    /// - Parameter rates: for each day, millionths of a unit of each currency for one unit of the
+    ///   base.
+    package init(base: String, rates: [Int64: [String: Int64]]) {
+        self.base = base
+        self.rates = rates
+        days = rates.keys.sorted()
+    }
+
+    package static let none = ExchangeRates(base: "", rates: [:])
+
+    package var isEmpty: Bool { rates.isEmpty }
+
+    /// A converted amount, with the day of the rate that was used.
+    package struct Conversion: Hashable, Sendable {
+        package var amount: Int64
+        package var rateDay: Int64
+    }
+
+    /// Converts an amount at the rate of a day, or of the last day before it that has rates, rounded
+    /// to the nearest. Returns nil if there is no such rate.
+    package func convert(
+        _ amount: Int64, from currency: String, to other: String, on day: Int64
+    ) -> Conversion? {
+        guard currency != other else { return Conversion(amount: amount, rateDay: day) }
+        guard let rateDay = lastDay(upTo: day), let from = rate(of: currency, on: rateDay),
+            let to = rate(of: other, on: rateDay)
+        else { return nil }
+        let product = amount.magnitude.multipliedFullWidth(by: to.magnitude)
+        guard product.high < from.magnitude else { return nil }
+        let (quotient, rest) = from.magnitude.dividingFullWidth(product)
+        guard quotient < UInt64(Int64.max) else { return nil }
+        let rounded = Int64(quotient) + (rest >= from.magnitude - rest ? 1 : 0)
+        return Conversion(amount: amount < 0 ? -rounded : rounded, rateDay: rateDay)
+    }
+
+    private func rate(of currency: String, on day: Int64) -> Int64? {
+        currency == base ? Self.unit : rates[day]?[currency].flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    private func lastDay(upTo day: Int64) -> Int64? {
+        var low = days.startIndex
+        var high = days.endIndex
+        while low < high {
+            let middle = (low + high) / 2
+            if days[middle] <= day { low = middle + 1 } else { high = middle }
+        }
+        guard low > 0, day - days[low - 1] <= Self.daysMax else { return nil }
+        return days[low - 1]
+    }
+}

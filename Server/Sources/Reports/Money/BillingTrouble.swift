@@ -1,0 +1,54 @@
+import Ledger
+
+/// What the App Store did after the end of a period that it could not collect the next payment for:
+/// first grace, if the app offers it, then retry.
+struct BillingTrouble: Hashable, Sendable {
+    /// When the payment was due.
+    var due: Instant
+    /// The end of access. Equal to ``due`` if there was no grace.
+    var graceEnd: Instant
+    /// When it was paid after all, was given up, or will be given up.
+    var end: Instant
+
+    /// How long before a period's end the App Store begins to collect for the next one.
+    private static let chargedAheadMax = Duration.days(1)
+
+    /// - Parameters:
+    ///   - next: when the next period of the purchase begins. Nil if none is known.
+    ///   - isRecovered: whether that period is a renewal, and not a new purchase.
+    ///   - renewals: all statements about the renewal of the purchase, sorted by attestation.
+    /// - Returns: nil if no document says that anything went wrong.
+    init?(
+        after period: Timeline.Period, next: Instant?, isRecovered: Bool,
+        _ renewals: [Timeline.Attested<Renewal>]
+    ) {
+        guard let due = period.payment.until, !period.isReplaced else { return nil }
+        if let next, next <= due { return nil }
+        let ahead = min(Self.chargedAheadMax, (due - period.from) / 2)
+        let told = renewals.filter { news in
+            news.at >= due - ahead && next.map { news.at < $0 } ?? true
+        }
+        let first = told.firstIndex { $0.value.isCollecting(since: due) }
+        guard first != nil || isRecovered else { return nil }
+        let stopped = first.flatMap { first in
+            told[first...].first { !$0.value.mayContinue }?.at
+        }
+        let limit =
+            due
+            + (period.payment.commitment == nil
+                ? Timeline.retryMax : Timeline.committedRetryMax)
+        self.due = due
+        end = max(due, [next, stopped, limit].compactMap(\.self).min() ?? limit)
+        let grace = told.filter(\.value.mayContinue).compactMap(\.value.graceUntil).max()
+        graceEnd = min(max(grace ?? due, due), end)
+    }
+}
+
+extension Renewal {
+    fileprivate var mayContinue: Bool { willRenew || isRetrying }
+
+    /// Whether the App Store tries to collect what was due at the given moment.
+    fileprivate func isCollecting(since due: Instant) -> Bool {
+        isRetrying || mayContinue && graceUntil.map { $0 > due } == true
+    }
+}

@@ -1,0 +1,89 @@
+import Ledger
+
+/// What decides how much of a price the seller has: the owner's membership of Apple's small business
+/// program, and the sales taxes that prices contain. The App Store signs neither.
+package struct MoneyRules: Hashable, Sendable {
+    /// Times in which the seller was a member. No end: still a member.
+    package var smallBusiness: [Membership]
+    /// Sales tax in thousandths of a percent of the price without tax, by storefront.
+    package var taxes: [String: Int64]
+    /// The time zone in which a day of a report begins.
+    package var clock: WallClock
+
+    package struct Membership: Hashable, Sendable {
+        package var from: Instant
+        package var until: Instant?
+
+        package init(from: Instant, until: Instant? = nil) {
+            self.from = from
+            self.until = until
+        }
+
+        func contains(_ moment: Instant) -> Bool {
+            from <= moment && until.map { moment < $0 } ?? true
+        }
+    }
+
+    package init(
+        smallBusiness: [Membership] = [], taxes: [String: Int64] = [:], clock: WallClock = .utc
+    ) {
+        self.smallBusiness = smallBusiness
+        self.taxes = taxes
+        self.clock = clock
+    }
+
+    /// Raised when rows are derived differently, so that existing ones are derived again.
+    private static let derivation = 1
+
+    /// The same text for the same rules. Rows derived by other rules are derived again.
+    package var fingerprint: String {
+        let memberships = smallBusiness.map {
+            "\($0.from.milliseconds)-\($0.until.map { "\($0.milliseconds)" } ?? "")"
+        }
+        let rates = taxes.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        return "\(Self.derivation) \(clock.name) \(memberships.joined(separator: ","))"
+            + " \(rates.joined(separator: ","))"
+    }
+
+    /// The App Store's shares, in thousandths of a percent (Apple: "App Store Small Business
+    /// Program", "Auto-renewable Subscriptions").
+    package static let standardRate: Int64 = 30_000
+    package static let reducedRate: Int64 = 15_000
+    /// Paid service after which the reduced rate applies.
+    static let paidServiceForReducedRate = Duration.days(365)
+    /// A gap up to this length does not reset the paid service.
+    static let paidServiceGapMax = Duration.days(60)
+
+    /// The App Store's share of what is charged at a moment, in thousandths of a percent.
+    ///
+    /// - Parameter paidService: how long the customer had paid for the subscription before.
+    func commissionRate(at moment: Instant, paidService: Duration = .zero) -> Int64 {
+        let isReduced =
+            paidService >= Self.paidServiceForReducedRate
+            || smallBusiness.contains { $0.contains(moment) }
+        return isReduced ? Self.reducedRate : Self.standardRate
+    }
+
+    /// How a price is divided: first the tax is taken out, then the App Store's share of the rest.
+    /// Both are rounded down, so the seller's part has the remainder.
+    func split(_ price: Int64, storefront: String?, commissionRate: Int64) -> PriceSplit {
+        let taxRate = storefront.flatMap { taxes[$0] } ?? 0
+        let whole = Percentage.whole
+        let tax = Self.part(price, taxRate, of: whole + taxRate)
+        return PriceSplit(
+            tax: tax, commission: Self.part(price - tax, commissionRate, of: whole))
+    }
+
+    private static func part(_ amount: Int64, _ share: Int64, of whole: Int64) -> Int64 {
+        guard amount > 0 else { return 0 }
+        // Taken apart, so that no amount is too large.
+        let (units, rest) = amount.quotientAndRemainder(dividingBy: whole)
+        return units * share + rest * share / whole
+    }
+}
+
+/// Parts of a price, in its unit.
+struct PriceSplit: Hashable, Sendable {
+    var tax: Int64
+    var commission: Int64
+}

@@ -1,0 +1,132 @@
+import Ledger
+
+/// What one purchase changed at one moment. Every number of a report is a sum over movements: what
+/// is active at a moment is the sum of all ``Movement/Counts/active`` up to it.
+///
+/// An end that will come unless something else happens is a movement in the future. When the
+/// purchase renews, another movement takes its place.
+package struct Movement: Hashable, Sendable {
+    package var kind: Kind
+    package var at: Instant
+    /// The App Store's number of the period or purchase that this belongs to.
+    package var transaction: TransactionID
+    package var segment: Segment
+    package var amounts: Amounts
+    package var counts: Counts
+
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+        /// A product without renewal was bought: consumable, non-consumable, or a term.
+        case oneTime = "one_time"
+        case trialStarted = "trial_started"
+        /// A trial ended and nothing was paid.
+        case trialEnded = "trial_ended"
+        /// The first paid period after a trial.
+        case converted
+        /// The first paid period of a subscription that had no trial before it.
+        case new
+        case renewal
+        /// What a subscription pays a month became more.
+        case expansion
+        /// What a subscription pays a month became less.
+        case contraction
+        /// A paid period after a gap.
+        case reactivation
+        /// A paid period ended, with its grace period, and nothing was paid.
+        case churn
+        case refund
+        case graceStarted = "grace_started"
+        case graceEnded = "grace_ended"
+        case retryStarted = "retry_started"
+        case retryEnded = "retry_ended"
+        /// The customer switched renewal off.
+        case renewalOff = "renewal_off"
+        /// The customer switched renewal on again, or the period ended.
+        case renewalOn = "renewal_on"
+    }
+
+    /// Money, in thousandths of the unit of the segment's currency.
+    package struct Amounts: Hashable, Sendable {
+        /// What customers were charged.
+        package var gross: Int64 = 0
+        /// What customers got back.
+        package var refunded: Int64 = 0
+        /// Sales tax in ``gross``, less what of it was refunded.
+        package var tax: Int64 = 0
+        /// The App Store's share, less what of it was refunded.
+        package var commission: Int64 = 0
+        /// The change of what is paid a month: see ``MonthlyPrice``.
+        package var mrr: Int64 = 0
+
+        package init(
+            gross: Int64 = 0, refunded: Int64 = 0, tax: Int64 = 0, commission: Int64 = 0,
+            mrr: Int64 = 0
+        ) {
+            self.gross = gross
+            self.refunded = refunded
+            self.tax = tax
+            self.commission = commission
+            self.mrr = mrr
+        }
+
+        /// What the seller has of it.
+        package var proceeds: Int64 { gross - refunded - tax - commission }
+    }
+
+    /// Changes of the numbers of subscriptions.
+    package struct Counts: Hashable, Sendable {
+        /// Prices that were charged.
+        package var payments: Int64 = 0
+        /// Paid and not over, grace included.
+        package var active: Int64 = 0
+        /// In a free period.
+        package var trials: Int64 = 0
+        /// Of the active ones: in grace.
+        package var grace: Int64 = 0
+        /// Not active; the App Store still tries to collect.
+        package var retry: Int64 = 0
+        /// Of the active ones: renewal is off.
+        package var notRenewing: Int64 = 0
+
+        package init(
+            payments: Int64 = 0, active: Int64 = 0, trials: Int64 = 0, grace: Int64 = 0,
+            retry: Int64 = 0, notRenewing: Int64 = 0
+        ) {
+            self.payments = payments
+            self.active = active
+            self.trials = trials
+            self.grace = grace
+            self.retry = retry
+            self.notRenewing = notRenewing
+        }
+    }
+
+    package init(
+        _ kind: Kind, at: Instant, of transaction: TransactionID, _ segment: Segment,
+        _ amounts: Amounts = Amounts(), _ counts: Counts = Counts()
+    ) {
+        self.kind = kind
+        self.at = at
+        self.transaction = transaction
+        self.segment = segment
+        self.amounts = amounts
+        self.counts = counts
+    }
+}
+
+extension Movement.Amounts {
+    package static func + (one: Self, other: Self) -> Self {
+        Self(
+            gross: one.gross + other.gross, refunded: one.refunded + other.refunded,
+            tax: one.tax + other.tax, commission: one.commission + other.commission,
+            mrr: one.mrr + other.mrr)
+    }
+}
+
+extension Movement.Counts {
+    package static func + (one: Self, other: Self) -> Self {
+        Self(
+            payments: one.payments + other.payments, active: one.active + other.active,
+            trials: one.trials + other.trials, grace: one.grace + other.grace,
+            retry: one.retry + other.retry, notRenewing: one.notRenewing + other.notRenewing)
+    }
+}

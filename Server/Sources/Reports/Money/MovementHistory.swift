@@ -1,0 +1,108 @@
+import Ledger
+
+/// The movements of one purchase as they were known at any moment. A movement that turned out
+/// different is not changed: it was known until then, and another one takes its place.
+package struct MovementHistory: Hashable, Sendable {
+    /// A movement, and from when to when it was known.
+    package struct Version: Hashable, Sendable {
+        package var movement: Movement
+        package var knownAt: Instant
+        /// Nil if it is still what is known.
+        package var replacedAt: Instant?
+
+        package init(_ movement: Movement, knownAt: Instant, replacedAt: Instant? = nil) {
+            self.movement = movement
+            self.knownAt = knownAt
+            self.replacedAt = replacedAt
+        }
+    }
+
+    /// What one document changes.
+    package struct Change: Hashable, Sendable {
+        /// When it became known.
+        package var at: Instant
+        /// Those that became known in the same moment are not replaced, but were never known.
+        package var replaced: [Version]
+        /// Those that were replaced in the same moment, and were right after all.
+        package var restored: [Version]
+        package var added: [Movement]
+
+        package var isEmpty: Bool { replaced.isEmpty && restored.isEmpty && added.isEmpty }
+
+        /// The difference between what is known and what follows from all documents now.
+        ///
+        /// - Parameter history: everything that was known until now.
+        package init(from history: MovementHistory, to movements: [Movement], at now: Instant) {
+            at = now
+            let known = history.known
+            let wanted = Set(movements)
+            let present = Set(known.map(\.movement))
+            let missing = movements.filter { !present.contains($0) }
+            replaced = known.filter { !wanted.contains($0.movement) }
+            restored = history.versions.filter {
+                $0.replacedAt == now && missing.contains($0.movement)
+            }
+            let again = Set(restored.map(\.movement))
+            added = missing.filter { !again.contains($0) }
+        }
+    }
+
+    package private(set) var versions: [Version] = []
+
+    package init() {}
+
+    /// - Parameter versions: as they are stored.
+    package init(versions: [Version]) { self.versions = versions }
+
+    /// - Parameter documents: the facts of each document about the purchase with the moment when it
+    ///   was received, in the order in which they were received.
+    package init(
+        of purchase: PurchaseID, _ documents: [(receivedAt: Instant, facts: [Fact])],
+        rules: MoneyRules
+    ) {
+        var facts: [Fact] = []
+        for (index, document) in documents.enumerated() {
+            facts += document.facts
+            let next = index + 1 < documents.count ? documents[index + 1] : nil
+            guard next?.receivedAt != document.receivedAt else { continue }
+            let books = PurchaseBooks(of: purchase, facts, rules: rules)
+            apply(Change(from: self, to: books.movements, at: document.receivedAt))
+        }
+    }
+
+    /// What is known now.
+    package var known: [Version] { versions.filter { $0.replacedAt == nil } }
+
+    /// The last moment at which something became known.
+    package var lastChange: Instant? {
+        versions.flatMap { [$0.knownAt] + [$0.replacedAt].compactMap(\.self) }.max()
+    }
+
+    package mutating func apply(_ change: Change) {
+        let replaced = Set(change.replaced)
+        let restored = Set(change.restored)
+        versions = versions.compactMap { version in
+            if restored.contains(version) {
+                return Version(version.movement, knownAt: version.knownAt)
+            }
+            guard replaced.contains(version) else { return version }
+            guard version.knownAt < change.at else { return nil }
+            return Version(
+                version.movement, knownAt: version.knownAt, replacedAt: change.at)
+        }
+        versions += change.added.map { Version($0, knownAt: change.at) }
+    }
+}
+
+extension PurchaseBooks {
+    /// - Parameter facts: all facts about the purchase.
+    package init(of purchase: PurchaseID, _ facts: [Fact], rules: MoneyRules) {
+        let renewals = facts.compactMap { fact -> Timeline.Attested<Renewal>? in
+            guard case .renewal(let renewal) = fact.statement, fact.purchase == purchase else {
+                return nil
+            }
+            return Timeline.Attested(renewal, at: fact.attestedAt)
+        }
+        self.init(of: Timeline(of: purchase, facts), renewals, rules: rules)
+    }
+}

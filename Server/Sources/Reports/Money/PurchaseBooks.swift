@@ -1,0 +1,280 @@
+import Ledger
+
+/// All that reports know of one purchase: a pure function of its facts and the rules of money.
+package struct PurchaseBooks: Hashable, Sendable {
+    package private(set) var transactions: [TransactionLine] = []
+    /// Sorted by time.
+    package private(set) var movements: [Movement] = []
+
+    private let rules: MoneyRules
+
+    /// - Parameter renewals: every statement about the purchase's renewal, in any order. The
+    ///   timeline has only the latest one, but grace and retry of earlier years count, too.
+    package init(
+        of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>], rules: MoneyRules
+    ) {
+        self.rules = rules
+        let renewals = renewals.sorted { $0.at < $1.at }
+        let spans = SubscriptionSpan.spans(of: timeline, renewals)
+        addTransactions(of: timeline)
+        addOneTimePurchases(of: timeline)
+        addPaymentsWithoutAccess(of: timeline, besides: spans)
+        addSubscription(spans)
+        for span in spans { addTrouble(of: span) }
+        for span in spans where !span.isFree { addRenewalSwitches(of: span, renewals) }
+        for line in transactions { addRefund(of: line) }
+        movements.sort { $0.precedes($1) }
+    }
+
+    // MARK: - Money
+
+    private mutating func addTransactions(of timeline: Timeline) {
+        var service = PaidService()
+        for period in timeline.periods {
+            let rate = rules.commissionRate(at: period.from, paidService: service.length)
+            transactions.append(TransactionLine(of: period, commissionRate: rate, rules))
+            if period.isCountedSubscription, period.payment.isPaid { service.add(period) }
+        }
+    }
+
+    private func line(of payment: Payment) -> TransactionLine? {
+        transactions.first { $0.transaction == payment.transaction && $0.from == payment.from }
+    }
+
+    private func charge(of payment: Payment) -> (Movement.Amounts, Movement.Counts) {
+        guard let line = line(of: payment), line.gross > 0 else {
+            return (Movement.Amounts(), Movement.Counts(payments: payment.isPaid ? 1 : 0))
+        }
+        let amounts = Movement.Amounts(
+            gross: line.gross, tax: line.tax, commission: line.commission)
+        return (amounts, Movement.Counts(payments: 1))
+    }
+
+    private mutating func addCharge(_ kind: Movement.Kind, of payment: Payment) {
+        let (amounts, counts) = charge(of: payment)
+        movements.append(
+            Movement(
+                kind, at: payment.from, of: payment.transaction, Segment(of: payment), amounts,
+                counts))
+    }
+
+    private mutating func addOneTimePurchases(of timeline: Timeline) {
+        for period in timeline.periods
+        where !period.payment.isSubscription && period.payment.ownership == .purchased {
+            addCharge(.oneTime, of: period.payment)
+        }
+    }
+
+    /// What was charged for periods that never gave access: an upgrade replaced them before they
+    /// began, or they were refunded at once.
+    private mutating func addPaymentsWithoutAccess(
+        of timeline: Timeline, besides spans: [SubscriptionSpan]
+    ) {
+        for period in timeline.periods
+        where period.payment.isSubscription && period.payment.ownership == .purchased
+            && !period.isCountedSubscription && period.payment.isPaid
+            && !period.isSecondReport(
+                among: timeline)
+        {
+            addCharge(period.payment.isRenewal ? .renewal : .new, of: period.payment)
+        }
+    }
+
+    private mutating func addRefund(of line: TransactionLine) {
+        guard line.refunded > 0, let at = line.refundedAt else { return }
+        let amounts = Movement.Amounts(
+            refunded: line.refunded, tax: -line.refundedTax, commission: -line.refundedCommission)
+        movements.append(
+            Movement(.refund, at: at, of: line.transaction, line.segment, amounts))
+    }
+
+    // MARK: - Subscriptions
+
+    private mutating func addSubscription(_ spans: [SubscriptionSpan]) {
+        var hasPaid = false
+        for (index, span) in spans.enumerated() {
+            let before = index > 0 ? spans[index - 1] : nil
+            if let before, before.isContinued(by: span) {
+                addChange(from: before, to: span, hasPaid: hasPaid)
+            } else {
+                addStart(of: span, hasPaid: hasPaid)
+            }
+            hasPaid = hasPaid || !span.isFree
+            let next = index + 1 < spans.count ? spans[index + 1] : nil
+            if next.map(span.isContinued) != true { addEnd(of: span) }
+        }
+    }
+
+    private mutating func addStart(of span: SubscriptionSpan, hasPaid: Bool) {
+        if span.isFree {
+            enter(span, as: .trialStarted)
+        } else {
+            enter(span, as: hasPaid ? .reactivation : .new)
+        }
+    }
+
+    private mutating func addEnd(of span: SubscriptionSpan) {
+        leave(span, as: span.isFree ? .trialEnded : .churn, at: span.end)
+    }
+
+    private mutating func addChange(
+        from before: SubscriptionSpan, to span: SubscriptionSpan, hasPaid: Bool
+    ) {
+        switch (before.isFree, span.isFree) {
+        case (true, true): replace(before, by: span, leaving: .renewal, entering: .renewal)
+        case (true, false):
+            let kind = hasPaid ? Movement.Kind.reactivation : .converted
+            replace(before, by: span, leaving: kind, entering: kind)
+        case (false, true):
+            replace(before, by: span, leaving: .churn, entering: .trialStarted)
+        case (false, false) where before.isSameCurrency(as: span):
+            let kind = Self.kind(ofChange: span.mrr - before.mrr)
+            replace(before, by: span, leaving: kind, entering: kind)
+        case (false, false):
+            replace(before, by: span, leaving: .contraction, entering: .expansion)
+        }
+    }
+
+    private static func kind(ofChange difference: Int64) -> Movement.Kind {
+        if difference == 0 { return .renewal }
+        return difference > 0 ? .expansion : .contraction
+    }
+
+    /// One movement if everything that reports are divided by stays the same, otherwise one out of
+    /// the old segment and one into the new.
+    private mutating func replace(
+        _ before: SubscriptionSpan, by span: SubscriptionSpan, leaving: Movement.Kind,
+        entering: Movement.Kind
+    ) {
+        guard before.segment != span.segment || before.isFree != span.isFree else {
+            var (amounts, counts) = charge(of: span.payment)
+            amounts.mrr = span.mrr - before.mrr
+            counts.payments = span.isFree ? 0 : 1
+            movements.append(
+                Movement(
+                    entering, at: span.start, of: span.payment.transaction, span.segment, amounts,
+                    counts))
+            return
+        }
+        leave(before, as: leaving, at: span.start)
+        enter(span, as: entering)
+    }
+
+    private mutating func enter(_ span: SubscriptionSpan, as kind: Movement.Kind) {
+        var (amounts, counts) = charge(of: span.payment)
+        amounts.mrr = span.mrr
+        counts.active = span.isFree ? 0 : 1
+        counts.trials = span.isFree ? 1 : 0
+        movements.append(
+            Movement(
+                kind, at: span.start, of: span.payment.transaction, span.segment, amounts, counts))
+    }
+
+    private mutating func leave(_ span: SubscriptionSpan, as kind: Movement.Kind, at end: Instant) {
+        let counts = Movement.Counts(active: span.isFree ? 0 : -1, trials: span.isFree ? -1 : 0)
+        movements.append(
+            Movement(
+                kind, at: end, of: span.payment.transaction, span.segment,
+                Movement.Amounts(mrr: -span.mrr), counts))
+    }
+
+    // MARK: - States
+
+    private mutating func addTrouble(of span: SubscriptionSpan) {
+        if !span.isFree {
+            addSpell(of: span, .graceStarted, .graceEnded, from: span.paidEnd, until: span.end) {
+                Movement.Counts(grace: $0)
+            }
+        }
+        addSpell(of: span, .retryStarted, .retryEnded, from: span.retryStart, until: span.retryEnd)
+        { Movement.Counts(retry: $0) }
+    }
+
+    private mutating func addSpell(
+        of span: SubscriptionSpan, _ first: Movement.Kind, _ last: Movement.Kind,
+        from start: Instant, until end: Instant, _ counts: (Int64) -> Movement.Counts
+    ) {
+        guard start < end else { return }
+        for (kind, at, count) in [(first, start, Int64(1)), (last, end, -1)] {
+            movements.append(
+                Movement(
+                    kind, at: at, of: span.payment.transaction, span.segment, Movement.Amounts(),
+                    counts(count)))
+        }
+    }
+
+    /// When renewal was off within a span. What was said before it began does not count, unless it
+    /// named the span's own end: such a period was charged ahead.
+    private mutating func addRenewalSwitches(
+        of span: SubscriptionSpan, _ renewals: [Timeline.Attested<Renewal>]
+    ) {
+        var offSince: Instant?
+        for news in renewals where news.at < span.end {
+            let isAhead = news.value.renewsAt != nil && news.value.renewsAt == span.payment.until
+            guard news.at >= span.start || isAhead else { continue }
+            let at = max(news.at, span.start)
+            if news.value.willRenew, let since = offSince {
+                addNotRenewing(span, from: since, until: at)
+                offSince = nil
+            } else if !news.value.willRenew, offSince == nil {
+                offSince = at
+            }
+        }
+        if let offSince { addNotRenewing(span, from: offSince, until: span.end) }
+    }
+
+    private mutating func addNotRenewing(
+        _ span: SubscriptionSpan, from start: Instant, until end: Instant
+    ) {
+        addSpell(of: span, .renewalOff, .renewalOn, from: start, until: end) {
+            Movement.Counts(notRenewing: $0)
+        }
+    }
+}
+
+extension SubscriptionSpan {
+    /// When retry begins: after grace, or when the payment was due although the period before it
+    /// had been refunded.
+    fileprivate var retryStart: Instant {
+        guard paidEnd < (payment.until ?? paidEnd), end == paidEnd else { return end }
+        return payment.until ?? end
+    }
+
+    fileprivate func isSameCurrency(as other: Self) -> Bool {
+        segment.price?.currency == other.segment.price?.currency
+    }
+}
+
+extension Timeline.Period {
+    /// Whether the period is void only because another document describes the same one better.
+    fileprivate func isSecondReport(among timeline: Timeline) -> Bool {
+        guard isVoid, payment.line == nil else { return false }
+        return timeline.periods.contains {
+            $0.payment.line != nil && $0.payment.until == payment.until && $0.product == product
+        }
+    }
+}
+
+extension Movement {
+    /// Sorts by time, then by an order that is always the same.
+    fileprivate func precedes(_ other: Self) -> Bool {
+        if at != other.at { return at < other.at }
+        if transaction != other.transaction { return transaction < other.transaction }
+        if kind != other.kind { return kind.rawValue < other.kind.rawValue }
+        return counts.active + counts.trials < other.counts.active + other.counts.trials
+    }
+}
+
+/// How long a customer has paid for a subscription without a long gap (Apple: "Days of paid
+/// service").
+private struct PaidService {
+    private(set) var length = Duration.zero
+    private var last: Instant?
+
+    mutating func add(_ period: Timeline.Period) {
+        guard let end = period.openUntil else { return }
+        if let last, period.from - last > MoneyRules.paidServiceGapMax { length = .zero }
+        length += end - period.from
+        last = end
+    }
+}

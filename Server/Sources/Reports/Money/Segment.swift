@@ -1,0 +1,30 @@
+import Ledger
+
+/// What a report can be divided by: the properties of one transaction.
+package struct Segment: Hashable, Sendable {
+    package var product: ProductID
+    /// The subscription group. Nil for one-time purchases, and if no document names it.
+    package var group: String?
+    /// The country of the store account: three letters, as in ISO 3166-1.
+    package var storefront: String?
+    package var offer: Offer?
+    /// What one period, or all units of a one-time purchase, cost. Nil if no document says so.
+    package var price: Money?
+
+    package init(
+        product: ProductID, group: String? = nil, storefront: String? = nil, offer: Offer? = nil,
+        price: Money? = nil
+    ) {
+        self.product = product
+        self.group = group
+        self.storefront = storefront
+        self.offer = offer
+        self.price = price
+    }
+
+    init(of payment: Payment) {
+        self.init(
+            product: payment.product, group: payment.group, storefront: payment.storefront,
+            offer: payment.offer, price: payment.price)
+    }
+}

@@ -1,0 +1,67 @@
+import Ledger
+
+/// One subscription as a row that a person reads: its latest period, and its state when something
+/// last changed.
+package struct SubscriptionLine: Hashable, Sendable {
+    package var transaction: TransactionID
+    package var segment: Segment
+    package var ownership: Ownership
+    package var state: Access.State?
+    package var until: Instant?
+    /// When time alone changes the state. Nil if it does not.
+    package var changesAt: Instant?
+    package var willRenew: Bool?
+    package var renewsTo: ProductID?
+    package var graceUntil: Instant?
+    package var periodFrom: Instant
+    package var periodUntil: Instant?
+    package var firstPaidAt: Instant?
+    package var endedBecause: String?
+
+    /// Returns nil if the purchase is no subscription.
+    ///
+    /// - Parameters:
+    ///   - status: what was reported of the purchase last.
+    ///   - changesAt: when that stops being true without any news.
+    package init?(of timeline: Timeline, _ status: PurchaseStatus?, changesAt: Instant?) {
+        guard let period = timeline.periods.last(where: { !$0.isVoid }),
+            period.payment.isSubscription
+        else { return nil }
+        transaction = period.payment.transaction
+        segment = Segment(of: period.payment)
+        ownership = period.payment.ownership
+        state = status?.state
+        until = status?.until
+        self.changesAt = changesAt
+        willRenew = status?.willRenew
+        let renewal = timeline.renewalInfo(about: period)?.value
+        renewsTo = renewal?.renewsTo
+        graceUntil = renewal?.graceUntil
+        periodFrom = period.from
+        periodUntil = period.payment.until
+        firstPaidAt = timeline.periods.first { !$0.isVoid && $0.payment.isPaid }?.from
+        endedBecause = Self.reason(status?.state, renewal?.ending)
+    }
+
+    private static func reason(_ state: Access.State?, _ ending: Renewal.Ending?) -> String? {
+        switch state {
+        case .refunded: "refunded"
+        case .revoked: "sharing_ended"
+        case .expired: ending?.word ?? "unknown"
+        case .paid, .trial, .offer, .grace, .unconfirmed, .granted, .owned, .retry, nil: nil
+        }
+    }
+}
+
+extension Renewal.Ending {
+    /// The name in rows and reports.
+    package var word: String {
+        switch self {
+        case .cancelled: "cancelled"
+        case .billing: "billing"
+        case .priceNotAgreed: "price_not_agreed"
+        case .productUnavailable: "product_unavailable"
+        case .other: "other"
+        }
+    }
+}

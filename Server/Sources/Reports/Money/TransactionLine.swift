@@ -1,0 +1,61 @@
+import Ledger
+
+/// One transaction as a row that a person reads: what was bought, for how much, and what came back.
+package struct TransactionLine: Hashable, Sendable {
+    package var transaction: TransactionID
+    /// The App Store's identifier of the period (Apple: `webOrderLineItemId`).
+    package var line: String?
+    package var segment: Segment
+    package var kind: ProductKind
+    package var terms: Terms
+    package var ownership: Ownership
+    package var quantity: Int
+    package var isRenewal: Bool
+    package var from: Instant
+    /// The period's own end; nil if it has none.
+    package var until: Instant?
+    /// The end that counts: earlier if it was refunded or replaced.
+    package var endedAt: Instant?
+    /// What was charged, in thousandths of the currency's unit; 0 for a family member, or if no
+    /// document says so.
+    package var gross: Int64
+    package var tax: Int64
+    /// In thousandths of a percent.
+    package var commissionRate: Int64
+    package var commission: Int64
+    package var refundedAt: Instant?
+    package var refunded: Int64
+    /// Parts of ``refunded``.
+    package var refundedTax: Int64
+    package var refundedCommission: Int64
+
+    init(of period: Timeline.Period, commissionRate: Int64, _ rules: MoneyRules) {
+        let payment = period.payment
+        transaction = payment.transaction
+        line = payment.line
+        segment = Segment(of: payment)
+        kind = payment.kind
+        terms = payment.terms
+        ownership = payment.ownership
+        quantity = payment.quantity
+        isRenewal = payment.isRenewal
+        from = payment.from
+        until = payment.until
+        endedAt = period.openUntil
+        self.commissionRate = commissionRate
+        gross = payment.ownership == .purchased ? payment.price?.milliunits ?? 0 : 0
+        let charged = rules.split(
+            gross, storefront: payment.storefront, commissionRate: commissionRate)
+        (tax, commission) = (charged.tax, charged.commission)
+        let left = period.netAmount?.milliunits ?? gross
+        let rest = rules.split(
+            left, storefront: payment.storefront, commissionRate: commissionRate)
+        refunded = gross - left
+        refundedTax = charged.tax - rest.tax
+        refundedCommission = charged.commission - rest.commission
+        // What was charged ahead and never began came back at the latest when it would have begun.
+        refundedAt =
+            refunded == 0
+            ? nil : payment.revocation.map { max($0.at, payment.from) } ?? payment.from
+    }
+}

@@ -1,0 +1,67 @@
+import Ledger
+
+/// The sum of all movements of one kind, on one day, in one currency and one part of a division.
+/// Reports are made of these alone.
+package struct MovementSum: Hashable, Sendable {
+    /// Counted from 1970-01-01, in the owner's time zone.
+    package var day: Int64
+    package var kind: Movement.Kind
+    /// Nil if no document names a price.
+    package var currency: String?
+    /// The value of the property by which the report is divided; nil for all together.
+    package var part: String?
+    package var totals: Totals
+
+    package init(
+        day: Int64, kind: Movement.Kind, currency: String?, part: String? = nil, totals: Totals
+    ) {
+        self.day = day
+        self.kind = kind
+        self.currency = currency
+        self.part = part
+        self.totals = totals
+    }
+}
+
+/// Amounts of one currency, and counts.
+package struct Totals: Hashable, Sendable {
+    package var amounts: Movement.Amounts
+    package var counts: Movement.Counts
+
+    package init(
+        _ amounts: Movement.Amounts = Movement.Amounts(),
+        _ counts: Movement.Counts = Movement.Counts()
+    ) {
+        self.amounts = amounts
+        self.counts = counts
+    }
+
+    package static func + (one: Self, other: Self) -> Self {
+        Self(one.amounts + other.amounts, one.counts + other.counts)
+    }
+
+    package static func += (one: inout Self, other: Self) { one = one + other }
+}
+
+/// By what a report is divided.
+package enum Division: String, Hashable, Sendable, CaseIterable {
+    case product
+    case group
+    case country
+    case offer
+    case price
+
+    /// The part that a segment belongs to. Nil if its documents do not say.
+    package func part(of segment: Segment) -> String? {
+        switch self {
+        case .product: segment.product.rawValue
+        case .group: segment.group
+        case .country: segment.storefront
+        case .offer:
+            segment.offer.map { offer in
+                offer.kind.word + (offer.id.map { ":" + $0 } ?? "")
+            } ?? "none"
+        case .price: segment.price.map { "\($0.milliunits) \($0.currency)" }
+        }
+    }
+}

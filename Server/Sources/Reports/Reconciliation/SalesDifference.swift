@@ -1,0 +1,74 @@
+import Ledger
+
+/// A number that is not the same on both sides, and why.
+package struct SalesDifference: Hashable, Sendable {
+    package var key: SalesFigure.Key
+    package var quantity: Quantity
+    package var ours: Int64
+    package var apples: Int64
+    package var cause: Cause
+
+    package enum Quantity: String, Hashable, Sendable, CaseIterable {
+        case units
+        case gross
+        case refundedUnits = "refunded_units"
+        case refunded
+        case proceeds
+
+        /// Whether it is an amount, in thousandths of the currency's unit.
+        package var isMoney: Bool {
+            switch self {
+            case .units, .refundedUnits: false
+            case .gross, .refunded, .proceeds: true
+            }
+        }
+    }
+
+    /// Why two numbers differ. Every difference has exactly one.
+    package enum Cause: String, Hashable, Sendable, CaseIterable {
+        /// There is no file of the App Store's for the day yet.
+        case fileMissing = "file_missing"
+        /// Every number of the file is twice ours: it was counted twice.
+        case countedTwice = "counted_twice"
+        /// The other side has it on the day before or after.
+        case dayBoundary = "day_boundary"
+        /// The other side has the refund on another day.
+        case refundOnAnotherDay = "refund_on_another_day"
+        /// The App Store counts what was shared with family members.
+        case familySharing = "family_sharing"
+        /// Free periods, which one side does not list.
+        case freeUnits = "free_units"
+        /// A product that we have never seen.
+        case unknownProduct = "unknown_product"
+        /// Sold by the App Store, and never heard of by us.
+        case notHeardOf = "not_heard_of"
+        /// Known to us, and not in the file of its day.
+        case notInFile = "not_in_file"
+        /// The same units at another price.
+        case price
+        /// The same price, of which the App Store keeps another share.
+        case commission
+        /// The same price, of which another tax is taken.
+        case tax
+
+        /// What it means and what to do.
+        package var sentence: String {
+            switch self {
+            case .fileMissing: "Import the App Store's file for this day."
+            case .countedTwice: "The file of this day contains everything twice."
+            case .dayBoundary: "The other side counts it on the day before or after."
+            case .refundOnAnotherDay: "The other side has the refund on another day."
+            case .familySharing: "The App Store counts family members, who pay nothing."
+            case .freeUnits: "Free periods that only one side lists."
+            case .unknownProduct: "No purchase of this product is known. Is it another app's?"
+            case .notHeardOf: "Sold, but never reported to us: check notifications and `checks`."
+            case .notInFile: "We know it, and the App Store's file does not have it."
+            case .price: "The same units at another price."
+            case .commission: "The App Store keeps another share: check `small_business`."
+            case .tax: "Another tax is taken out of the price: check `taxes`."
+            }
+        }
+    }
+
+    var difference: Int64 { apples - ours }
+}

@@ -1,0 +1,59 @@
+import Ledger
+
+/// What was sold of one product in one country on one day, as one side knows it.
+package struct SalesFigure: Hashable, Sendable {
+    /// What figures of the two sides are compared by.
+    package struct Key: Hashable, Comparable, Sendable {
+        /// Counted from 1970-01-01, in the time zone of the App Store's days.
+        package var day: Int64
+        package var product: ProductID
+        /// Two letters, as in ISO 3166-1. Nil if documents do not say.
+        package var country: String?
+        /// Of the price.
+        package var currency: String?
+
+        package init(day: Int64, product: ProductID, country: String?, currency: String?) {
+            self.day = day
+            self.product = product
+            self.country = country
+            self.currency = currency
+        }
+
+        package static func < (one: Self, other: Self) -> Bool {
+            if one.day != other.day { return one.day < other.day }
+            if one.product != other.product { return one.product < other.product }
+            return (one.country ?? "", one.currency ?? "")
+                < (other.country ?? "", other.currency ?? "")
+        }
+    }
+
+    package var key: Key
+    /// Sold, free ones included.
+    package var units: Int64 = 0
+    /// What customers were charged, in thousandths of the currency's unit.
+    package var gross: Int64 = 0
+    package var refundedUnits: Int64 = 0
+    package var refunded: Int64 = 0
+    /// What the seller has, in thousandths of the currency's unit. Nil if it is in another currency.
+    package var proceeds: Int64? = 0
+    /// Purchases that were shared with family members. Only we know them.
+    package var sharedUnits: Int64 = 0
+    /// Of ``units``: those that cost nothing.
+    package var freeUnits: Int64 = 0
+
+    package init(_ key: Key) { self.key = key }
+
+    package mutating func add(_ other: Self) {
+        units += other.units
+        gross += other.gross
+        refundedUnits += other.refundedUnits
+        refunded += other.refunded
+        sharedUnits += other.sharedUnits
+        freeUnits += other.freeUnits
+        if let own = proceeds, let more = other.proceeds {
+            proceeds = own + more
+        } else {
+            proceeds = nil
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import Ledger
+
+/// A computed report: one row for each period, currency and part.
+package struct Report: Sendable {
+    package var definition: ReportDefinition
+    package var rows: [Row]
+    /// Currencies that could not be converted, because the table of rates lacks them. They are shown
+    /// unconverted.
+    package var unconverted: [String]
+    /// The first and the last day of the rates that were used; nil if nothing was converted.
+    package var rateDays: ClosedRange<Int64>?
+
+    package struct Row: Hashable, Sendable {
+        package var period: ReportPeriod
+        /// Nil for what has no price, and in reports that only count.
+        package var currency: String?
+        package var part: String?
+        /// In the order of the definition's columns.
+        package var values: [ReportValue]
+    }
+
+    /// - Parameters:
+    ///   - sums: what happened before the periods, all on days before them, and within them.
+    ///   - currency: the currency to convert amounts to; nil to show each by itself.
+    package init(
+        _ definition: ReportDefinition, _ periods: [ReportPeriod], from sums: [MovementSum],
+        in currency: String? = nil, rates: ExchangeRates = .none
+    ) {
+        var fold = ReportFold(periods, currency: currency, rates: rates)
+        fold.hasMoney = definition.columns.contains { $0.unit == .money }
+        let tallies = fold.tallies(of: sums)
+        self.definition = definition
+        rows = tallies.map { key, period, tally in
+            Row(
+                period: period, currency: key.currency, part: key.part,
+                values: definition.columns.map { $0.value(tally) })
+        }
+        unconverted = fold.unconverted.sorted()
+        rateDays = fold.rateDays
+    }
+}
+
+/// Adds movements up to tallies.
+struct ReportFold {
+    struct Key: Hashable {
+        var currency: String?
+        var part: String?
+    }
+
+    private let periods: [ReportPeriod]
+    private let currency: String?
+    private let rates: ExchangeRates
+    /// Whether the report shows amounts. If not, currencies are not told apart.
+    var hasMoney = true
+    private(set) var unconverted: Set<String> = []
+    private(set) var rateDays: ClosedRange<Int64>?
+
+    init(_ periods: [ReportPeriod], currency: String?, rates: ExchangeRates) {
+        self.periods = periods
+        self.currency = currency
+        self.rates = rates
+    }
+
+    /// One tally for each key and period, sorted by period, currency and part. A key without any
+    /// movement in the periods or before them has none.
+    mutating func tallies(of sums: [MovementSum]) -> [(Key, ReportPeriod, PeriodTally)] {
+        guard let first = periods.first else { return [] }
+        let groups = Dictionary(grouping: sums) { key(of: $0) }
+        var found: [(Key, ReportPeriod, PeriodTally)] = []
+        for (key, sums) in groups.sorted(by: { Self.precedes($0.key, $1.key) }) {
+            var rest = sums.sorted { $0.day < $1.day }[...]
+            var known: [String?: Totals] = [:]
+            Self.add(rest.removeFirst(before: first.days.lowerBound), to: &known)
+            var opening = valued(known, on: first.days.lowerBound - 1)
+            for period in periods {
+                let within = rest.removeFirst(before: period.days.upperBound)
+                Self.add(within, to: &known)
+                let tally = tally(
+                    of: within, opening: opening,
+                    closing: valued(known, on: period.days.upperBound - 1))
+                found.append((key, period, tally))
+                opening = tally.closing
+            }
+        }
+        return found.sorted { $0.1.days.lowerBound < $1.1.days.lowerBound }
+    }
+
+    private static func add(_ sums: ArraySlice<MovementSum>, to known: inout [String?: Totals]) {
+        for sum in sums { known[sum.currency, default: Totals()] += sum.totals }
+    }
+
+    private static func precedes(_ one: Key, _ other: Key) -> Bool {
+        (one.currency ?? "", one.part ?? "") < (other.currency ?? "", other.part ?? "")
+    }
+
+    private mutating func key(of sum: MovementSum) -> Key {
+        guard hasMoney else { return Key(currency: nil, part: sum.part) }
+        guard let currency, let own = sum.currency else {
+            return Key(currency: sum.currency, part: sum.part)
+        }
+        guard convert(1_000_000, from: own, on: sum.day) != nil else {
+            unconverted.insert(own)
+            return Key(currency: own, part: sum.part)
+        }
+        return Key(currency: currency, part: sum.part)
+    }
+
+    private mutating func tally(
+        of sums: ArraySlice<MovementSum>, opening: Totals, closing: Totals
+    ) -> PeriodTally {
+        var tally = PeriodTally(opening: opening)
+        for sum in sums {
+            tally.flows[sum.kind, default: Totals()] += converted(sum.totals, sum.currency, sum.day)
+        }
+        tally.exchange = closing.amounts.mrr - tally.closing.amounts.mrr
+        return tally
+    }
+
+    /// What amounts of several currencies are together, at the rates of one day.
+    private mutating func valued(_ known: [String?: Totals], on day: Int64) -> Totals {
+        known.reduce(into: Totals()) { $0 += converted($1.value, $1.key, day) }
+    }
+
+    private mutating func converted(_ totals: Totals, _ own: String?, _ day: Int64) -> Totals {
+        guard let currency, let own, own != currency, !unconverted.contains(own) else {
+            return totals
+        }
+        var result = totals
+        result.amounts = Movement.Amounts(
+            gross: convert(totals.amounts.gross, from: own, on: day) ?? 0,
+            refunded: convert(totals.amounts.refunded, from: own, on: day) ?? 0,
+            tax: convert(totals.amounts.tax, from: own, on: day) ?? 0,
+            commission: convert(totals.amounts.commission, from: own, on: day) ?? 0,
+            mrr: convert(totals.amounts.mrr, from: own, on: day) ?? 0)
+        return result
+    }
+
+    private mutating func convert(_ amount: Int64, from own: String, on day: Int64) -> Int64? {
+        guard let currency,
+            let conversion = rates.convert(amount, from: own, to: currency, on: day)
+        else { return nil }
+        let days = rateDays ?? conversion.rateDay...conversion.rateDay
+        if own != currency {
+            rateDays =
+                min(
+                    days.lowerBound, conversion.rateDay)...max(
+                    days.upperBound, conversion.rateDay)
+        }
+        return conversion.amount
+    }
+}
+
+extension ArraySlice<MovementSum> {
+    /// Removes and returns the first elements, which are sorted by day, up to a day.
+    fileprivate mutating func removeFirst(before day: Int64) -> Self {
+        let end = firstIndex { $0.day >= day } ?? endIndex
+        defer { self = self[end...] }
+        return self[..<end]
+    }
+}

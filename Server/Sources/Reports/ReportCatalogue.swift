@@ -1,0 +1,230 @@
+import Ledger
+
+/// Every report that can be asked for.
+package enum ReportCatalogue {
+    package static let all: [ReportDefinition] = [
+        revenue, mrr, mrrMovement, active, activeMovement, trials, churn, refunds, billing,
+        payments,
+    ]
+
+    package static func named(_ name: String) -> ReportDefinition? {
+        all.first { $0.name == name }
+    }
+
+    private typealias Column = ReportDefinition.Column
+    private static let charging = Set(Movement.Kind.allCases).subtracting([.refund])
+
+    // MARK: - Money
+
+    static let revenue = ReportDefinition(
+        name: "revenue", version: 1, title: "Revenue",
+        sentence: "What customers were charged, and what of it you have.",
+        columns: [
+            Column("gross", .money, .flow(charging), "Prices charged, on the day of the charge.") {
+                .money($0.flow.amounts.gross)
+            },
+            Column("refunded", .money, .flow([.refund]), "Money given back, on that day.") {
+                .money($0.flow.amounts.refunded)
+            },
+            Column("tax", .money, .computed, "Sales tax in both, at your configured rates.") {
+                .money($0.flow.amounts.tax)
+            },
+            Column("commission", .money, .computed, "The App Store's share of the rest.") {
+                .money($0.flow.amounts.commission)
+            },
+            Column("proceeds", .money, .computed, "What is left for you.") {
+                .money($0.flow.amounts.proceeds)
+            },
+        ])
+
+    static let mrr = ReportDefinition(
+        name: "mrr", version: 1, title: "Monthly recurring revenue",
+        sentence: "What active subscriptions pay a month, at the end of each period.",
+        columns: [
+            Column(
+                "mrr", .money, .stock(.mrr), "Prices of active subscriptions, as prices of a month."
+            ) {
+                .money($0.closing.amounts.mrr)
+            },
+            Column("arr", .money, .computed, "The same for twelve months.") {
+                .money($0.closing.amounts.mrr * 12)
+            },
+            Column("active", .count, .stock(.active), "Active subscriptions.") {
+                .count($0.closing.counts.active)
+            },
+        ])
+
+    static let mrrMovement = ReportDefinition(
+        name: "mrr_movement", version: 1, title: "MRR movement",
+        sentence: "Why monthly recurring revenue changed. The parts add up to the difference.",
+        columns: [
+            Column("opening", .money, .computed, "MRR when the period began.") {
+                .money($0.opening.amounts.mrr)
+            },
+            Column("new", .money, .flow([.new, .converted]), "Paid for the first time.") {
+                .money($0.flow(of: .new, .converted).amounts.mrr)
+            },
+            Column("expansion", .money, .flow([.expansion]), "Pay more a month than before.") {
+                .money($0.flow(of: .expansion).amounts.mrr)
+            },
+            Column("reactivation", .money, .flow([.reactivation]), "Pay again after a gap.") {
+                .money($0.flow(of: .reactivation).amounts.mrr)
+            },
+            Column("contraction", .money, .flow([.contraction]), "Pay less a month than before.") {
+                .money($0.flow(of: .contraction).amounts.mrr)
+            },
+            Column("churn", .money, .flow([.churn]), "Ended, after grace where there was one.") {
+                .money($0.flow(of: .churn).amounts.mrr)
+            },
+            Column("exchange", .money, .computed, "Only if converted: changes of exchange rates.") {
+                .money($0.exchange)
+            },
+            Column("closing", .money, .stock(.mrr), "MRR when the period ended.") {
+                .money($0.closing.amounts.mrr)
+            },
+        ])
+
+    // MARK: - Subscriptions
+
+    static let active = ReportDefinition(
+        name: "active", version: 1, title: "Active subscriptions",
+        sentence: "Subscriptions that are paid and not over, at the end of each period.",
+        columns: [
+            Column("active", .count, .stock(.active), "Paid and not over, grace included.") {
+                .count($0.closing.counts.active)
+            },
+            Column("renewing", .count, .computed, "Active, and will renew.") {
+                .count($0.closing.counts.active - $0.closing.counts.notRenewing)
+            },
+            Column(
+                "not_renewing", .count, .stock(.notRenewing), "Active, and renewal is switched off."
+            ) {
+                .count($0.closing.counts.notRenewing)
+            },
+            Column("grace", .count, .stock(.grace), "Active, and at risk: in a grace period.") {
+                .count($0.closing.counts.grace)
+            },
+        ])
+
+    static let activeMovement = ReportDefinition(
+        name: "active_movement", version: 1, title: "Movement of subscriptions",
+        sentence: "Why the number of active subscriptions changed.",
+        columns: [
+            Column("opening", .count, .computed, "Active when the period began.") {
+                .count($0.opening.counts.active)
+            },
+            Column("new", .count, .flow([.new]), "Paid for the first time, without a trial.") {
+                .count($0.flow(of: .new).counts.active)
+            },
+            Column("converted", .count, .flow([.converted]), "Paid for the first time, by trial.") {
+                .count($0.flow(of: .converted).counts.active)
+            },
+            Column("reactivation", .count, .flow([.reactivation]), "Paid again after a gap.") {
+                .count($0.flow(of: .reactivation).counts.active)
+            },
+            Column("switched", .count, .computed, "Came from another part of the division.") {
+                .count($0.flow(of: .renewal, .expansion, .contraction).counts.active)
+            },
+            Column("churn", .count, .flow([.churn]), "Ended.") {
+                .count($0.flow(of: .churn).counts.active)
+            },
+            Column("closing", .count, .stock(.active), "Active when the period ended.") {
+                .count($0.closing.counts.active)
+            },
+        ])
+
+    static let trials = ReportDefinition(
+        name: "trials", version: 1, title: "Trials",
+        sentence: "Free periods: how many began, were converted, or ended.",
+        columns: [
+            Column("opening", .count, .computed, "In a free period when the period began.") {
+                .count($0.opening.counts.trials)
+            },
+            Column("started", .count, .flow([.trialStarted]), "Began.") {
+                .count($0.flow(of: .trialStarted).counts.trials)
+            },
+            Column("converted", .count, .flow([.converted, .reactivation]), "Became paid.") {
+                .count($0.flow(of: .converted, .reactivation).counts.trials)
+            },
+            Column("ended", .count, .flow([.trialEnded]), "Ended without a payment.") {
+                .count($0.flow(of: .trialEnded).counts.trials)
+            },
+            Column("closing", .count, .stock(.trials), "In a free period when the period ended.") {
+                .count($0.closing.counts.trials)
+            },
+        ])
+
+    static let churn = ReportDefinition(
+        name: "churn", version: 1, title: "Churn",
+        sentence: "Which share of the active subscriptions ended.",
+        columns: [
+            Column("opening", .count, .computed, "Active when the period began.") {
+                .count($0.opening.counts.active)
+            },
+            Column("churned", .count, .flow([.churn]), "Ended within the period.") {
+                .count(-$0.flow(of: .churn).counts.active)
+            },
+            Column("churn_rate", .percent, .computed, "Churned, of opening.") {
+                .share(-$0.flow(of: .churn).counts.active, of: $0.opening.counts.active)
+            },
+            Column("mrr_churn_rate", .percent, .computed, "MRR that ended, of the opening MRR.") {
+                .share(-$0.flow(of: .churn).amounts.mrr, of: $0.opening.amounts.mrr)
+            },
+        ])
+
+    // MARK: - Payments
+
+    static let refunds = ReportDefinition(
+        name: "refunds", version: 1, title: "Refunds",
+        sentence: "Which share of what was charged customers got back, on the day of the refund.",
+        columns: [
+            Column("gross", .money, .flow(charging), "Prices charged.") {
+                .money($0.flow.amounts.gross)
+            },
+            Column("refunded", .money, .flow([.refund]), "Money given back.") {
+                .money($0.flow.amounts.refunded)
+            },
+            Column("refund_rate", .percent, .computed, "Refunded, of gross.") {
+                .share($0.flow.amounts.refunded, of: $0.flow.amounts.gross)
+            },
+        ])
+
+    static let billing = ReportDefinition(
+        name: "billing", version: 1, title: "Billing problems",
+        sentence: "Payments that the App Store could not collect.",
+        columns: [
+            Column("grace_started", .count, .flow([.graceStarted]), "Grace periods that began.") {
+                .count($0.flow(of: .graceStarted).counts.grace)
+            },
+            Column("grace", .count, .stock(.grace), "In grace when the period ended.") {
+                .count($0.closing.counts.grace)
+            },
+            Column("retry_started", .count, .flow([.retryStarted]), "Retries that began.") {
+                .count($0.flow(of: .retryStarted).counts.retry)
+            },
+            Column("retry", .count, .stock(.retry), "In retry when the period ended.") {
+                .count($0.closing.counts.retry)
+            },
+        ])
+
+    static let payments = ReportDefinition(
+        name: "payments", version: 1, title: "Payments",
+        sentence: "How many payments there were, and for what.",
+        columns: [
+            Column("new", .count, .flow([.new, .converted]), "First payments.") {
+                .count($0.flow(of: .new, .converted).counts.payments)
+            },
+            Column("renewals", .count, .flow([.renewal, .expansion, .contraction]), "Later ones.") {
+                .count($0.flow(of: .renewal, .expansion, .contraction).counts.payments)
+            },
+            Column("reactivations", .count, .flow([.reactivation]), "Payments after a gap.") {
+                .count($0.flow(of: .reactivation).counts.payments)
+            },
+            Column("one_time", .count, .flow([.oneTime]), "Of products that do not renew.") {
+                .count($0.flow(of: .oneTime).counts.payments)
+            },
+            Column("one_time_gross", .money, .flow([.oneTime]), "What was charged for those.") {
+                .money($0.flow(of: .oneTime).amounts.gross)
+            },
+        ])
+}

@@ -1,0 +1,100 @@
+import Ledger
+
+/// What one report shows: its columns, and how each is computed from movements. A definition that
+/// changes gets a new version, because numbers of different versions cannot be compared.
+package struct ReportDefinition: Sendable {
+    package var name: String
+    package var version: Int
+    package var title: String
+    /// What the report answers, for people.
+    package var sentence: String
+    package var columns: [Column]
+
+    package struct Column: Sendable {
+        package var name: String
+        package var sentence: String
+        package var unit: Unit
+        /// Which movements are behind the number.
+        package var source: Source
+        let value: @Sendable (PeriodTally) -> ReportValue
+
+        init(
+            _ name: String, _ unit: Unit, _ source: Source, _ sentence: String,
+            _ value: @escaping @Sendable (PeriodTally) -> ReportValue
+        ) {
+            (self.name, self.unit, self.source) = (name, unit, source)
+            (self.sentence, self.value) = (sentence, value)
+        }
+
+        /// What movements contribute to the number.
+        ///
+        /// - Parameter kind: nil if they are of several kinds.
+        package func value(of totals: Totals, kind: Movement.Kind?) -> ReportValue {
+            guard let kind else { return value(PeriodTally(opening: totals)) }
+            return value(PeriodTally(flows: [kind: totals]))
+        }
+    }
+
+    package enum Unit: String, Hashable, Sendable {
+        case money
+        case count
+        case percent
+    }
+
+    package enum Source: Hashable, Sendable {
+        /// Movements of these kinds within the period.
+        case flow(Set<Movement.Kind>)
+        /// All movements up to the period's end: what is there then.
+        case stock(Measure)
+        /// Computed from other columns.
+        case computed
+    }
+
+    /// What is counted at the end of a period.
+    package enum Measure: String, Hashable, Sendable, CaseIterable {
+        case mrr
+        case active
+        case trials
+        case grace
+        case retry
+        case notRenewing = "not_renewing"
+    }
+}
+
+/// A number of a report.
+package enum ReportValue: Hashable, Sendable {
+    /// Thousandths of the currency's unit.
+    case money(Int64)
+    case count(Int64)
+    /// A share of a whole. The whole can be zero: then there is no percentage.
+    case share(Int64, of: Int64)
+}
+
+/// What happened within one period, in one currency and part of a division.
+package struct PeriodTally: Hashable, Sendable {
+    /// Everything before the period.
+    package var opening: Totals
+    package var flows: [Movement.Kind: Totals]
+    /// Only if amounts were converted: what the opening amount gained because rates changed.
+    package var exchange: Int64
+
+    package init(
+        opening: Totals = Totals(), flows: [Movement.Kind: Totals] = [:], exchange: Int64 = 0
+    ) {
+        self.opening = opening
+        self.flows = flows
+        self.exchange = exchange
+    }
+
+    package var flow: Totals { flows.values.reduce(Totals(), +) }
+
+    package var closing: Totals {
+        var closing = opening + flow
+        closing.amounts.mrr += exchange
+        return closing
+    }
+
+    func flow(of kinds: Movement.Kind...) -> Totals {
+        kinds.reduce(Totals()) { $0 + (flows[$1] ?? Totals()) }
+    }
+}

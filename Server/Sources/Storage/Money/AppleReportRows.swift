@@ -1,0 +1,117 @@
+import Ledger
+
+/// One of the App Store's report files, as it was imported.
+package struct AppleReport: Hashable, Sendable {
+    /// The report's type, in the App Store's word, such as `SALES`.
+    package var kind: String
+    /// The days that its rows are about, counted from 1970-01-01.
+    package var days: ClosedRange<Int64>
+    /// The SHA-256 of the content: 32 bytes.
+    package var digest: [UInt8]
+    /// The name of the file.
+    package var name: String
+    package var rowsCount: Int
+    package var importedAt: Instant
+    /// Decompressed.
+    package var content: [UInt8]
+
+    package init(
+        kind: String, days: ClosedRange<Int64>, digest: [UInt8], name: String, rowsCount: Int,
+        importedAt: Instant, content: [UInt8]
+    ) {
+        self.kind = kind
+        self.days = days
+        self.digest = digest
+        self.name = name
+        self.rowsCount = rowsCount
+        self.importedAt = importedAt
+        self.content = content
+    }
+}
+
+extension DatabaseSession {
+    /// Inserts a report. Returns false if the same content is there already.
+    package func insert(_ report: AppleReport, in app: AppID) throws(StorageFailure) -> Bool {
+        try connection.run(
+            "INSERT INTO apple_reports (app, kind, first_day, last_day, digest, name, "
+                + "rows_count, imported_at_ms, content) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
+                + "ON CONFLICT (app, kind, first_day, last_day, digest) DO NOTHING",
+            [
+                .text(app.rawValue), .text(report.kind), .integer(report.days.lowerBound),
+                .integer(report.days.upperBound), .bytes(report.digest), .text(report.name),
+                .integer(Int64(report.rowsCount)), .integer(report.importedAt.milliseconds),
+                .bytes(report.content),
+            ]) > 0
+    }
+
+    /// The reports of a kind that are about any of the days, the ones imported last at the end.
+    package func appleReports(
+        _ kind: String, of app: AppID, in days: ClosedRange<Int64>
+    ) throws(StorageFailure) -> [AppleReport] {
+        try connection.rows(
+            "SELECT kind, first_day, last_day, digest, name, rows_count, imported_at_ms, content "
+                + "FROM apple_reports WHERE app = $1 AND kind = $2 AND first_day <= $3 "
+                + "AND last_day >= $4 ORDER BY imported_at_ms, first_day, digest",
+            [
+                .text(app.rawValue), .text(kind), .integer(days.upperBound),
+                .integer(days.lowerBound),
+            ]
+        ).map { (row) throws(StorageFailure) in
+            AppleReport(
+                kind: try row.text(0), days: try row.integer(1)...(try row.integer(2)),
+                digest: try row.bytes(3), name: try row.text(4),
+                rowsCount: Int(try row.integer(5)),
+                importedAt: Instant(milliseconds: try row.integer(6)),
+                content: try row.bytes(7))
+        }
+    }
+
+    /// The transactions that were charged or refunded within a span of time, in production.
+    package func transactionSales(
+        of app: AppID, in span: Range<Instant>
+    ) throws(StorageFailure) -> [TransactionSale] {
+        try connection.rows(
+            "SELECT product, storefront, currency, ownership, quantity, from_ms, gross, tax, "
+                + "commission, refunded_at_ms, refunded, refunded_tax, refunded_commission "
+                + "FROM money_transactions WHERE app = $1 AND environment = 'production' "
+                + "AND ((from_ms >= $2 AND from_ms < $3) "
+                + "OR (refunded_at_ms >= $2 AND refunded_at_ms < $3))",
+            [
+                .text(app.rawValue), .integer(span.lowerBound.milliseconds),
+                .integer(span.upperBound.milliseconds),
+            ]
+        ).map { (row) throws(StorageFailure) in try TransactionSale(row) }
+    }
+}
+
+/// What of a transaction is compared with the App Store's reports. In thousandths of the currency's
+/// unit.
+package struct TransactionSale: Hashable, Sendable {
+    package var product: ProductID
+    package var storefront: String?
+    package var currency: String?
+    package var isPurchased: Bool
+    package var quantity: Int64
+    package var chargedAt: Instant
+    package var gross: Int64
+    package var proceeds: Int64
+    package var refundedAt: Instant?
+    package var refunded: Int64
+    /// What of ``proceeds`` was taken back.
+    package var refundedProceeds: Int64
+
+    fileprivate init(_ row: Row) throws(StorageFailure) {
+        product = ProductID(rawValue: try row.text(0))
+        storefront = try row.optionalText(1)
+        currency = try row.optionalText(2)
+        isPurchased = try row.text(3) == Ownership.purchased.word
+        quantity = try row.integer(4)
+        chargedAt = Instant(milliseconds: try row.integer(5))
+        gross = try row.integer(6)
+        proceeds = gross - (try row.integer(7)) - (try row.integer(8))
+        refundedAt = try row.optionalInteger(9).map { Instant(milliseconds: $0) }
+        refunded = try row.integer(10)
+        refundedProceeds = refunded - (try row.integer(11)) - (try row.integer(12))
+    }
+}

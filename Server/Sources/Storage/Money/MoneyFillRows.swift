@@ -1,0 +1,83 @@
+import Ledger
+import Reports
+
+/// How far the rows about money of an app are derived.
+package struct MoneyFill: Hashable, Sendable {
+    /// The rules by which they are derived.
+    package var rules: String
+    package var isComplete: Bool
+    /// The number of purchases that were derived by these rules.
+    package var filled: Int
+}
+
+extension DatabaseSession {
+    /// The number of purchases that one step derives.
+    private static let fillBatch = 100
+
+    /// Returns nil if nothing was derived yet.
+    package func moneyFill(of app: AppID) throws(StorageFailure) -> MoneyFill? {
+        let rows = try connection.rows(
+            "SELECT rules, purchase, filled FROM money_fills WHERE app = $1",
+            [.text(app.rawValue)])
+        guard let row = rows.first else { return nil }
+        return MoneyFill(
+            rules: try row.text(0), isComplete: try row.optionalText(1) == nil,
+            filled: Int(try row.integer(2)))
+    }
+
+    /// Apps of which every row is derived by the present rules.
+    func appsWithCompleteMoney() throws(StorageFailure) -> Set<AppID> {
+        let rows = try connection.rows(
+            "SELECT app, rules FROM money_fills WHERE purchase IS NULL", [])
+        var apps: Set<AppID> = []
+        for row in rows {
+            let app = AppID(rawValue: try row.text(0))
+            if try row.text(1) == rules.money(of: app).fingerprint { apps.insert(app) }
+        }
+        return apps
+    }
+
+    /// Begins to derive the rows of every purchase by the present rules.
+    package func beginMoneyFill(of app: AppID) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO money_fills (app, rules, environment, purchase, filled) "
+                + "VALUES ($1, $2, '', '', 0) ON CONFLICT (app) DO UPDATE SET "
+                + "rules = excluded.rules, environment = '', purchase = '', filled = 0",
+            [.text(app.rawValue), .text(rules.money(of: app).fingerprint)])
+    }
+
+    /// Derives the rows of the next purchases. Returns their number; 0 if none is left, or another
+    /// server is at it.
+    package func continueMoneyFill(of app: AppID) throws(StorageFailure) -> Int {
+        let rows = try connection.rows(
+            "SELECT environment, purchase FROM money_fills WHERE app = $1 "
+                + "AND purchase IS NOT NULL " + dialect.skippingLockedRows, [.text(app.rawValue)])
+        guard let last = rows.first else { return 0 }
+        let purchases = try purchases(
+            of: app, after: [.text(try last.text(0)), .text(try last.text(1))])
+        for purchase in purchases { try rebuildMoney(of: purchase, in: app) }
+        let end = purchases.last
+        try connection.run(
+            "UPDATE money_fills SET environment = $1, purchase = $2, filled = filled + $3 "
+                + "WHERE app = $4",
+            [
+                .text(end?.environment.rawValue), .text(end?.original.rawValue),
+                .integer(Int64(purchases.count)), .text(app.rawValue),
+            ])
+        return purchases.count
+    }
+
+    private func purchases(
+        of app: AppID, after last: [Value]
+    ) throws(StorageFailure) -> [PurchaseID] {
+        try connection.rows(
+            "SELECT environment, purchase FROM purchases WHERE app = $1 "
+                + "AND (environment, purchase) > ($2, $3) ORDER BY environment, purchase LIMIT $4",
+            [.text(app.rawValue)] + last + [.integer(Int64(Self.fillBatch))]
+        ).map { (row) throws(StorageFailure) in
+            PurchaseID(
+                TransactionID(rawValue: try row.text(1)),
+                in: try Environment.stored(try row.text(0)))
+        }
+    }
+}

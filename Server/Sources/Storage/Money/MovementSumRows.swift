@@ -1,0 +1,95 @@
+import Ledger
+import Reports
+
+/// Which movements a report adds up.
+package struct MovementFilter: Hashable, Sendable {
+    package var app: AppID
+    package var environment: Environment
+    /// Only of this currency, if it is not nil.
+    package var currency: String?
+    /// Only of this part of the division, if both are not nil.
+    package var part: String?
+    package var division: Division?
+    /// As it was known then; nil for what is known now.
+    package var asKnownAt: Instant?
+
+    package init(
+        app: AppID, environment: Environment, currency: String? = nil, division: Division? = nil,
+        part: String? = nil, asKnownAt: Instant? = nil
+    ) {
+        self.app = app
+        self.environment = environment
+        self.currency = currency
+        self.division = division
+        self.part = part
+        self.asKnownAt = asKnownAt
+    }
+}
+
+extension DatabaseSession {
+    /// The maximum number of sums that a report is made of.
+    package static let movementSumsMax = 2_000_000
+
+    /// Sums of movements up to the last of the given days. Everything before the first of them is
+    /// summed up on the day before it.
+    package func movementSums(
+        _ filter: MovementFilter, in days: Range<Int64>
+    ) throws(StorageFailure) -> [MovementSum] {
+        let opening = days.lowerBound - 1
+        let day = "CASE WHEN day < \(days.lowerBound) THEN \(opening) ELSE day END"
+        let part = filter.division.map(\.column) ?? "''"
+        let sums = Self.sumColumns.map { "CAST(sum(\($0)) AS BIGINT)" }.joined(separator: ", ")
+        let (condition, values) = Self.condition(filter)
+        return try connection.rows(
+            "SELECT \(day), kind, currency, \(part), \(sums) FROM money_movements "
+                + "WHERE \(condition) AND day < \(days.upperBound) "
+                + "GROUP BY \(day), kind, currency, \(part) ORDER BY 1 "
+                + "LIMIT \(Self.movementSumsMax)", values
+        ).map { (row) throws(StorageFailure) in
+            guard let kind = Movement.Kind(rawValue: try row.text(1)) else {
+                throw StorageFailure("unknown kind of movement \(try row.text(1))")
+            }
+            return MovementSum(
+                day: try row.integer(0), kind: kind, currency: try row.optionalText(2),
+                part: filter.division == nil ? nil : try row.optionalText(3),
+                totals: try Self.totals(row, at: 4))
+        }
+    }
+
+    static func condition(_ filter: MovementFilter) -> (String, [Value]) {
+        var condition = "app = $1 AND environment = $2"
+        var values: [Value] = [
+            .text(filter.app.rawValue), .text(filter.environment.rawValue),
+        ]
+        func add(_ text: (Int) -> String, _ value: Value) {
+            values.append(value)
+            condition += " AND " + text(values.count)
+        }
+        if let moment = filter.asKnownAt {
+            add({ "known_at_ms <= $\($0)" }, .integer(moment.milliseconds))
+            add(
+                { "(replaced_at_ms IS NULL OR replaced_at_ms > $\($0))" },
+                .integer(moment.milliseconds))
+        } else {
+            condition += " AND replaced_at_ms IS NULL"
+        }
+        if let currency = filter.currency { add({ "currency = $\($0)" }, .text(currency)) }
+        if let division = filter.division, let part = filter.part {
+            add({ "\(division.column) = $\($0)" }, .text(part))
+        }
+        return (condition, values)
+    }
+}
+
+extension Division {
+    /// The SQL expression of a movement's part: see ``part(of:)``.
+    var column: String {
+        switch self {
+        case .product: "product"
+        case .group: "subscription_group"
+        case .country: "storefront"
+        case .offer: "coalesce(offer_kind || coalesce(':' || offer, ''), 'none')"
+        case .price: "price || ' ' || currency"
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import Ledger
+import Reports
+
+/// The table `money_subscriptions`: one row for each subscription.
+extension DatabaseSession {
+    private static let keyColumns = ["app", "environment", "purchase"]
+    private static let columns =
+        ["transaction_id"] + SegmentColumns.names + [
+            "ownership", "state", "until_ms", "changes_at_ms", "will_renew", "renews_to",
+            "grace_until_ms", "period_from_ms", "period_until_ms", "first_paid_at_ms",
+            "ended_because",
+        ]
+
+    private static let upsertSubscription =
+        Insertion.statement(into: "money_subscriptions", keyColumns + columns)
+        + " ON CONFLICT (\(keyColumns.joined(separator: ", "))) DO UPDATE SET "
+        + columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+
+    /// Writes the rows of purchases that are subscriptions.
+    func upsertSubscriptions(_ purchases: [ReportedPurchase]) throws(StorageFailure) {
+        try connection.runEach(
+            Self.upsertSubscription,
+            purchases.compactMap { purchase in
+                let rules = rules(of: purchase.app)
+                return SubscriptionLine(
+                    of: purchase.timeline, purchase.reportedState?.status,
+                    changesAt: purchase.nextTransitionAt(rules)
+                ).map {
+                    Self.key(of: purchase.timeline.purchase, in: purchase.app) + Self.values(of: $0)
+                }
+            })
+    }
+
+    private static func values(of line: SubscriptionLine) -> [Value] {
+        [.text(line.transaction.rawValue)] + SegmentColumns.values(of: line.segment) + [
+            .text(line.ownership.word), .text(line.state?.rawValue),
+            .integer(line.until?.milliseconds), .integer(line.changesAt?.milliseconds),
+            .integer(line.willRenew.map { $0 ? 1 : 0 }), .text(line.renewsTo?.rawValue),
+            .integer(line.graceUntil?.milliseconds), .integer(line.periodFrom.milliseconds),
+            .integer(line.periodUntil?.milliseconds), .integer(line.firstPaidAt?.milliseconds),
+            .text(line.endedBecause),
+        ]
+    }
+}

@@ -1,0 +1,66 @@
+import Ledger
+import Reports
+
+/// The table `money_transactions`: one row for each transaction of a purchase.
+extension DatabaseSession {
+    private static let keyColumns = ["app", "environment", "purchase", "number"]
+    private static let columns =
+        ["transaction_id", "line"] + SegmentColumns.names + [
+            "kind", "terms", "ownership", "quantity", "is_renewal", "from_ms", "until_ms",
+            "ended_at_ms", "gross", "tax", "commission_rate", "commission", "refunded_at_ms",
+            "refunded", "refunded_tax", "refunded_commission",
+        ]
+
+    private static let upsertTransaction =
+        Insertion.statement(into: "money_transactions", keyColumns + columns)
+        + " ON CONFLICT (\(keyColumns.joined(separator: ", "))) DO UPDATE SET "
+        + columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+
+    /// Writes the rows of a purchase that differ from those before.
+    ///
+    /// - Parameter before: nil to write all of them.
+    func upsertTransactions(
+        _ lines: [TransactionLine], before: [TransactionLine]?, of purchase: PurchaseID,
+        in app: AppID
+    ) throws(StorageFailure) {
+        let key = Self.key(of: purchase, in: app)
+        let changed = lines.enumerated().filter { index, line in
+            guard let before, index < before.count else { return true }
+            return before[index] != line
+        }
+        try connection.runEach(
+            Self.upsertTransaction,
+            changed.map { key + [.integer(Int64($0.offset))] + Self.values(of: $0.element) })
+        guard before.map({ $0.count > lines.count }) ?? true else { return }
+        try connection.run(
+            "DELETE FROM money_transactions WHERE app = $1 AND environment = $2 "
+                + "AND purchase = $3 AND number >= $4", key + [.integer(Int64(lines.count))])
+    }
+
+    private static func values(of line: TransactionLine) -> [Value] {
+        [.text(line.transaction.rawValue), .text(line.line)]
+            + SegmentColumns.values(of: line.segment) + [
+                .text(line.kind.word), .text(line.terms.rawValue),
+                .text(line.ownership.word), .integer(Int64(line.quantity)),
+                .integer(line.isRenewal ? 1 : 0), .integer(line.from.milliseconds),
+                .integer(line.until?.milliseconds), .integer(line.endedAt?.milliseconds),
+                .integer(line.gross), .integer(line.tax), .integer(line.commissionRate),
+                .integer(line.commission), .integer(line.refundedAt?.milliseconds),
+                .integer(line.refunded), .integer(line.refundedTax),
+                .integer(line.refundedCommission),
+            ]
+    }
+}
+
+extension ProductKind {
+    /// The name in rows that people read.
+    fileprivate var word: String {
+        switch self {
+        case .autoRenewable: "auto_renewable"
+        case .nonRenewing: "non_renewing"
+        case .nonConsumable: "non_consumable"
+        case .consumable: "consumable"
+        case .unknown: "unknown"
+        }
+    }
+}

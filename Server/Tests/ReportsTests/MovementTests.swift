@@ -1,0 +1,148 @@
+import Ledger
+import Testing
+
+@testable import Reports
+
+@Suite struct MovementTests {
+    @Test func `a renewal changes neither MRR nor the number of subscriptions`() {
+        let books = books([.paid(month: 0), .paid(month: 1)])
+        #expect(books.movements.map(\.kind) == [.new, .renewal, .churn])
+        #expect(books.movements.map(\.amounts.mrr) == [9_990, 0, -9_990])
+        #expect(books.movements.map(\.counts.active) == [1, 0, -1])
+        #expect(books.movements.map(\.amounts.gross) == [9_990, 9_990, 0])
+    }
+
+    @Test func `a trial that is paid for becomes active when it ends`() {
+        let books = books([.trial(month: 0), .paid(month: 1)])
+        let converted = books.movements.filter { $0.kind == .converted }
+        #expect(books.movements.first?.kind == .trialStarted)
+        #expect(converted.map(\.counts.trials).reduce(0, +) == -1)
+        #expect(converted.map(\.counts.active).reduce(0, +) == 1)
+    }
+
+    @Test func `a paid period after a gap is a reactivation`() {
+        var again = Payment.paid(month: 3)
+        again.isRenewal = false
+        let books = books([.paid(month: 0), again])
+        #expect(books.movements.map(\.kind) == [.new, .churn, .reactivation, .churn])
+    }
+
+    @Test func `a renewal after a gap was in retry until then`() {
+        let books = books([.paid(month: 0), .paid(month: 1, from: .month(1) + .days(5))])
+        let retry = books.movements.filter { $0.counts.retry != 0 }
+        #expect(retry.map(\.at) == [.month(1), .month(1) + .days(5)])
+    }
+
+    @Test func `a dearer product is an expansion by the difference`() {
+        let books = books([.paid(month: 0), .paid(month: 1, "pro.plus", 19_990)])
+        let expansion = books.movements.filter { $0.kind == .expansion }
+        #expect(expansion.map(\.amounts.mrr).reduce(0, +) == 10_000)
+        #expect(expansion.map(\.counts.active).reduce(0, +) == 0)
+        #expect(expansion.map(\.segment.product) == ["pro", "pro.plus"])
+    }
+
+    @Test func `a refund ends the subscription at its moment`() {
+        var refunded = Payment.paid(month: 0)
+        refunded.revocation = Revocation(at: .month(0) + .days(3), kind: .refund)
+        let books = books([refunded])
+        #expect(books.movements.map(\.kind) == [.new, .churn, .refund])
+        #expect(books.movements.last?.amounts.refunded == 9_990)
+        #expect(books.movements.map(\.at).last == .month(0) + .days(3))
+        #expect(books.movements.map(\.amounts.proceeds).reduce(0, +) == 0)
+    }
+
+    @Test func `a family member's purchase moves nothing`() {
+        var shared = Payment.paid(month: 0)
+        shared.ownership = .familyShared
+        #expect(books([shared]).movements.isEmpty)
+    }
+
+    @Test func `grace extends what is active, and retry follows it`() {
+        let due = Instant.month(1)
+        var renewal = Renewal(willRenew: true, isRetrying: true, graceUntil: due + .days(16))
+        renewal.renewsAt = due
+        let books = books([.paid(month: 0)], [Timeline.Attested(renewal, at: due)])
+        #expect(
+            books.movements.map(\.kind) == [
+                .new, .graceStarted, .churn, .graceEnded, .retryStarted, .retryEnded,
+            ])
+        #expect(books.movements.first { $0.kind == .churn }?.at == due + .days(16))
+        #expect(books.movements.last?.at == due + Timeline.retryMax)
+    }
+
+    @Test func `renewal that is switched off and on again is counted in between`() {
+        let off = Timeline.Attested(Renewal(willRenew: false), at: .month(0) + .days(5))
+        let on = Timeline.Attested(Renewal(willRenew: true), at: .month(0) + .days(9))
+        let books = books([.paid(month: 0)], [on, off])
+        #expect(books.movements.map(\.kind) == [.new, .renewalOff, .renewalOn, .churn])
+        #expect(books.movements.map(\.counts.notRenewing) == [0, 1, -1, 0])
+    }
+
+    @Test func `after a paid year the App Store's share is half`() {
+        let payments = (0..<14).map { Payment.paid(month: $0) }
+        let rates = books(payments).transactions.map(\.commissionRate)
+        #expect(rates.prefix(12).allSatisfy { $0 == 30_000 })
+        #expect(rates.last == 15_000)
+    }
+
+    @Test func `tax is taken out before the App Store's share`() {
+        var payment = Payment.paid(month: 0)
+        payment.storefront = "DEU"
+        let rules = MoneyRules(taxes: ["DEU": 19_000])
+        let amounts = books([payment], rules: rules).movements[0].amounts
+        #expect(amounts.tax == 1_595)
+        #expect(amounts.commission == 2_518)
+        #expect(amounts.proceeds == 9_990 - 1_595 - 2_518)
+    }
+
+    @Test func `movements of any purchase add up to nothing in the end`() {
+        for payments in [
+            [Payment.trial(month: 0)], [.paid(month: 0), .trial(month: 1), .paid(month: 2)],
+            [.paid(month: 0), .paid(month: 1, "pro.plus", 19_990), .paid(month: 2)],
+        ] {
+            let sum = books(payments).movements.reduce(Totals()) {
+                $0 + Totals($1.amounts, $1.counts)
+            }
+            #expect(sum.amounts.mrr == 0)
+            #expect(sum.counts.active == 0)
+            #expect(sum.counts.trials == 0)
+        }
+    }
+
+    private func books(
+        _ payments: [Payment], _ renewals: [Timeline.Attested<Renewal>] = [],
+        rules: MoneyRules = MoneyRules()
+    ) -> PurchaseBooks {
+        let purchase = PurchaseID("1", in: .production)
+        let facts =
+            payments.map { Fact(about: purchase, attestedAt: $0.from, .payment($0)) }
+            + renewals.map { Fact(about: purchase, attestedAt: $0.at, .renewal($0.value)) }
+        return PurchaseBooks(of: Timeline(of: purchase, facts), renewals, rules: rules)
+    }
+}
+
+extension Instant {
+    /// 2026, a month counted from January.
+    static func month(_ number: Int) -> Instant {
+        WallClock.utc.moment(
+            months: number, days: 0, after: Instant(milliseconds: 1_767_225_600_000))
+    }
+}
+
+extension Payment {
+    static func paid(
+        month: Int, _ product: ProductID = "pro", _ price: Int64 = 9_990, from: Instant? = nil
+    ) -> Payment {
+        Payment(
+            transaction: TransactionID(rawValue: "\(month + 1)"), line: "\(month + 1)",
+            product: product, from: from ?? .month(month), until: .month(month + 1),
+            price: Money(milliunits: price, currency: "USD"), isRenewal: month > 0)
+    }
+
+    static func trial(month: Int) -> Payment {
+        var payment = paid(month: month, "pro", 0)
+        payment.terms = .trial
+        payment.offer = Offer(.introductory)
+        return payment
+    }
+}

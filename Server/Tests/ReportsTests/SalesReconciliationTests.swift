@@ -1,0 +1,119 @@
+import Ledger
+import Testing
+
+@testable import Reports
+
+/// What is planted on one side, and the cause that must be found.
+struct PlantedDifference: Sendable, CustomTestStringConvertible {
+    var name: String
+    var plant: @Sendable (inout [SalesFigure], inout [SalesFigure], inout Set<Int64>) -> Void
+    var causes: Set<SalesDifference.Cause>
+    /// Whether money may be missing.
+    var isResidual: Bool
+
+    var testDescription: String { name }
+
+    init(
+        _ name: String, _ causes: SalesDifference.Cause..., isResidual: Bool = true,
+        plant:
+            @escaping @Sendable (inout [SalesFigure], inout [SalesFigure], inout Set<Int64>) ->
+            Void
+    ) {
+        (self.name, self.plant, self.causes, self.isResidual) = (
+            name, plant, Set(causes), isResidual
+        )
+    }
+
+    static let all = [
+        PlantedDifference("a sale counted on the next day", .dayBoundary, isResidual: false) {
+            ours, _, _ in
+            ours.append(.sale(on: 11, "pro", units: 1))
+            ours[1] = .sale(on: 12, "pro", units: 4)
+        },
+        PlantedDifference(
+            "a refund that we heard of a week later", .refundOnAnotherDay, isResidual: false
+        ) { ours, apples, _ in
+            ours.append(.refund(on: 20, "pro"))
+            apples.append(.refund(on: 13, "pro"))
+        },
+        PlantedDifference("family members in the file", .familySharing, isResidual: false) {
+            ours, apples, _ in
+            ours[0].sharedUnits = 2
+            apples[0].units += 2
+        },
+        PlantedDifference("free trials that only we list", .freeUnits, isResidual: false) {
+            ours, _, _ in
+            ours[0].units += 3
+            ours[0].freeUnits = 3
+        },
+        PlantedDifference("a sale that we never heard of", .notHeardOf) { _, apples, _ in
+            apples[0].add(.sale(on: 10, "pro", units: 1))
+        },
+        PlantedDifference("a sale that the file lacks", .notInFile) { ours, _, _ in
+            ours[0].add(.sale(on: 10, "pro", units: 1))
+        },
+        PlantedDifference("a day without a file", .fileMissing, isResidual: false) {
+            _, apples, days in
+            days.remove(12)
+            apples.removeAll { $0.key.day == 12 }
+        },
+        PlantedDifference("a file that has everything twice", .countedTwice) { _, apples, _ in
+            apples[1].add(apples[1])
+        },
+        PlantedDifference("a product of another app", .unknownProduct) { _, apples, _ in
+            apples.append(.sale(on: 10, "other", units: 4))
+        },
+        PlantedDifference("another price", .price) { _, apples, _ in
+            apples[0].gross += 1000
+            apples[0].proceeds = apples[0].gross * 7 / 10
+        },
+        PlantedDifference("the share of the small business program", .commission) {
+            _, apples, _ in apples[0].proceeds = apples[0].gross * 85 / 100
+        },
+        PlantedDifference("a tax that we do not know", .tax) { _, apples, _ in
+            apples[0].proceeds = apples[0].gross * 100 / 119 * 7 / 10
+        },
+    ]
+}
+
+@Suite struct SalesReconciliationTests {
+    @Test(arguments: PlantedDifference.all)
+    func `each planted difference is found and named`(planted: PlantedDifference) {
+        var (ours, apples, days) = (Self.sales, Self.sales, Set<Int64>(0...40))
+        planted.plant(&ours, &apples, &days)
+        let found = SalesReconciliation(ours: ours, apples: apples, days: days)
+        #expect(Set(found.differences.map(\.cause)) == planted.causes)
+        #expect(found.residual.isEmpty == !planted.isResidual)
+    }
+
+    @Test func `equal books have no difference and no residual`() {
+        let found = SalesReconciliation(ours: Self.sales, apples: Self.sales, days: [10, 12])
+        #expect(found.differences.isEmpty)
+        #expect(found.residual.isEmpty)
+        #expect(found.comparedCount == 10)
+    }
+
+    private static let sales: [SalesFigure] = [
+        .sale(on: 10, "pro", units: 3), .sale(on: 12, "pro", units: 5),
+    ]
+}
+
+extension SalesFigure {
+    static func sale(on day: Int64, _ product: ProductID, units: Int64) -> SalesFigure {
+        var figure = SalesFigure(
+            Key(day: day, product: product, country: "DE", currency: "EUR"))
+        figure.units = units
+        figure.gross = units * 10_000
+        figure.proceeds = units * 7000
+        return figure
+    }
+
+    static func refund(on day: Int64, _ product: ProductID) -> SalesFigure {
+        var figure = SalesFigure(
+            Key(day: day, product: product, country: "DE", currency: "EUR"))
+        figure.refundedUnits = 1
+        figure.refunded = 10_000
+        figure.proceeds = -7000
+        return figure
+    }
+}

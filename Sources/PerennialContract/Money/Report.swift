@@ -1,0 +1,140 @@
+/// A report about money or subscriptions: `GET /v1/reports/{name}`.
+public struct Report: Hashable, Sendable, Codable {
+    public var name: String
+    /// Changes with the definition. Numbers of different versions cannot be compared.
+    public var version: Int
+    public var title: String
+    /// What the report answers.
+    public var sentence: String
+    public var environment: StoreEnvironment
+    /// The first and the last day, such as `2026-11-21`, in the time zone.
+    public var from: String
+    public var to: String
+    /// `day`, `week`, `month`, `quarter`, or `year`.
+    public var by: String
+    public var timeZone: String
+    /// By what the rows are divided: `product`, `group`, `country`, `offer`, or `price`.
+    public var segment: String?
+    /// The currency that amounts are converted to; nil if each is shown by itself.
+    public var currency: String?
+    /// The days of the first and the last exchange rate that was used.
+    public var ratesFrom: String?
+    public var ratesTo: String?
+    /// Currencies without a rate. Their rows are not converted.
+    public var unconverted: [String]
+    /// If the report shows what was known at an earlier moment: that moment.
+    public var asKnownAt: Timestamp?
+    /// Whether rows of earlier purchases are still being derived, so that numbers are too small.
+    public var isFilling: Bool
+    public var columns: [Column]
+    public var rows: [Row]
+
+    public init(
+        name: String, version: Int, title: String, sentence: String,
+        environment: StoreEnvironment, from: String, to: String, by: String, timeZone: String,
+        segment: String?, currency: String?, ratesFrom: String?, ratesTo: String?,
+        unconverted: [String], asKnownAt: Timestamp?, isFilling: Bool, columns: [Column],
+        rows: [Row]
+    ) {
+        self.name = name
+        self.version = version
+        self.title = title
+        self.sentence = sentence
+        self.environment = environment
+        self.from = from
+        self.to = to
+        self.by = by
+        self.timeZone = timeZone
+        self.segment = segment
+        self.currency = currency
+        self.ratesFrom = ratesFrom
+        self.ratesTo = ratesTo
+        self.unconverted = unconverted
+        self.asKnownAt = asKnownAt
+        self.isFilling = isFilling
+        self.columns = columns
+        self.rows = rows
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case name
+        case version
+        case title
+        case sentence
+        case environment
+        case from
+        case to
+        case by
+        case timeZone = "time_zone"
+        case segment
+        case currency
+        case ratesFrom = "rates_from"
+        case ratesTo = "rates_to"
+        case unconverted
+        case asKnownAt = "as_known_at"
+        case isFilling = "is_filling"
+        case columns
+        case rows
+    }
+
+    /// What the values of one place in each row mean.
+    public struct Column: Hashable, Sendable, Codable {
+        public var name: String
+        /// `money`: a decimal number of the row's currency. `count`: a whole number. `percent`.
+        public var unit: String
+        public var sentence: String
+        /// Whether `/transactions` lists what is behind the number.
+        public var opens: Bool
+
+        public init(name: String, unit: String, sentence: String, opens: Bool) {
+            self.name = name
+            self.unit = unit
+            self.sentence = sentence
+            self.opens = opens
+        }
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case name
+            case unit
+            case sentence
+            case opens
+        }
+    }
+
+    /// The values of one period, in one currency and one part of the division.
+    public struct Row: Hashable, Sendable, Codable {
+        /// The first and the last day.
+        public var from: String
+        public var to: String
+        /// Whether the period is not over, so that its values may still change.
+        public var isIncomplete: Bool
+        /// Nil in reports that only count, and for purchases without a known price.
+        public var currency: String?
+        /// The part of the division; nil if there is none, or if documents do not say.
+        public var part: String?
+        /// Decimal numbers as text, in the order of the columns. An empty text is no value: a share
+        /// of nothing.
+        public var values: [String]
+
+        public init(
+            from: String, to: String, isIncomplete: Bool, currency: String?, part: String?,
+            values: [String]
+        ) {
+            self.from = from
+            self.to = to
+            self.isIncomplete = isIncomplete
+            self.currency = currency
+            self.part = part
+            self.values = values
+        }
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case from
+            case to
+            case isIncomplete = "is_incomplete"
+            case currency
+            case part
+            case values
+        }
+    }
+}

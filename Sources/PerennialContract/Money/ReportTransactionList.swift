@@ -1,0 +1,63 @@
+/// What is behind a number of a report: `GET /v1/reports/{name}/transactions`. The values of all
+/// pages add up to the number.
+public struct ReportTransactionList: Hashable, Sendable, Codable {
+    /// The column whose numbers these are.
+    public var column: String
+    public var items: [Item]
+    /// Send it as `after` for the next page; nil on the last one.
+    public var nextCursor: String?
+
+    public init(column: String, items: [Item], nextCursor: String?) {
+        self.column = column
+        self.items = items
+        self.nextCursor = nextCursor
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case column
+        case items
+        case nextCursor = "next_cursor"
+    }
+
+    /// One movement; or one purchase with the sum of its movements, for numbers that say what is
+    /// there at a period's end.
+    public struct Item: Hashable, Sendable, Codable {
+        public var at: Timestamp
+        /// What happened, such as `renewal`; nil for a purchase.
+        public var kind: String?
+        /// Nil if the purchase belongs to nobody.
+        public var customerID: String?
+        public var originalTransactionID: String
+        /// Nil for a purchase.
+        public var transactionID: String?
+        public var productID: String?
+        public var currency: String?
+        /// A decimal number.
+        public var value: String
+
+        public init(
+            at: Timestamp, kind: String?, customerID: String?, originalTransactionID: String,
+            transactionID: String?, productID: String?, currency: String?, value: String
+        ) {
+            self.at = at
+            self.kind = kind
+            self.customerID = customerID
+            self.originalTransactionID = originalTransactionID
+            self.transactionID = transactionID
+            self.productID = productID
+            self.currency = currency
+            self.value = value
+        }
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case at
+            case kind
+            case customerID = "customer_id"
+            case originalTransactionID = "original_transaction_id"
+            case transactionID = "transaction_id"
+            case productID = "product_id"
+            case currency
+            case value
+        }
+    }
+}
