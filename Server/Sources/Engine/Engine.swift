@@ -25,7 +25,8 @@ package struct Engine: Sendable {
     let webhookStateCache = WebhookStateCache()
     let mint = TokenMint()
     private(set) var offeringSignatures = OfferingSignatures()
-    private(set) var reminderRuleChecks = ReminderRuleChecks()
+    private(set) var reminderRuleChecks = RuleChecks()
+    private(set) var moneyRuleChecks = RuleChecks()
     let backfillBackoff = BackfillBackoff()
     let historyWalks = HistoryWalkStates()
     let roundRobin = RoundRobin()
@@ -75,7 +76,8 @@ package struct Engine: Sendable {
         // What these remember follows from the configuration.
         engine.unmappedProducts = UnmappedProducts()
         engine.offeringSignatures = OfferingSignatures()
-        engine.reminderRuleChecks = ReminderRuleChecks()
+        engine.reminderRuleChecks = RuleChecks()
+        engine.moneyRuleChecks = RuleChecks()
         return engine
     }
 

@@ -27,7 +27,8 @@ package struct Report: Sendable {
         in currency: String? = nil, rates: ExchangeRates = .none
     ) {
         var fold = ReportFold(periods, currency: currency, rates: rates)
-        fold.hasMoney = definition.columns.contains { $0.unit == .money }
+        fold.hasMoney = definition.columns.contains { $0.unit != .count }
+        fold.hasStock = definition.hasStock
         let tallies = fold.tallies(of: sums)
         self.definition = definition
         rows = tallies.map { key, period, tally in
@@ -52,6 +53,8 @@ struct ReportFold {
     private let rates: ExchangeRates
     /// Whether the report shows amounts. If not, currencies are not told apart.
     var hasMoney = true
+    /// Whether it values what is there when a period begins or ends, at that day's rates.
+    var hasStock = true
     private(set) var unconverted: Set<String> = []
     private(set) var rateDays: ClosedRange<Int64>?
 
@@ -65,6 +68,7 @@ struct ReportFold {
     /// movement in the periods or before them has none.
     mutating func tallies(of sums: [MovementSum]) -> [(Key, ReportPeriod, PeriodTally)] {
         guard let first = periods.first else { return [] }
+        if hasMoney { findUnconverted(sums) }
         let groups = Dictionary(grouping: sums) { key(of: $0) }
         var found: [(Key, ReportPeriod, PeriodTally)] = []
         for (key, sums) in groups.sorted(by: { Self.precedes($0.key, $1.key) }) {
@@ -89,6 +93,20 @@ struct ReportFold {
         for sum in sums { known[sum.currency, default: Totals()] += sum.totals }
     }
 
+    /// A currency is converted on every day or on none: otherwise a part of it would be missing.
+    private mutating func findUnconverted(_ sums: [MovementSum]) {
+        guard let currency, let first = periods.first else { return }
+        let ends = [first.days.lowerBound - 1] + periods.map { $0.days.upperBound - 1 }
+        for (own, sums) in Dictionary(grouping: sums, by: \.currency) {
+            guard let own, own != currency else { continue }
+            let days = Set(sums.map(\.day)).union(hasStock ? ends : [])
+            let isKnown = days.allSatisfy {
+                rates.convert(0, from: own, to: currency, on: $0) != nil
+            }
+            if !isKnown { unconverted.insert(own) }
+        }
+    }
+
     private static func precedes(_ one: Key, _ other: Key) -> Bool {
         (one.currency ?? "", one.part ?? "") < (other.currency ?? "", other.part ?? "")
     }
@@ -98,11 +116,8 @@ struct ReportFold {
         guard let currency, let own = sum.currency else {
             return Key(currency: sum.currency, part: sum.part)
         }
-        guard convert(1_000_000, from: own, on: sum.day) != nil else {
-            unconverted.insert(own)
-            return Key(currency: own, part: sum.part)
-        }
-        return Key(currency: currency, part: sum.part)
+        return Key(
+            currency: unconverted.contains(own) ? own : currency, part: sum.part)
     }
 
     private mutating func tally(

@@ -10,6 +10,14 @@ package struct ReportDefinition: Sendable {
     package var sentence: String
     package var columns: [Column]
 
+    /// Whether it shows what is there when a period begins or ends.
+    var hasStock: Bool {
+        columns.contains { column in
+            if case .stock = column.source { return true }
+            return column.name == "opening"
+        }
+    }
+
     package struct Column: Sendable {
         package var name: String
         package var sentence: String
@@ -68,6 +76,14 @@ package enum ReportValue: Hashable, Sendable {
     case count(Int64)
     /// A share of a whole. The whole can be zero: then there is no percentage.
     case share(Int64, of: Int64)
+
+    /// Whether it is zero, or a share of nothing.
+    package var isNothing: Bool {
+        switch self {
+        case .money(let number), .count(let number): number == 0
+        case .share(let part, _): part == 0
+        }
+    }
 }
 
 /// What happened within one period, in one currency and part of a division.

@@ -50,6 +50,9 @@ package struct SimulatorSettings: Sendable {
     /// Minutes from the request of a mass extension to its completion.
     package var massExtensionMinutes: Int64 = 60
 
+    /// The developer's agreement, for Apple's sales and financial reports.
+    package var reports = ReportRules()
+
     /// The app's shared secret, which verifyReceipt requires and V1 notifications contain.
     package var sharedSecret = Self.wellKnownSecret
     /// Where V1 notifications are posted, beside those of version 2. If nil, none are made.

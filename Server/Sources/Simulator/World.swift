@@ -51,6 +51,8 @@ struct World: Sendable {
     var orderIsInView = false
     /// Nonces of promotional offer signatures; each signature can be used once.
     var usedNonces: Set<String> = []
+    /// Refunds that were reversed, by transaction id, oldest first.
+    var reversedRefunds: [String: [ReversedRefund]] = [:]
     /// Open refund requests, by transaction id.
     var refundRequests: [String: RefundRequest] = [:]
     /// The app's consumption responses in order of arrival.
@@ -90,7 +92,14 @@ struct World: Sendable {
         return subscription
     }
 
-    /// Saves a chain, and schedules its next event.
+    /// Saves a chain whose phase or renewal may have changed, and schedules its next event.
+    mutating func save(_ subscription: Subscription, at now: AppStoreDate) {
+        var subscription = subscription
+        subscription.recordStep(at: now)
+        save(subscription)
+    }
+
+    /// Saves a chain without a change of its phase or renewal, and schedules its next event.
     mutating func save(_ subscription: Subscription) {
         // What is not for sale is not charged, so it is not charged early either.
         let isForSale =
@@ -153,7 +162,7 @@ struct World: Sendable {
         case .chain(let place):
             guard var subscription = subscriptions.remove(at: place) else { return [] }
             let notices = processDue(&subscription, at: now)
-            save(subscription)
+            save(subscription, at: now)
             return notices
         case .refundDecision(let id): return decideRefund(of: id, at: now)
         case .consumptionReminder(let id): return repeatConsumptionRequest(id, at: now)

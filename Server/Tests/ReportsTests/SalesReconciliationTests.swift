@@ -36,6 +36,14 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
             ours.append(.refund(on: 20, "pro"))
             apples.append(.refund(on: 13, "pro"))
         },
+        PlantedDifference("a refund that was reversed", .refundReversed, isResidual: false) {
+            _, apples, _ in
+            var refund = SalesFigure.refund(on: 13, "pro")
+            refund.proceeds = 0
+            var sale = SalesFigure.sale(on: 20, "pro", units: 1)
+            sale.proceeds = 0
+            apples += [refund, sale]
+        },
         PlantedDifference("family members in the file", .familySharing, isResidual: false) {
             ours, apples, _ in
             ours[0].sharedUnits = 2

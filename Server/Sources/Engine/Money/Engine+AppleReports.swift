@@ -48,7 +48,7 @@ extension Engine {
     package func reconcileSales(
         of appID: AppID, in days: ClosedRange<Int64>, _ clock: WallClock
     ) async throws -> SalesComparison {
-        _ = try app(appID)
+        let (app, _) = try app(appID)
         let span =
             clock.midnight(ofDay: days.lowerBound)..<clock.midnight(ofDay: days.upperBound + 1)
         let (files, sales) = try await read { tx in
@@ -58,18 +58,29 @@ extension Engine {
             )
         }
         var apples = SalesFigures()
-        var known: Set<Int64> = []
-        for file in files where file.days.count == 1 {
-            known.insert(file.days.lowerBound)
+        // Of several files of a day, the one that was imported last.
+        var latest: [Int64: AppleReport] = [:]
+        for file in files where file.days.count == 1 { latest[file.days.lowerBound] = file }
+        for file in latest.values {
             let report = try SalesReport<SalesRow>(parsing: file.content)
-            for row in report.rows where row.productType.isInAppPurchase { apples.add(row) }
+            for row in report.rows where row.productType.isInAppPurchase && app.sells(row) {
+                apples.add(row)
+            }
         }
         var ours = SalesFigures()
         for sale in sales { ours.add(sale, clock, in: days) }
         return SalesComparison(
             days: days,
             reconciliation: SalesReconciliation(
-                ours: ours.all, apples: apples.all, days: known), files: files.count)
+                ours: ours.all, apples: apples.all, days: Set(latest.keys),
+                products: app.soldProducts ?? []), files: files.count)
+    }
+}
+
+extension AppSettings {
+    /// Whether a row of a sales report is about this app. Without its SKU, every row is.
+    fileprivate func sells(_ row: SalesRow) -> Bool {
+        money.appSKU.map { $0 == row.parentIdentifier } ?? true
     }
 }
 

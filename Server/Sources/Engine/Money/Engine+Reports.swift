@@ -10,23 +10,24 @@ extension Engine {
 
     /// Computes a report of an app.
     ///
-    /// - Throws: ``EngineFailure``: `unknownReport` with the known ones, or `reportTooLong`.
+    /// - Throws: ``EngineFailure``: `unknownReport` with the known ones, or `invalidReport`.
     package func report(
         _ query: ReportQuery, of appID: AppID
     ) async throws(EngineFailure) -> ReportResult {
         let (app, _) = try app(appID)
         let definition = try Self.definition(query.name)
-        let today = app.money.rules.clock.dayNumber(at: now())
-        let periods = query.periods(today: today)
-        guard let first = periods.first, let last = periods.last,
-            periods.count <= ReportQuery.periodsMax
-        else { throw .invalidReport("it would have \(periods.count) periods") }
+        let moment = moment(of: query)
+        let today = app.money.rules.clock.dayNumber(at: moment)
+        let periods = try query.periods(today: today)
         let filter = MovementFilter(
-            app: appID, environment: query.environment, division: query.division,
+            app: appID, environment: query.environment, until: moment, division: query.division,
             part: query.part, asKnownAt: query.asKnownAt)
-        let days = first.days.lowerBound..<last.days.upperBound
+        let days = periods[0].days.lowerBound..<periods[periods.count - 1].days.upperBound
         let (sums, fill) = try await read { tx in
             (try tx.movementSums(filter, in: days), try tx.moneyFill(of: appID))
+        }
+        guard sums.count <= DatabaseSession.movementSumsMax else {
+            throw .invalidReport("it would be made of too many sums: ask for fewer days")
         }
         if let currency = query.currency, app.money.rates.isEmpty,
             sums.contains(where: { $0.currency != nil && $0.currency != currency })
@@ -55,23 +56,31 @@ extension Engine {
             let known = columns.map(\.name).joined(separator: ", ")
             throw .invalidReport("its columns that rest on purchases are \(known)")
         }
-        let periods = query.periods(today: app.money.rules.clock.dayNumber(at: now()))
-        guard let first = periods.first, let last = periods.last else {
-            throw .invalidReport("it has no periods")
-        }
+        let moment = moment(of: query)
+        let periods = try query.periods(
+            today: app.money.rules.clock.dayNumber(at: moment))
         let filter = MovementFilter(
-            app: appID, environment: query.environment, currency: query.currency,
+            app: appID, environment: query.environment, until: moment, currency: query.currency,
             division: query.division, part: query.part, asKnownAt: query.asKnownAt)
-        let days = first.days.lowerBound..<last.days.upperBound
+        let days = periods[0].days.lowerBound..<periods[periods.count - 1].days.upperBound
         return try await read { tx in
             let found = try tx.reportSources(
                 filter, column, in: days, after: cursor?.position ?? [], limit: limit + 1)
             let page = Array(found.prefix(limit))
             return ReportSources(
-                column: column, movements: page,
+                column: column,
+                movements: page.filter {
+                    !column.value(of: $0.totals, kind: $0.kind).isNothing
+                },
                 next: found.count > limit
                     ? page.last.map { SourceCursor(position: $0.position) } : nil)
         }
+    }
+
+    /// The latest moment that a report shows: what is due later has not happened yet.
+    private func moment(of query: ReportQuery) -> Instant {
+        let now = now()
+        return query.asKnownAt.map { min($0, now) } ?? now
     }
 
     private static func definition(_ name: String) throws(EngineFailure) -> ReportDefinition {
@@ -97,16 +106,20 @@ extension Engine {
     private func fillMoney(of app: AppSettings) async throws(EngineFailure) -> Int {
         let fill = try await read { tx in try tx.moneyFill(of: app.id) }
         guard !Self.isDone(fill, app) else { return 0 }
+        let begins = fill?.rules != app.money.rules.fingerprint
+        guard !begins || !moneyRuleChecks.isDone(app.id) else {
+            // Another server with other rules has begun. To begin again would never end.
+            return 0
+        }
         let count = try await transaction { tx in
-            if try tx.moneyFill(of: app.id)?.rules != app.money.rules.fingerprint {
-                try tx.beginMoneyFill(of: app.id)
-            }
+            if begins { try tx.beginMoneyFill(of: app.id) }
             return try tx.continueMoneyFill(of: app.id)
         }
+        moneyRuleChecks.markDone(app.id)
         let filled = (fill?.filled ?? 0) + count
-        if filled > 0 {
+        if count > 0 {
             logger.info(
-                count > 0 ? "rows about money are being derived" : "rows about money are complete",
+                "rows about money are being derived",
                 metadata: ["app": "\(app.id)", "purchases": "\(filled)"])
         }
         return count

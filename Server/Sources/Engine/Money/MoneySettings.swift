@@ -7,6 +7,9 @@ package struct MoneySettings: Hashable, Sendable {
     package var rules: MoneyRules
     /// Empty if the owner has no table of rates: then no amounts are converted.
     package var rates: ExchangeRates
+    /// The app's SKU in App Store Connect, by which its rows are found in reports about several
+    /// apps.
+    package var appSKU: String?
 
     package init(rules: MoneyRules = MoneyRules(), rates: ExchangeRates = .none) {
         self.rules = rules

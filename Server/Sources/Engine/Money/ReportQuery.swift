@@ -37,10 +37,22 @@ package struct ReportQuery: Hashable, Sendable {
     /// The number of periods that are shown if no days are named.
     private static let periodsUsual = 12
 
-    /// The periods of the report, the last one being that of today unless days are named.
-    func periods(today: Int64) -> [ReportPeriod] {
+    /// The maximum number of days in one report: a century.
+    private static let daysMax = 36_600
+
+    /// The periods of the report, at least one, the last one being that of today unless days are
+    /// named.
+    func periods(today: Int64) throws(EngineFailure) -> [ReportPeriod] {
         if let days {
-            return ReportPeriod.periods(length, in: days.lowerBound..<days.upperBound + 1)
+            guard days.count <= Self.daysMax else {
+                throw .invalidReport("it would have \(days.count) days")
+            }
+            let periods = ReportPeriod.periods(
+                length, in: days.lowerBound..<days.upperBound + 1)
+            guard periods.count <= Self.periodsMax else {
+                throw .invalidReport("it would have \(periods.count) periods")
+            }
+            return periods
         }
         var first = length.start(of: today)
         for _ in 1..<Self.periodsUsual { first = length.start(of: first - 1) }

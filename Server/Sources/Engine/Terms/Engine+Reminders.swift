@@ -1,6 +1,5 @@
 import Ledger
 import Storage
-import Synchronization
 
 extension Engine {
     /// The number of customers of one app examined in one transaction.
@@ -93,15 +92,4 @@ extension AppSettings {
         return (products + [terms.clock.name, terms.overlap.rawValue] + sharing)
             .joined(separator: "\n")
     }
-}
-
-/// The apps for which this process has compared its configuration with the previous one. Each is
-/// compared only once, so that two servers with different configurations do not undo each other's
-/// work forever.
-final class ReminderRuleChecks: Sendable {
-    private let begun = Mutex<Set<AppID>>([])
-
-    func isDone(_ app: AppID) -> Bool { begun.withLock { $0.contains(app) } }
-
-    func markDone(_ app: AppID) { begun.withLock { _ = $0.insert(app) } }
 }

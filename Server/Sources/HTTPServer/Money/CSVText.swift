@@ -8,12 +8,22 @@ package enum CSVText {
     /// names come from outside.
     private static func field(_ text: String) -> String {
         var field = text
-        if let first = field.first, "=+-@\t\r".contains(first), !isNumber(field) {
+        if let first = field.utf8.first, formulaStarts.contains(first), !isNumber(field) {
             field = "'" + field
         }
-        guard field.contains(where: { "\",\n\r\r\n".contains($0) }) else { return field }
-        return "\"" + field.replacing("\"", with: "\"\"") + "\""
+        guard field.utf8.contains(where: quotedBytes.contains) else { return field }
+        var quoted = String.UnicodeScalarView("\"".unicodeScalars)
+        for scalar in field.unicodeScalars {
+            quoted.append(scalar)
+            if scalar == "\"" { quoted.append(scalar) }
+        }
+        quoted.append("\"")
+        return String(quoted)
     }
+
+    // Bytes, because a character may be one of these with a combining mark.
+    private static let formulaStarts = Set("=+-@\t\r\n".utf8)
+    private static let quotedBytes = Set("\",\r\n".utf8)
 
     private static func isNumber(_ text: String) -> Bool { Double(text) != nil }
 }

@@ -9,6 +9,7 @@ extension ConfigurationReader {
         Key("time_zone", \.rules.clock) { $0.clock($1) },
         Key("small_business") { $2.rules.smallBusiness = $0.memberships($1) },
         Key("taxes") { $2.rules.taxes = $0.taxes($1) },
+        Key("app_sku", \.appSKU) { $0.nonEmptyText($1) },
         Key("rates_file") { reader, node, money in
             if let rates = reader.rates(node) { money.rates = rates }
         },

@@ -40,8 +40,9 @@ struct ReportCommand: AsyncParsableCommand {
                 print(try text(of: PerennialContract.Report(result)), terminator: "")
             } catch {
                 throw StartFailure(
-                    "There is no such report: \(error).",
-                    remedy: "`perennial report` lists the reports.")
+                    "The report cannot be shown: \(error).",
+                    remedy: "`perennial report` lists the reports, and docs/money.md explains them."
+                )
             }
         }
     }

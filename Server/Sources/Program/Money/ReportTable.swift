@@ -24,7 +24,8 @@ struct ReportTable {
         let hasCurrency = report.rows.contains { $0.currency != nil }
         let hasPart = report.segment != nil
         var table = [
-            [report.by] + (hasCurrency ? ["currency"] : []) + (hasPart ? [report.segment ?? ""] : [])
+            [report.by] + (hasCurrency ? ["currency"] : [])
+                + (hasPart ? [report.segment ?? ""] : [])
                 + report.columns.map(\.name)
         ]
         for row in report.rows {
@@ -87,8 +88,9 @@ struct ReportTable {
             notes.append("Rows of earlier purchases are still being derived: numbers will grow.")
         }
         if !report.unconverted.isEmpty {
-            notes.append("Not converted, for want of a rate: "
-                + report.unconverted.joined(separator: ", "))
+            notes.append(
+                "Not converted, for want of a rate: "
+                    + report.unconverted.joined(separator: ", "))
         }
         if let from = report.ratesFrom, let to = report.ratesTo {
             notes.append("Exchange rates of \(from) to \(to)")

@@ -3,8 +3,8 @@ import Ledger
 /// What a period's price is a month. A month is 365.25 ÷ 12 days; a week is 7 of them.
 ///
 /// The length is taken from the period itself, in whole days, because documents do not name the
-/// product's duration. Calendar months differ in length, so that lengths near a usual duration count
-/// as that duration.
+/// product's duration. Calendar months differ in length, and the App Store may extend a period, so
+/// that a length counts as the usual duration that it reaches.
 package enum MonthlyPrice {
     /// How a price of one period becomes the price of a month.
     private struct Factor {
@@ -12,14 +12,15 @@ package enum MonthlyPrice {
         var denominator: Int64
     }
 
-    private static let usual: [(days: ClosedRange<Int64>, factor: Factor)] = [
-        (6...8, Factor(numerator: 36_525, denominator: 8400)),
-        (12...16, Factor(numerator: 36_525, denominator: 16_800)),
-        (27...33, Factor(numerator: 1, denominator: 1)),
-        (58...63, Factor(numerator: 1, denominator: 2)),
-        (88...95, Factor(numerator: 1, denominator: 3)),
-        (179...186, Factor(numerator: 1, denominator: 6)),
-        (363...375, Factor(numerator: 1, denominator: 12)),
+    /// The fewest days of each usual duration, from a week to a year.
+    private static let usual: [(days: Int64, factor: Factor)] = [
+        (6, Factor(numerator: 36_525, denominator: 8400)),
+        (12, Factor(numerator: 36_525, denominator: 16_800)),
+        (27, Factor(numerator: 1, denominator: 1)),
+        (58, Factor(numerator: 1, denominator: 2)),
+        (88, Factor(numerator: 1, denominator: 3)),
+        (179, Factor(numerator: 1, denominator: 6)),
+        (363, Factor(numerator: 1, denominator: 12)),
     ]
 
     private static let dayMilliseconds: Int64 = 86_400_000
@@ -28,8 +29,9 @@ package enum MonthlyPrice {
     package static func monthly(_ price: Int64, from: Instant, until: Instant) -> Int64 {
         let length = max((until - from).wholeMilliseconds, 1)
         let days = (length + dayMilliseconds / 2) / dayMilliseconds
+        // A length between two usual ones is the shorter one, which the App Store has extended.
         let factor =
-            usual.first { $0.days.contains(days) }?.factor
+            usual.last { $0.days <= days }?.factor
             ?? Factor(numerator: 36_525, denominator: max(days, 1) * 1200)
         return rounded(price, times: factor)
     }

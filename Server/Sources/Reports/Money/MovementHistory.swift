@@ -60,12 +60,14 @@ package struct MovementHistory: Hashable, Sendable {
         of purchase: PurchaseID, _ documents: [(receivedAt: Instant, facts: [Fact])],
         rules: MoneyRules
     ) {
-        var facts: [Fact] = []
+        var timeline = Timeline(of: purchase, [])
+        var renewals: [Timeline.Attested<Renewal>] = []
         for (index, document) in documents.enumerated() {
-            facts += document.facts
+            timeline = timeline.adding(document.facts)
+            renewals += document.facts.compactMap(\.attestedRenewal)
             let next = index + 1 < documents.count ? documents[index + 1] : nil
             guard next?.receivedAt != document.receivedAt else { continue }
-            let books = PurchaseBooks(of: purchase, facts, rules: rules)
+            let books = PurchaseBooks(of: timeline, renewals, rules: rules)
             apply(Change(from: self, to: books.movements, at: document.receivedAt))
         }
     }
@@ -97,12 +99,15 @@ package struct MovementHistory: Hashable, Sendable {
 extension PurchaseBooks {
     /// - Parameter facts: all facts about the purchase.
     package init(of purchase: PurchaseID, _ facts: [Fact], rules: MoneyRules) {
-        let renewals = facts.compactMap { fact -> Timeline.Attested<Renewal>? in
-            guard case .renewal(let renewal) = fact.statement, fact.purchase == purchase else {
-                return nil
-            }
-            return Timeline.Attested(renewal, at: fact.attestedAt)
-        }
-        self.init(of: Timeline(of: purchase, facts), renewals, rules: rules)
+        self.init(
+            of: Timeline(of: purchase, facts), facts.compactMap(\.attestedRenewal), rules: rules)
+    }
+}
+
+extension Fact {
+    /// What it says about the renewal, if it says anything.
+    fileprivate var attestedRenewal: Timeline.Attested<Renewal>? {
+        guard case .renewal(let renewal) = statement else { return nil }
+        return Timeline.Attested(renewal, at: attestedAt)
     }
 }

@@ -97,7 +97,8 @@ package struct PurchaseBooks: Hashable, Sendable {
             if let before, before.isContinued(by: span) {
                 addChange(from: before, to: span, hasPaid: hasPaid)
             } else {
-                addStart(of: span, hasPaid: hasPaid)
+                let isFirstAfterTrial = before?.isFree == true && span.payment.isRenewal
+                addStart(of: span, hasPaid: hasPaid, isConverted: isFirstAfterTrial)
             }
             hasPaid = hasPaid || !span.isFree
             let next = index + 1 < spans.count ? spans[index + 1] : nil
@@ -105,11 +106,14 @@ package struct PurchaseBooks: Hashable, Sendable {
         }
     }
 
-    private mutating func addStart(of span: SubscriptionSpan, hasPaid: Bool) {
+    /// - Parameter isConverted: the first payment after a trial was collected late.
+    private mutating func addStart(of span: SubscriptionSpan, hasPaid: Bool, isConverted: Bool) {
         if span.isFree {
             enter(span, as: .trialStarted)
+        } else if hasPaid {
+            enter(span, as: .reactivation)
         } else {
-            enter(span, as: hasPaid ? .reactivation : .new)
+            enter(span, as: isConverted ? .converted : .new)
         }
     }
 

@@ -32,8 +32,13 @@ package struct SalesDifference: Hashable, Sendable {
         case countedTwice = "counted_twice"
         /// The other side has it on the day before or after.
         case dayBoundary = "day_boundary"
+        /// The other side has the charge on another day: a payment that was collected in a grace
+        /// period begins where the period before it ended.
+        case chargeOnAnotherDay = "charge_on_another_day"
         /// The other side has the refund on another day.
         case refundOnAnotherDay = "refund_on_another_day"
+        /// A refund that was reversed: two rows of the App Store's, and nothing of ours.
+        case refundReversed = "refund_reversed"
         /// The App Store counts what was shared with family members.
         case familySharing = "family_sharing"
         /// Free periods, which one side does not list.
@@ -57,7 +62,9 @@ package struct SalesDifference: Hashable, Sendable {
             case .fileMissing: "Import the App Store's file for this day."
             case .countedTwice: "The file of this day contains everything twice."
             case .dayBoundary: "The other side counts it on the day before or after."
+            case .chargeOnAnotherDay: "The other side has the charge on another day."
             case .refundOnAnotherDay: "The other side has the refund on another day."
+            case .refundReversed: "A refund that was reversed; the file has it and a new sale."
             case .familySharing: "The App Store counts family members, who pay nothing."
             case .freeUnits: "Free periods that only one side lists."
             case .unknownProduct: "No purchase of this product is known. Is it another app's?"
@@ -69,6 +76,9 @@ package struct SalesDifference: Hashable, Sendable {
             }
         }
     }
+
+    /// Whether it is, or may be, about a refund.
+    var isOfRefund = false
 
     var difference: Int64 { apples - ours }
 }

@@ -4,8 +4,8 @@ import Ledger
 /// compares whole days, then looks for the same amount on another day, and then explains what is
 /// left by itself.
 package struct SalesReconciliation: Sendable {
-    /// How many days apart a refund may be on the two sides.
-    private static let refundDaysMax: Int64 = 90
+    /// How many days apart the same may be on the two sides.
+    private static let daysApartMax: Int64 = 90
 
     /// Sorted by day, product and country.
     package private(set) var differences: [SalesDifference] = []
@@ -20,12 +20,14 @@ package struct SalesReconciliation: Sendable {
     ///   - ours: one figure for each key.
     ///   - apples: one figure for each key.
     ///   - days: the days for which there is a file.
+    ///   - products: products that are known, even if we know no sale of them in these days.
     package init(
-        ours: [SalesFigure], apples: [SalesFigure], days: Set<Int64>
+        ours: [SalesFigure], apples: [SalesFigure], days: Set<Int64>,
+        products: Set<ProductID> = []
     ) {
         let mine = Dictionary(ours.map { ($0.key, $0) }) { first, _ in first }
         let theirs = Dictionary(apples.map { ($0.key, $0) }) { first, _ in first }
-        products = Set(ours.map(\.key.product))
+        self.products = products.union(ours.map(\.key.product))
         self.days = days
         doubledDays = Self.doubledDays(mine, theirs)
         for key in Set(mine.keys).union(theirs.keys).sorted() {
@@ -76,12 +78,14 @@ package struct SalesReconciliation: Sendable {
         }
         guard let own = mine.proceeds, let other = theirs.proceeds else { return }
         let proceedsCause = cause(ofProceeds: mine, theirs)
-        add(.proceeds, mine, own, other, proceedsCause)
+        add(
+            .proceeds, mine, own, other, proceedsCause,
+            isOfRefund: mine.refunded != theirs.refunded)
     }
 
     private mutating func add(
         _ quantity: SalesDifference.Quantity, _ figure: SalesFigure, _ ours: Int64,
-        _ apples: Int64, _ cause: SalesDifference.Cause
+        _ apples: Int64, _ cause: SalesDifference.Cause, isOfRefund: Bool = false
     ) {
         comparedCount += 1
         guard ours != apples else { return }
@@ -89,7 +93,7 @@ package struct SalesReconciliation: Sendable {
         differences.append(
             SalesDifference(
                 key: figure.key, quantity: quantity, ours: ours, apples: apples,
-                cause: whole ?? cause))
+                cause: whole ?? cause, isOfRefund: isOfRefund))
     }
 
     private func wholeDayCause(_ key: SalesFigure.Key) -> SalesDifference.Cause? {
@@ -134,49 +138,105 @@ package struct SalesReconciliation: Sendable {
 
     // MARK: - Other days
 
-    /// Finds pairs of differences that cancel each other out on different days.
+    /// Explains differences that cancel each other out on different days: first pairs, then runs of
+    /// days whose differences add up to nothing.
     private mutating func explainByOtherDays() {
-        for quantity in SalesDifference.Quantity.allCases {
-            let indices = differences.indices.filter {
-                differences[$0].quantity == quantity && differences[$0].cause.isMovable
+        let movable = differences.indices.filter { differences[$0].cause.isMovable }
+        for indices in Dictionary(grouping: movable, by: { differences[$0].place }).values {
+            let inOrder = indices.sorted { differences[$0].key.day < differences[$1].key.day }
+            explain(runsOf: explain(pairsOf: inOrder))
+        }
+        explainReversals()
+    }
+
+    /// A refund that was reversed is a refund and another sale for the App Store, and nothing at
+    /// all for us.
+    private mutating func explainReversals() {
+        let left = differences.indices.filter { differences[$0].cause == .notHeardOf }
+        for refund in left where differences[refund].quantity == .refundedUnits {
+            let units = differences[refund].difference
+            guard let sale = left.first(where: { isSale($0, reversing: refund, units) }) else {
+                continue
             }
-            for (place, index) in indices.enumerated() {
-                guard differences[index].cause.isMovable else { continue }
-                for other in indices[(place + 1)...]
-                where differences[other].cause.isMovable && cancels(index, other) {
-                    guard let cause = pairCause(index, other) else { continue }
-                    differences[index].cause = cause
-                    differences[other].cause = cause
-                    break
-                }
+            for index in left
+            where differences[index].cause == .notHeardOf
+                && [differences[refund].key, differences[sale].key].contains(differences[index].key)
+            {
+                differences[index].cause = .refundReversed
             }
         }
     }
 
-    private func cancels(_ one: Int, _ other: Int) -> Bool {
-        let (first, second) = (differences[one], differences[other])
-        return first.key.product == second.key.product && first.key.country == second.key.country
-            && first.key.currency == second.key.currency
-            && first.difference == -second.difference
+    private func isSale(_ sale: Int, reversing refund: Int, _ units: Int64) -> Bool {
+        let (sold, back) = (differences[sale], differences[refund])
+        return sold.quantity == .units && sold.cause == .notHeardOf && sold.difference == units
+            && sold.key.product == back.key.product && sold.key.country == back.key.country
+            && sold.key.currency == back.key.currency && sold.key.day >= back.key.day
     }
 
-    private func pairCause(_ one: Int, _ other: Int) -> SalesDifference.Cause? {
-        let apart = abs(differences[one].key.day - differences[other].key.day)
-        if apart == 1 { return .dayBoundary }
-        switch differences[one].quantity {
-        case .refunded, .refundedUnits:
-            return apart <= Self.refundDaysMax ? .refundOnAnotherDay : nil
-        case .proceeds:
-            return apart <= Self.refundDaysMax && differences[one].isOfRefund
-                ? .refundOnAnotherDay : nil
-        case .units, .gross: return nil
+    /// Returns what is left.
+    private mutating func explain(pairsOf indices: [Int]) -> [Int] {
+        var left: [Int] = []
+        for index in indices {
+            let difference = differences[index]
+            if let other = left.firstIndex(where: {
+                differences[$0].difference == -difference.difference
+                    && difference.key.day - differences[$0].key.day <= Self.daysApartMax
+            }) {
+                explain([left.remove(at: other), index])
+            } else {
+                left.append(index)
+            }
+        }
+        return left
+    }
+
+    private mutating func explain(runsOf indices: [Int]) {
+        var run: [Int] = []
+        var sum: Int64 = 0
+        for index in indices {
+            run.append(index)
+            sum += differences[index].difference
+            guard sum == 0 else { continue }
+            if differences[index].key.day - differences[run[0]].key.day <= Self.daysApartMax {
+                explain(run)
+            }
+            run = []
+        }
+    }
+
+    private mutating func explain(_ indices: [Int]) {
+        let days = indices.map { differences[$0].key.day }
+        let apart = (days.max() ?? 0) - (days.min() ?? 0)
+        for index in indices {
+            differences[index].cause = apart == 1 ? .dayBoundary : differences[index].movedCause
         }
     }
 }
 
 extension SalesDifference {
-    /// Whether proceeds differ because only one side has a refund.
-    fileprivate var isOfRefund: Bool { cause == .notHeardOf || cause == .notInFile }
+    /// What must be alike for two differences to cancel each other out.
+    fileprivate struct Place: Hashable {
+        var product: ProductID
+        var country: String?
+        var currency: String?
+        var quantity: Quantity
+    }
+
+    fileprivate var place: Place {
+        Place(
+            product: key.product, country: key.country, currency: key.currency,
+            quantity: quantity)
+    }
+
+    /// Why the other side has it on another day, if not on the next one.
+    fileprivate var movedCause: Cause {
+        switch quantity {
+        case .refundedUnits, .refunded: .refundOnAnotherDay
+        case .units, .gross: .chargeOnAnotherDay
+        case .proceeds: isOfRefund ? .refundOnAnotherDay : .chargeOnAnotherDay
+        }
+    }
 }
 
 extension SalesDifference.Cause {
@@ -184,11 +244,13 @@ extension SalesDifference.Cause {
     fileprivate var isMovable: Bool { self == .notHeardOf || self == .notInFile }
 
     /// Whether money may be missing.
-    fileprivate var isResidual: Bool {
+    package var isResidual: Bool {
         switch self {
         case .notHeardOf, .notInFile, .price, .commission, .tax, .unknownProduct, .countedTwice:
             true
-        case .fileMissing, .dayBoundary, .refundOnAnotherDay, .familySharing, .freeUnits: false
+        case .fileMissing, .dayBoundary, .refundOnAnotherDay, .chargeOnAnotherDay,
+            .refundReversed, .familySharing, .freeUnits:
+            false
         }
     }
 }

@@ -6,8 +6,8 @@ import Hummingbird
 // its entry in the list.
 
 extension AppStoreSimulator {
-    /// A router for the control plane (`/_sim/…`), verifyReceipt and the App Store Server API. Each
-    /// call makes a new router.
+    /// A router for the control plane (`/_sim/…`), verifyReceipt, the App Store Server API and
+    /// Apple's reports. Each call makes a new router.
     package nonisolated func router() -> Router<SimulatorContext> {
         let router = Router(context: SimulatorContext.self)
         router.add(middleware: ProblemMiddleware(simulator: self))
@@ -19,6 +19,7 @@ extension AppStoreSimulator {
         }
         addVerifyReceipt(to: router)
         addServerAPI(to: router)
+        addSalesReports(to: router)
         return router
     }
 

@@ -42,6 +42,16 @@ extension OpenAPI {
                 "since": time,
             ]),
         structure(
+            "DailyBooks",
+            [
+                "days": list(
+                    object([
+                        "date": ["type": "string", "format": "date"], "money": list(dailyMoney),
+                        "active": whole, "paid": whole, "offer": whole, "trial": whole,
+                        "grace": whole, "retry": whole,
+                    ]))
+            ]),
+        structure(
             "VerbAnswer",
             [
                 "now": time, "purchase": reference("Purchase"),
@@ -85,6 +95,11 @@ extension OpenAPI {
         structure("Log", ["entries": list(reference("LogEntry"))]),
         JSON.Member("LogEntry", logEntry),
     ]
+
+    private static let dailyMoney = object([
+        "currency": text, "charged_milliunits": whole, "refunded_milliunits": whole,
+        "reversed_milliunits": whole,
+    ])
 
     /// The other members of an entry depend on `what`.
     private static let logEntry: JSON = [

@@ -59,7 +59,7 @@ extension SimulatorRoute {
 
     fileprivate static let allResetFields =
         resetFields + ShopBody.fields + SimulatorSettings.apiFields
-        + SimulatorSettings.legacyFields
+        + SimulatorSettings.legacyFields + SimulatorSettings.reportFields
 
     private static let resetFields = [
         Field("seed", "integer", "The seed of everything random."),
@@ -135,6 +135,7 @@ extension SimulatorRoute {
         settings.upgradeSetsRevocationDate =
             try body.bool("upgrade_sets_revocation_date") ?? old.upgradeSetsRevocationDate
         try settings.readLegacy(body)
+        try settings.readReports(body)
         settings.isDeterministic = try body.bool("deterministic") ?? old.isDeterministic
         try settings.readAPI(body)
         return settings

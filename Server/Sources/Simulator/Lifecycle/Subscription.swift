@@ -58,6 +58,8 @@ struct Subscription: Sendable {
     var priceRises: [PriceRise] = []
     /// When the renewal date was extended.
     var extensions: [AppStoreDate] = []
+    /// What happened to the phase and the renewal, oldest first.
+    var steps: [ChainStep] = []
     var advancedCommerce: Box<AdvancedCommerceRenewal>?
     /// Whether renewal was switched off too late, so that one more period is charged.
     var isChargeUnderWay = false
@@ -172,6 +174,7 @@ struct Subscription: Sendable {
     var trimmed: Self {
         var copy = self
         copy.transactions = [latest]
+        copy.steps = []
         return copy
     }
 }

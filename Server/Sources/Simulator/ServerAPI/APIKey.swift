@@ -51,19 +51,25 @@ package struct APIKey: Hashable, Sendable {
 
     private static let wellKnownPool = PooledSignature(wellKnownPrivateKey)
 
-    /// A bearer token signed with the well-known key, valid for an hour. For manual calls.
+    /// A bearer token signed with the well-known key, for manual calls.
+    ///
+    /// - Parameter bundleID: nil for App Store Connect, whose tokens are not for one app.
     static func wellKnownToken(
-        for bundleID: String, at now: AppStoreDate
+        for bundleID: String?, at now: AppStoreDate,
+        seconds lifetime: Int64 = BearerToken.lifetimeSecondsMax
     ) throws(SigningFailure) -> String {
         let header: JSON = ["alg": "ES256", "kid": .string(wellKnown.id), "typ": "JWT"]
         let seconds = now.milliseconds / 1000
-        let claims: JSON = [
-            "iss": .string(wellKnown.issuerID), "iat": .integer(seconds),
-            "exp": .integer(seconds + BearerToken.lifetimeSecondsMax),
-            "aud": .string(BearerToken.audience), "bid": .string(bundleID),
+        var claims: [JSON.Member] = [
+            .init("iss", .string(wellKnown.issuerID)), .init("iat", .integer(seconds)),
+            .init("exp", .integer(seconds + lifetime)),
+            .init("aud", .string(BearerToken.audience)),
         ]
+        if let bundleID { claims.append(.init("bid", .string(bundleID))) }
         let signed =
-            Base64.url.encode(header.bytes) + [UInt8(ascii: ".")] + Base64.url.encode(claims.bytes)
+            Base64.url.encode(header.bytes) + [UInt8(ascii: ".")]
+            + Base64.url
+            .encode(JSON.object(claims).bytes)
         do {
             let signature = try wellKnownPrivateKey.signature(for: signed).rawRepresentation
             let all = signed + [UInt8(ascii: ".")] + Base64.url.encode([UInt8](signature))

@@ -25,7 +25,9 @@ struct BearerToken: Sendable {
     private let claims: JSON
 
     /// Parses and verifies a header's value: form, key, signature, claims.
-    init(_ authorization: String?, keys: [APIKey], bundleID: String) throws(Refusal) {
+    ///
+    /// - Parameter bundleID: nil for App Store Connect, whose tokens are not for one app.
+    init(_ authorization: String?, keys: [APIKey], bundleID: String?) throws(Refusal) {
         guard let authorization, authorization.utf8.count <= Self.lengthMax,
             let space = authorization.firstIndex(of: " "),
             authorization[..<space].lowercased() == "bearer",
@@ -42,7 +44,8 @@ struct BearerToken: Sendable {
         }
         for (name, expected) in [
             ("iss", key.issuerID), ("aud", Self.audience), ("bid", bundleID),
-        ] where claims[name]?.string != expected {
+        ] {
+            guard let expected, claims[name]?.string != expected else { continue }
             throw Refusal("The claim \(name) is not \(expected).")
         }
         self.key = key
@@ -60,7 +63,9 @@ struct BearerToken: Sendable {
     /// Throws if the token is not valid at one of these times: a server that follows the virtual
     /// clock signs by that, all others by the machine's. Apple's Python and Java clients send no
     /// `iat`.
-    func requireCurrent(at clocks: [AppStoreDate]) throws(Refusal) {
+    func requireCurrent(
+        at clocks: [AppStoreDate], secondsMax: Int64 = lifetimeSecondsMax
+    ) throws(Refusal) {
         guard let expires = claims["exp"]?.integer else {
             throw Refusal("The claim exp is missing.")
         }
@@ -72,10 +77,11 @@ struct BearerToken: Sendable {
             let now = clock.milliseconds / 1000
             let start = begins ?? now
             return now <= expires + Self.skewSeconds && start <= now + Self.skewSeconds
-                && expires - start <= Self.lifetimeSecondsMax
+                && expires - start <= secondsMax
         }
         guard isCurrent else {
-            throw Refusal("The token is expired, not valid yet, or valid for over an hour.")
+            let limit = secondsMax == Self.lifetimeSecondsMax ? "an hour" : "\(secondsMax) s"
+            throw Refusal("The token is expired, not valid yet, or valid for over \(limit).")
         }
     }
 }

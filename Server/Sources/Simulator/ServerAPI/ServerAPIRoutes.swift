@@ -46,7 +46,7 @@ extension AppStoreSimulator {
 
 extension AppStoreDate {
     /// The current time by the machine's clock.
-    fileprivate static var machineNow: Self {
+    static var machineNow: Self {
         Self(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }
 }

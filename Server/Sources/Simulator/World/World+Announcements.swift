@@ -102,7 +102,7 @@ extension World {
         subscription.writeAdvancedCommerce()
         let notice = draft(
             NotificationType(rawValue: change.kind.rawValue), of: subscription, at: now)
-        save(subscription)
+        save(subscription, at: now)
         return notice
     }
 

@@ -97,7 +97,7 @@ extension World {
                 subscription.renews = false
                 notices.append(
                     draft(.didChangeRenewalStatus, .autoRenewDisabled, of: subscription, at: now))
-                save(subscription)
+                save(subscription, at: now)
             }
         }
         let wait = settings.refundDecisionHours * 3_600_000
@@ -210,7 +210,7 @@ extension World {
             subscription.renews = true
             notices.append(
                 draft(.didChangeRenewalStatus, .autoRenewEnabled, of: subscription, at: now))
-            save(subscription)
+            save(subscription, at: now)
         }
         return notices
     }

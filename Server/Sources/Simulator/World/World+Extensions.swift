@@ -80,7 +80,7 @@ extension World {
             originalTransactionID: id,
             webOrderLineItemID: subscription.latest.webOrderLineItemID, effective: end)
         let notices = [draft(.renewalExtended, of: subscription, row: row, at: now)]
-        save(subscription)
+        save(subscription, at: now)
         return (answer, notices)
     }
 

@@ -28,7 +28,7 @@ extension World {
         } else {
             notices += stopSharing(&chain, source, at: now)
         }
-        save(chain)
+        save(chain, at: now)
         return notices
     }
 
@@ -41,7 +41,7 @@ extension World {
         chainOfTransaction[id] = id
         let chain = source.followed(
             by: member, id: id, transactions: [first], startedRecently: now)
-        save(chain)
+        save(chain, at: now)
         accounts[member]?.sharedChains.append(id)
         sharings[source.id, default: Sharing()].shares[member] = id
         scheduleFuturePeriods(of: source, after: present)

@@ -51,7 +51,7 @@ extension World {
                 needsConsent: order.needsConsent, announced: now))
         let subtype: NotificationSubtype = order.needsConsent ? .pending : .accepted
         let notices = [draft(.priceIncrease, subtype, of: subscription, at: now)]
-        save(subscription)
+        save(subscription, at: now)
         return notices
     }
 
@@ -63,7 +63,7 @@ extension World {
         try checkPending(subscription)
         subscription.priceRises[subscription.priceRises.count - 1].agreed = now
         let notices = [draft(.priceIncrease, .accepted, of: subscription, at: now)]
-        save(subscription)
+        save(subscription, at: now)
         return notices
     }
 

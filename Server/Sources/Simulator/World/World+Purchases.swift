@@ -84,7 +84,7 @@ extension World {
         accounts[device.account]?.chains[terms.groupID] = subscription.id
         let subtype: NotificationSubtype = chain == nil ? .initialBuy : .resubscribe
         let notices = [draft(.subscribed, subtype, of: subscription, at: now)]
-        save(subscription)
+        save(subscription, at: now)
         return (subscription.latest, notices)
     }
 
@@ -178,7 +178,7 @@ extension World {
             notices.append(draft(.didChangeRenewalStatus, .autoRenewEnabled, of: chain, at: now))
         }
         recordRedemption(of: offers, product, by: device.account)
-        save(chain)
+        save(chain, at: now)
         return notices
     }
 

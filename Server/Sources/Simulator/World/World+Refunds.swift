@@ -46,7 +46,7 @@ extension World {
         }
         let refunded = subscription.transactions[index]
         let notices = [draft(.refund, of: subscription, transaction: refunded, row: row, at: now)]
-        save(subscription)
+        save(subscription, at: now)
         return notices
     }
 
@@ -73,11 +73,12 @@ extension World {
         }
         var subscription = try subscription(chain)
         let index = try transactionIndex(id, of: subscription, isRefunded: true)
+        recordReversal(of: subscription.transactions[index], at: now)
         subscription.transactions[index].revocation = nil
         let restored = subscription.transactions[index]
         reinstate(&subscription, by: index, at: now)
         let notices = [draft(.refundReversed, of: subscription, transaction: restored, at: now)]
-        save(subscription)
+        save(subscription, at: now)
         return notices
     }
 
@@ -140,6 +141,7 @@ extension World {
         guard (transaction.revocation == nil) == (revocation != nil) else {
             throw Self.nothingTo(revocation == nil ? "reverse" : "refund", id)
         }
+        recordReversal(of: transaction, at: now)
         transaction.revocation = revocation
         save(transaction)
         return [draft(type, of: transaction, row: row, at: now)]

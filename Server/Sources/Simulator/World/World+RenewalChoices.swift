@@ -31,7 +31,7 @@ extension World {
             notices.append(
                 draft(.expired, .voluntary, of: subscription, row: .cancelledInRetry, at: now))
         }
-        save(subscription)
+        save(subscription, at: now)
         return notices
     }
 
@@ -49,7 +49,7 @@ extension World {
         let notices = [
             draft(.didChangeRenewalStatus, .autoRenewEnabled, of: subscription, at: now)
         ]
-        save(subscription)
+        save(subscription, at: now)
         return notices
     }
 
@@ -101,7 +101,7 @@ extension World {
             notices.append(
                 draft(.didChangeRenewalStatus, .autoRenewEnabled, of: subscription, at: now))
         }
-        save(subscription)
+        save(subscription, at: now)
         return notices
     }
 

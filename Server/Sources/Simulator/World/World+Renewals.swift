@@ -123,7 +123,7 @@ extension World {
         var subscription = try running(id)
         subscription.paymentFails = false
         let notices = subscription.isRetrying ? chargeOutstanding(&subscription, at: now) : []
-        save(subscription)
+        save(subscription, at: now)
         return notices
     }
 
@@ -155,7 +155,7 @@ extension World {
                 remedy: "POST …/resume, …/consent or …/recover-billing first.")
         }
         let notices = [renewOnTime(&subscription, at: now)]
-        save(subscription)
+        save(subscription, at: now)
         return notices
     }
 
@@ -174,7 +174,7 @@ extension World {
             subscription.transactions[index].expires = min(expires, now)
         }
         let notices = expire(&subscription, .other, at: now)
-        save(subscription)
+        save(subscription, at: now)
         return notices
     }
 

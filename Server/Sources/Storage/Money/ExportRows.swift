@@ -7,6 +7,12 @@ package struct ExportedTable: Hashable, Sendable {
     /// The column that `since` compares: rows whose time there is earlier are left out.
     package var sinceColumn: String
 
+    /// The condition of a row that is not left out; `$5` is the time.
+    fileprivate var since: String {
+        columns.contains("replaced_at")
+            ? "(\(sinceColumn) >= $5 OR replaced_at >= $5)" : "\(sinceColumn) >= $5"
+    }
+
     package static let all = [
         ExportedTable(
             name: "subscriptions",
@@ -61,7 +67,7 @@ extension DatabaseSession {
             "SELECT purchase FROM purchases WHERE app = $1 AND environment = $2 "
                 + "AND purchase > $3 ORDER BY purchase LIMIT \(Self.exportBatch)", key)
         guard let end = try purchases.last?.text(0) else { return ([], nil) }
-        let condition = since == nil ? "" : "AND \(table.sinceColumn) >= $5 "
+        let condition = since == nil ? "" : "AND \(table.since) "
         let rows = try connection.rows(
             "SELECT \(table.columns.joined(separator: ", ")) FROM \(table.name) "
                 + "WHERE app = $1 AND environment = $2 AND original_transaction_id > $3 "

@@ -12,7 +12,7 @@ package struct MoneyFill: Hashable, Sendable {
 
 extension DatabaseSession {
     /// The number of purchases that one step derives.
-    private static let fillBatch = 100
+    private static let fillBatch = 20
 
     /// Returns nil if nothing was derived yet.
     package func moneyFill(of app: AppID) throws(StorageFailure) -> MoneyFill? {
@@ -55,7 +55,9 @@ extension DatabaseSession {
         guard let last = rows.first else { return 0 }
         let purchases = try purchases(
             of: app, after: [.text(try last.text(0)), .text(try last.text(1))])
-        for purchase in purchases { try rebuildMoney(of: purchase, in: app) }
+        for purchase in purchases {
+            try rebuildMoney(of: purchase, in: app, replacing: true)
+        }
         let end = purchases.last
         try connection.run(
             "UPDATE money_fills SET environment = $1, purchase = $2, filled = filled + $3 "

@@ -8,62 +8,66 @@ extension DatabaseSession {
     /// - Parameters:
     ///   - before: the timeline before the documents.
     ///   - after: the same purchase with them, and what is reported of it.
-    ///   - documents: the documents, in the order in which they are recorded. Their facts are
-    ///     stored already.
+    ///   - documents: the documents. Their facts are stored already.
     func recordMoney(
         from before: Timeline, to after: ReportedPurchase, by documents: [DocumentWithFacts]
     ) throws(StorageFailure) {
         let (app, purchase) = (after.app, after.timeline.purchase)
-        guard purchase.appTransaction == nil else { return }
+        guard purchase.appTransaction == nil, let receivedAt = documents.last?.document.receivedAt
+        else { return }
+        // Most documents of a device say what is known already.
+        let saysRenewal = documents.contains { $0.facts.contains(where: \.isRenewal) }
+        guard saysRenewal || !after.timeline.hasSamePeriods(as: before) else { return }
         let rules = rules.money(of: app)
-        let lines = PurchaseBooks(of: after.timeline, [], rules: rules).transactions
+        let renewals = try renewals(of: purchase, in: app)
+        let books = PurchaseBooks(of: after.timeline, renewals, rules: rules)
         try upsertTransactions(
-            lines, before: PurchaseBooks(of: before, [], rules: rules).transactions, of: purchase,
+            books.transactions, before: PurchaseBooks(of: before, [], rules: rules).transactions,
+            of: purchase, in: app)
+        let history = MovementHistory(versions: try movementVersions(of: purchase, in: app))
+        // Never before what is known: another server's clock may be ahead.
+        let knownAt = history.lastChange.map { max($0, receivedAt) } ?? receivedAt
+        try record(
+            MovementHistory.Change(from: history, to: books.movements, at: knownAt), of: purchase,
             in: app)
-        var history = MovementHistory(versions: try movementVersions(of: purchase, in: app))
-        for (receivedAt, facts) in try factSteps(of: purchase, through: documents, in: app) {
-            guard history.lastChange.map({ $0 <= receivedAt }) ?? true else {
-                // Another server, whose clock is ahead, has recorded something.
-                return try rebuildMoney(of: purchase, in: app)
-            }
-            let books = PurchaseBooks(of: purchase, facts, rules: rules)
-            let change = MovementHistory.Change(from: history, to: books.movements, at: receivedAt)
-            try record(change, of: purchase, in: app)
-            history.apply(change)
-        }
     }
 
-    /// The facts about a purchase as they were known after each document, with the moment when the
-    /// document was received. Nearly always there is one document.
-    private func factSteps(
-        of purchase: PurchaseID, through documents: [DocumentWithFacts], in app: AppID
-    ) throws(StorageFailure) -> [(Instant, [Fact])] {
+    /// Everything that was ever said about the renewal of a purchase.
+    private func renewals(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> [Timeline.Attested<Renewal>] {
         let rows = try connection.rows(
-            "SELECT attested_at_ms, statement, document FROM facts WHERE app = $1 "
-                + "AND environment = $2 AND purchase = $3", Self.key(of: purchase, in: app))
-        var facts: [(document: [UInt8], fact: Fact)] = []
-        for row in rows { facts.append((try row.bytes(2), try Self.fact(row, about: purchase))) }
-        return documents.indices.compactMap { index in
-            let receivedAt = documents[index].document.receivedAt
-            let rest = documents[(index + 1)...].map(\.document)
-            guard rest.first?.receivedAt != receivedAt else { return nil }
-            let later = Set(rest.map(\.id))
-            return (receivedAt, facts.filter { !later.contains($0.document) }.map(\.fact))
+            "SELECT attested_at_ms, statement FROM facts WHERE app = $1 AND environment = $2 "
+                + "AND purchase = $3 AND subject = ''", Self.key(of: purchase, in: app))
+        var renewals: [Timeline.Attested<Renewal>] = []
+        for row in rows {
+            let fact = try Self.fact(row, about: purchase)
+            if case .renewal(let renewal) = fact.statement {
+                renewals.append(Timeline.Attested(renewal, at: fact.attestedAt))
+            }
         }
+        return renewals
     }
 
-    /// Derives all rows of a purchase again, with what was known at every earlier moment.
+    /// Derives all rows of a purchase again. If what is known now is stored already, what was known
+    /// earlier stays as it is; otherwise it is derived from the times at which documents were
+    /// received.
     ///
-    /// - Parameter known: what is reported of the purchase now; nil to leave its subscription's row
-    ///   as it is.
-    func rebuildMoney(of purchase: PurchaseID, in app: AppID) throws(StorageFailure) {
+    /// - Parameter replacing: whether the movements are written anew in any case, because the rules
+    ///   have changed.
+    func rebuildMoney(
+        of purchase: PurchaseID, in app: AppID, replacing: Bool = false
+    ) throws(StorageFailure) {
         guard purchase.appTransaction == nil else { return }
         let rules = rules.money(of: app)
         let sources = try facts(about: purchase, in: app)
-        let history = MovementHistory(of: purchase, Self.documents(of: sources), rules: rules)
         let books = PurchaseBooks(of: purchase, sources.map(\.fact), rules: rules)
         try upsertTransactions(books.transactions, before: nil, of: purchase, in: app)
-        try replaceMovements(of: purchase, by: history, in: app)
+        let stored = MovementHistory(versions: try movementVersions(of: purchase, in: app))
+        if replacing || Set(stored.known.map(\.movement)) != Set(books.movements) {
+            let history = MovementHistory(of: purchase, Self.documents(of: sources), rules: rules)
+            try replaceMovements(of: purchase, by: history, in: app)
+        }
         if let reported = try reportedPurchase(purchase, in: app) {
             try upsertSubscriptions([reported])
         }
@@ -92,11 +96,28 @@ extension DatabaseSession {
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [String] {
         guard purchase.appTransaction == nil else { return [] }
-        let history = MovementHistory(
-            of: purchase, Self.documents(of: try facts(about: purchase, in: app)),
+        let books = PurchaseBooks(
+            of: purchase, try facts(about: purchase, in: app).map(\.fact),
             rules: rules.money(of: app))
-        let stored = try movementVersions(of: purchase, in: app)
-        guard Set(stored) != Set(history.versions) else { return [] }
+        let stored = MovementHistory(versions: try movementVersions(of: purchase, in: app))
+        guard Set(stored.known.map(\.movement)) != Set(books.movements) else { return [] }
         return ["movements differ: \(app) \(purchase)"]
+    }
+}
+
+extension Fact {
+    fileprivate var isRenewal: Bool {
+        if case .renewal = statement { true } else { false }
+    }
+}
+
+extension Timeline {
+    /// Whether what was bought is the same, whoever attests it.
+    fileprivate func hasSamePeriods(as other: Timeline) -> Bool {
+        periods.count == other.periods.count
+            && zip(periods, other.periods).allSatisfy { one, other in
+                one.payment == other.payment && one.end == other.end
+                    && one.isReplaced == other.isReplaced && one.isVoid == other.isVoid
+            }
     }
 }

@@ -12,13 +12,16 @@ package struct MovementFilter: Hashable, Sendable {
     package var division: Division?
     /// As it was known then; nil for what is known now.
     package var asKnownAt: Instant?
+    /// What is later than this has not happened yet.
+    package var until: Instant
 
     package init(
-        app: AppID, environment: Environment, currency: String? = nil, division: Division? = nil,
-        part: String? = nil, asKnownAt: Instant? = nil
+        app: AppID, environment: Environment, until: Instant, currency: String? = nil,
+        division: Division? = nil, part: String? = nil, asKnownAt: Instant? = nil
     ) {
         self.app = app
         self.environment = environment
+        self.until = until
         self.currency = currency
         self.division = division
         self.part = part
@@ -31,28 +34,29 @@ extension DatabaseSession {
     package static let movementSumsMax = 2_000_000
 
     /// Sums of movements up to the last of the given days. Everything before the first of them is
-    /// summed up on the day before it.
+    /// summed up on the day before it. If there are more than ``movementSumsMax``, some are missing.
     package func movementSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [MovementSum] {
         let opening = days.lowerBound - 1
         let day = "CASE WHEN day < \(days.lowerBound) THEN \(opening) ELSE day END"
-        let part = filter.division.map(\.column) ?? "''"
+        let part = filter.division?.column
+        let groups = [day, "kind", "currency"] + (part.map { [$0] } ?? [])
         let sums = Self.sumColumns.map { "CAST(sum(\($0)) AS BIGINT)" }.joined(separator: ", ")
         let (condition, values) = Self.condition(filter)
         return try connection.rows(
-            "SELECT \(day), kind, currency, \(part), \(sums) FROM money_movements "
+            "SELECT \(groups.joined(separator: ", ")), \(sums) FROM money_movements "
                 + "WHERE \(condition) AND day < \(days.upperBound) "
-                + "GROUP BY \(day), kind, currency, \(part) ORDER BY 1 "
-                + "LIMIT \(Self.movementSumsMax)", values
+                + "GROUP BY \(groups.joined(separator: ", ")) ORDER BY 1 "
+                + "LIMIT \(Self.movementSumsMax + 1)", values
         ).map { (row) throws(StorageFailure) in
             guard let kind = Movement.Kind(rawValue: try row.text(1)) else {
                 throw StorageFailure("unknown kind of movement \(try row.text(1))")
             }
             return MovementSum(
                 day: try row.integer(0), kind: kind, currency: try row.optionalText(2),
-                part: filter.division == nil ? nil : try row.optionalText(3),
-                totals: try Self.totals(row, at: 4))
+                part: part == nil ? nil : try row.optionalText(3),
+                totals: try Self.totals(row, at: groups.count))
         }
     }
 
@@ -65,6 +69,7 @@ extension DatabaseSession {
             values.append(value)
             condition += " AND " + text(values.count)
         }
+        add({ "at_ms <= $\($0)" }, .integer(filter.until.milliseconds))
         if let moment = filter.asKnownAt {
             add({ "known_at_ms <= $\($0)" }, .integer(moment.milliseconds))
             add(
@@ -75,7 +80,12 @@ extension DatabaseSession {
         }
         if let currency = filter.currency { add({ "currency = $\($0)" }, .text(currency)) }
         if let division = filter.division, let part = filter.part {
-            add({ "\(division.column) = $\($0)" }, .text(part))
+            // An empty part is the one of which documents do not say what it is.
+            if part.isEmpty {
+                condition += " AND \(division.column) IS NULL"
+            } else {
+                add({ "\(division.column) = $\($0)" }, .text(part))
+            }
         }
         return (condition, values)
     }

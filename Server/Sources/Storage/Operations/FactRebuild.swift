@@ -32,7 +32,7 @@ extension DatabaseSession {
     package func blockWriters() throws(StorageFailure) {
         let held = [
             "documents", "facts", Self.rebuilt, "consumption_questions", "purchases", "logs",
-            "pending_events",
+            "pending_events", "money_fills",
         ]
         for statement in dialect.lockTables(held) { try connection.run(statement, []) }
     }

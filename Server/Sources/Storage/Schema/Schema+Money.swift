@@ -160,7 +160,7 @@ extension Schema {
         [
             """
             CREATE VIEW subscriptions AS SELECT
-                shown.app, coalesce(links.customer, named.customer) AS customer_id,
+                shown.app, links.customer AS customer_id,
                 shown.environment, shown.purchase AS original_transaction_id, shown.transaction_id,
                 shown.product AS product_id, shown.subscription_group, shown.state,
                 \(type.timestamp("shown.until_ms")) AS expires_at,
@@ -176,7 +176,7 @@ extension Schema {
             """,
             """
             CREATE VIEW transactions AS SELECT
-                shown.app, coalesce(links.customer, named.customer) AS customer_id,
+                shown.app, links.customer AS customer_id,
                 shown.environment, shown.purchase AS original_transaction_id, shown.transaction_id,
                 shown.line AS order_line_id, shown.product AS product_id, shown.subscription_group,
                 shown.kind, shown.terms, shown.ownership, shown.quantity, shown.is_renewal,
@@ -208,12 +208,8 @@ extension Schema {
         ]
     }
 
-    /// Joins the customer who has a purchase: by a link, or else by its account token.
+    /// Joins the customer to whom a purchase is linked.
     private static let owners =
         "LEFT JOIN links ON links.app = shown.app AND links.environment = shown.environment "
-        + "AND links.purchase = shown.purchase "
-        + "JOIN purchases ON purchases.app = shown.app "
-        + "AND purchases.environment = shown.environment AND purchases.purchase = shown.purchase "
-        + "LEFT JOIN customer_ids AS named ON named.app = shown.app "
-        + "AND named.id = purchases.account_token"
+        + "AND links.purchase = shown.purchase"
 }

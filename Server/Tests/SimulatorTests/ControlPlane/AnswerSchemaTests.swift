@@ -36,7 +36,8 @@ import Testing
     private static let beginning: [Call] = [
         Call("reset", #"{"v1_notification_url":"http://box/v1"}"#), Call("health"),
         Call("openapi.json"), Call("clock"), Call("habits"), Call("scenarios"), Call("faults"),
-        Call("api-key"), Call("api-token"), Call("consumption"),
+        Call("api-key"), Call("api-token"), Call("consumption"), Call("report-token"),
+        Call("books?from=2026-01-10&to=2026-01-10"),
         Call("devices", #"{"account":"anna"}"#), Call("devices", #"{"account":"ben"}"#),
         Call("devices/ben-1/account", #"{"account":"ben"}"#),
         Call("families/cats/join", #"{"account":"anna"}"#),

@@ -54,6 +54,62 @@ import Testing
 
     private static let expected: [Int64] = [3, 3, 1, 1, 1, 2, 4, 1, 1, 0]
 
+    /// By the end of the days, which is later than now: what has not happened yet does not count.
+    private static let days = WallClock.utc.dayNumber(at: Instant(milliseconds: 1_767_225_600_000))
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `the parts of every report add up to it, and every number opens to its purchases`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            try await Self.play(in: shop)
+            for definition in ReportCatalogue.all {
+                var query = ReportQuery(
+                    definition.name, days: Self.days...Self.days + 364, by: .year)
+                let whole = try await shop.engine.report(query, of: "birds").report
+                #expect(whole.rows.count == 1, "\(definition.name)")
+                for division in Division.allCases {
+                    query.division = division
+                    let parts = try await shop.engine.report(query, of: "birds").report
+                    #expect(
+                        Self.sums(parts) == Self.sums(whole), "\(definition.name) by \(division)")
+                }
+                query.division = nil
+                for (index, column) in definition.columns.enumerated()
+                where column.source != .computed {
+                    let found = try await Self.sum(of: column.name, query, in: shop.engine)
+                    #expect(
+                        found == whole.rows[0].values[index].number,
+                        "\(definition.name) \(column.name)")
+                }
+            }
+        }
+    }
+
+    /// Of each column but shares, which do not add up.
+    private static func sums(_ report: Report) -> [Int64] {
+        report.definition.columns.indices.map { column in
+            guard report.definition.columns[column].unit != .percent else { return 0 }
+            return report.rows.reduce(0) { $0 + $1.values[column].number }
+        }
+    }
+
+    /// Of all pages of what is behind a number.
+    private static func sum(
+        of column: String, _ query: ReportQuery, in engine: Engine
+    ) async throws -> Int64 {
+        var (sum, cursor) = (Int64(0), SourceCursor?.none)
+        repeat {
+            let page = try await engine.reportSources(
+                query, column: column, of: "birds", after: cursor, limit: 2)
+            for source in page.movements {
+                sum += page.column.value(of: source.totals, kind: source.kind).number
+            }
+            cursor = page.next
+        } while cursor != nil
+        return sum
+    }
+
     @Test func `each table is exported with all its rows and columns`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await Self.play(in: shop)

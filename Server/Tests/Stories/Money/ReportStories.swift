@@ -20,13 +20,18 @@ import Testing
         let seed = Dice.seed(announcedBy: "ReportStories", usual: 1)
         try await DirectShop.open({ $0.seed = seed }) { shop in
             _ = try await shop.engine.fillMoney()
+            var dice = SplitMix64(seed: seed)
             await shop.store.setFaults { $0.notifications.odds[.duplicate] = 0.1 }
             let names = try await shop.store.populate(Self.accounts, within: .months(Self.months))
             // Apps post what StoreKit has: no notification says what an upgrade gives back.
             var crowd = Crowd(shop, names)
             var shown: [(at: Instant, figures: Figures)] = []
             for sample in 1...Self.samples {
-                try await shop.advanceToEndOfDay(after: Self.months * 30 / Self.samples)
+                // At any time of a day: what is due later on that day has not happened yet.
+                let rest = Int64.random(in: 0..<172_800_000, using: &dice)
+                try await shop.store.advance(
+                    by: ISODuration(
+                        days: Self.months * 30 / Self.samples - 1, milliseconds: rest))
                 try await crowd.check("sample \(sample) of seed \(seed)")
                 try await shop.postAll(of: names)
                 let books = try await Books(of: names, in: shop.store)
@@ -172,7 +177,7 @@ extension ReportQuery {
 }
 
 extension ReportValue {
-    fileprivate var number: Int64 {
+    var number: Int64 {
         switch self {
         case .money(let amount): amount
         case .count(let count): count
@@ -182,22 +187,16 @@ extension ReportValue {
 }
 
 extension DirectShop {
-    fileprivate var now: Instant { Instant(milliseconds: store.clock.milliseconds) }
+    var now: Instant { Instant(milliseconds: store.clock.milliseconds) }
 
     /// Every app posts all transactions, as StoreKit signs them now.
-    fileprivate func postAll(of names: [String]) async throws {
+    func postAll(of names: [String]) async throws {
         for name in names where try await !store.purchases(of: name).isEmpty {
             let all = try await store.transactions(on: name + "-1")
             _ = try await engine.record(
                 PurchaseEvidence(signedTransactions: all), of: CustomerID(rawValue: name),
                 app: Self.app)
         }
-    }
-
-    /// Passes days, and the rest of the last one but a millisecond.
-    fileprivate func advanceToEndOfDay(after days: Int) async throws {
-        let rest = 86_400_000 - store.clock.milliseconds % 86_400_000 - 1
-        try await store.advance(by: ISODuration(days: days, milliseconds: rest))
     }
 }
 

@@ -1,0 +1,170 @@
+import AppStoreFormats
+
+/// The simulator's own sums for each day in UTC: production only, without what others have by
+/// Family Sharing. Computed from the world's state, without any of the documents it has sent.
+package struct DailyBooks: Hashable, Sendable {
+    /// Maximum number of days in one answer.
+    package static let daysMax = 1100
+
+    package struct Day: Hashable, Sendable {
+        package let date: CivilDate
+        /// By currency.
+        package internal(set) var money: [String: Money] = [:]
+        /// At the end of the day, or now if it is not over.
+        package internal(set) var counts = Counts()
+    }
+
+    /// In thousandths of the currency's unit.
+    package struct Money: Hashable, Sendable {
+        /// By the day on which the paid period begins.
+        package internal(set) var charged: Int64 = 0
+        /// By the day of the refund, without what was reversed since.
+        package internal(set) var refunded: Int64 = 0
+        /// Refunds of this day that were reversed later.
+        package internal(set) var reversed: Int64 = 0
+    }
+
+    /// Numbers of subscriptions. Each is in one of these states, or in none.
+    package struct Counts: Hashable, Sendable {
+        /// In a period at full price.
+        package internal(set) var paid = 0
+        /// In a period at the price of an offer that is not free.
+        package internal(set) var offer = 0
+        package internal(set) var trial = 0
+        package internal(set) var grace = 0
+        package internal(set) var retry = 0
+
+        /// Open, and not free.
+        package var active: Int { paid + offer + grace }
+    }
+
+    package private(set) var days: [Day]
+
+    private let now: AppStoreDate
+
+    /// - Throws: `bad_request` if the last day is before the first or has not begun, or there are
+    ///   too many.
+    init(
+        from first: CivilDate, to last: CivilDate, at now: AppStoreDate
+    ) throws(SimulatorProblem) {
+        self.now = now
+        guard last.daysSince1970 * RFC3339.millisecondsPerDay <= now.milliseconds else {
+            throw .badRequest(
+                "The day \(last.isoText) has not begun: it is \(RFC3339.text(now)).",
+                remedy: "Ask for past days, or advance the clock.")
+        }
+        let count = last.daysSince1970 - first.daysSince1970 + 1
+        guard (1...Int64(Self.daysMax)).contains(count) else {
+            throw .badRequest(
+                "from and to include \(count) days.",
+                remedy: "Ask for 1 to \(Self.daysMax) days, such as ?from=2026-01-01&to=2026-01-31."
+            )
+        }
+        days = (0..<count).map { Day(date: CivilDate(daysSince1970: first.daysSince1970 + $0)) }
+    }
+
+    mutating func add(_ history: PurchaseHistory) {
+        for charge in history.charges { add(charge) }
+        guard !history.steps.isEmpty else { return }
+        for place in days.indices {
+            let end = (days[place].date.daysSince1970 + 1) * RFC3339.millisecondsPerDay
+            let moment = AppStoreDate(milliseconds: min(end - 1, now.milliseconds))
+            let standing = history.standing(at: moment)
+            if let standing { days[place].counts.add(standing) }
+        }
+    }
+
+    private mutating func add(_ charge: PurchaseHistory.Charge) {
+        let currency = charge.transaction.storefront.currency
+        add(\.charged, charge.transaction.price, currency, at: charge.transaction.purchased)
+        for refund in charge.refunds {
+            let isReversed = refund.reversed != nil
+            add(isReversed ? \.reversed : \.refunded, refund.amount, currency, at: refund.at)
+        }
+    }
+
+    private mutating func add(
+        _ sum: WritableKeyPath<Money, Int64>, _ amount: Int64, _ currency: String,
+        at moment: AppStoreDate
+    ) {
+        guard amount > 0, let first = days.first?.date.daysSince1970 else { return }
+        let day = moment.milliseconds.flooredDivision(by: RFC3339.millisecondsPerDay)
+        guard let place = Int(exactly: day - first), days.indices.contains(place) else { return }
+        days[place].money[currency, default: Money()][keyPath: sum] += amount
+    }
+}
+
+extension DailyBooks.Counts {
+    fileprivate mutating func add(_ standing: PurchaseHistory.Standing) {
+        switch standing {
+        case .grace: grace += 1
+        case .retry: retry += 1
+        case .open(let charge):
+            switch charge.transaction.offer?.discount {
+            case nil: paid += 1
+            case .freeTrial?: trial += 1
+            default: offer += 1
+            }
+        }
+    }
+}
+
+extension AppStoreSimulator {
+    /// The sums of each day from one to another, both included.
+    ///
+    /// - Throws: `bad_request` if a day has not begun, or there are none or too many.
+    package func dailyBooks(
+        from first: CivilDate, to last: CivilDate
+    ) throws(SimulatorProblem) -> DailyBooks {
+        var books = try DailyBooks(from: first, to: last, at: clock.now)
+        for history in world.purchaseHistories { books.add(history) }
+        return books
+    }
+}
+
+// MARK: - The route
+
+extension DailyBooks {
+    package var json: JSON { ["days": .array(days.map(\.json))] }
+}
+
+extension DailyBooks.Day {
+    fileprivate var json: JSON {
+        let sums = money.sorted { $0.key < $1.key }.map { currency, sum -> JSON in
+            [
+                "currency": .string(currency), "charged_milliunits": .integer(sum.charged),
+                "refunded_milliunits": .integer(sum.refunded),
+                "reversed_milliunits": .integer(sum.reversed),
+            ]
+        }
+        return [
+            "date": .string(date.isoText), "money": .array(sums),
+            "active": .integer(Int64(counts.active)), "paid": .integer(Int64(counts.paid)),
+            "offer": .integer(Int64(counts.offer)), "trial": .integer(Int64(counts.trial)),
+            "grace": .integer(Int64(counts.grace)), "retry": .integer(Int64(counts.retry)),
+        ]
+    }
+}
+
+extension SimulatorRoute {
+    static let dailyBooksRoutes = [
+        get(
+            "/_sim/books",
+            "The ground truth by day (UTC): money, and how many subscriptions were active.",
+            query: ["from", "to"], gives: .json("DailyBooks")
+        ) { simulator, call in
+            let days = try (call.day("from"), call.day("to"))
+            return .json(try await simulator.dailyBooks(from: days.0, to: days.1).json)
+        }
+    ]
+}
+
+extension SimulatorRoute.Call {
+    fileprivate func day(_ name: String) throws(SimulatorProblem) -> CivilDate {
+        guard let text = query[name], let day = CivilDate(isoText: text) else {
+            throw .badRequest(
+                "The query has no day \(name).", remedy: "Send ?\(name)=2026-01-31, in UTC.")
+        }
+        return day
+    }
+}

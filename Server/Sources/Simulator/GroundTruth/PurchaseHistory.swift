@@ -1,0 +1,148 @@
+import AppStoreFormats
+
+/// One subscription, or one one-time purchase, as it was known at any moment of the past. Made from
+/// the world's state, without any of the documents it has sent.
+struct PurchaseHistory: Sendable {
+    /// A charge, and what was given back of it.
+    struct Charge: Sendable {
+        let transaction: StoreTransaction
+        /// When the money was taken: at the beginning of the period, also if that was done early;
+        /// later if the payment succeeded in the grace period.
+        let at: AppStoreDate
+        /// Oldest first.
+        let refunds: [Refund]
+    }
+
+    struct Refund: Hashable, Sendable {
+        /// Not before the charge, which is dated by the beginning of its period.
+        let at: AppStoreDate
+        /// When it was really given.
+        let given: AppStoreDate
+        /// In thousandths of the currency's unit.
+        let amount: Int64
+        let reversed: AppStoreDate?
+    }
+
+    /// Where a subscription stood at a moment, with the charge that this is about.
+    enum Standing: Sendable {
+        /// Within a period.
+        case open(Charge)
+        case grace(after: Charge)
+        case retry(after: Charge)
+    }
+
+    /// In order of the periods.
+    let charges: [Charge]
+    /// Empty for a one-time purchase.
+    let steps: [ChainStep]
+    /// When the renewal date was extended.
+    let extensions: [AppStoreDate]
+
+    /// Returns nil if nothing is open, in its grace period or being retried.
+    func standing(at moment: AppStoreDate) -> Standing? {
+        if let open = charges.last(where: { $0.isOpen(at: moment) }) { return .open(open) }
+        let last = charges.last { $0.at <= moment && !$0.transaction.isUpgraded }
+        guard let last else { return nil }
+        switch steps.last(where: { $0.at <= moment })?.stage {
+        case .grace: return .grace(after: last)
+        case .retry: return .retry(after: last)
+        case .active, .ended, .revoked, nil: return nil
+        }
+    }
+}
+
+extension PurchaseHistory.Charge {
+    /// Whether the period includes a moment, and was paid and not refunded then.
+    func isOpen(at moment: AppStoreDate) -> Bool {
+        guard transaction.purchased <= moment, at <= moment, !isRefunded(at: moment) else {
+            return false
+        }
+        return transaction.expires.map { moment < $0 } ?? true
+    }
+
+    /// Whether the period has begun or will. One that was charged early may have been refunded, or
+    /// replaced by another product, before.
+    var begins: Bool {
+        !refunds.contains { $0.reversed == nil && $0.given < transaction.purchased }
+    }
+
+    /// Whether the period had been refunded, or replaced by another product, at a moment.
+    func isRefunded(at moment: AppStoreDate) -> Bool {
+        refunds.contains { refund in
+            refund.at <= moment && refund.reversed.map { moment < $0 } ?? true
+        }
+    }
+}
+
+extension World {
+    /// Everything that was bought in production by accounts whose purchases the App Store reports,
+    /// without what others have by Family Sharing: subscriptions, then one-time purchases.
+    var purchaseHistories: [PurchaseHistory] {
+        let chains = subscriptions.all.filter { $0.sharedBy == nil && isReported($0.account) }
+        let once = oneTimePurchases.values
+            .filter { $0.ownership == .purchased && isReported($0.account) }
+            .sorted { $0.id < $1.id }
+        return chains.map(history) + once.map(history)
+    }
+
+    private func isReported(_ account: Account.Key) -> Bool {
+        account.environment == .production && !unreportedAccounts.contains(account.name)
+    }
+
+    private func history(of chain: Subscription) -> PurchaseHistory {
+        let charges = chain.transactions.filter { !isExtension($0) }
+            .sorted { ($0.purchased, $0.id) < ($1.purchased, $1.id) }
+            .map { charge($0, at: chain.moneyMoment(of: $0)) }
+        return PurchaseHistory(
+            charges: charges, steps: chain.steps, extensions: chain.extensions)
+    }
+
+    private func history(of transaction: StoreTransaction) -> PurchaseHistory {
+        PurchaseHistory(
+            charges: [charge(transaction, at: transaction.purchased)], steps: [], extensions: [])
+    }
+
+    /// Whether a transaction stands only for time that the developer has given.
+    private func isExtension(_ transaction: StoreTransaction) -> Bool {
+        settings.has(.extensionMakesTransaction) && transaction.reason == .renewal
+            && transaction.price == 0 && transaction.offer == nil
+    }
+
+    private func charge(
+        _ transaction: StoreTransaction, at moment: AppStoreDate
+    ) -> PurchaseHistory.Charge {
+        let reversed = (reversedRefunds[transaction.id] ?? []).map {
+            transaction.refund($0.revocation, reversed: $0.reversed, of: moment)
+        }
+        let present = transaction.revocation.map {
+            transaction.refund($0, reversed: nil, of: moment)
+        }
+        return PurchaseHistory.Charge(
+            transaction: transaction, at: moment,
+            refunds: reversed + [present].compactMap(\.self))
+    }
+}
+
+extension Subscription {
+    /// When the money for a period was taken. Normally at its beginning; if the chain was in its
+    /// grace period then, when that ended.
+    fileprivate func moneyMoment(of transaction: StoreTransaction) -> AppStoreDate {
+        let start = transaction.purchased
+        let end = transaction.expires ?? start
+        let unpaid = steps.firstIndex {
+            $0.stage == .grace && $0.at >= start && $0.at < end
+        }
+        guard let unpaid else { return start }
+        return steps[unpaid...].first { $0.stage != .grace }?.at ?? start
+    }
+}
+
+extension StoreTransaction {
+    fileprivate func refund(
+        _ revocation: Revocation, reversed: AppStoreDate?, of charge: AppStoreDate
+    ) -> PurchaseHistory.Refund {
+        PurchaseHistory.Refund(
+            at: max(revocation.at, charge), given: revocation.at,
+            amount: price * revocation.percentage / World.wholePercentage, reversed: reversed)
+    }
+}

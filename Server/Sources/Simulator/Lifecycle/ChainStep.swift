@@ -1,0 +1,45 @@
+import AppStoreFormats
+
+/// A change of a subscription's phase, or of whether it renews, at a moment. Recorded because
+/// neither can be seen in the transactions afterwards.
+struct ChainStep: Hashable, Sendable {
+    /// A phase without its dates.
+    enum Stage: Hashable, Sendable {
+        case active
+        case grace
+        case retry
+        case ended(ExpirationIntent)
+        case revoked
+    }
+
+    let at: AppStoreDate
+    let stage: Stage
+    let continuesRenewing: Bool
+}
+
+extension Subscription {
+    /// Maximum number of recorded steps. The oldest are dropped first, many at once.
+    static let stepsMax = 2000
+
+    /// Records the present phase, unless it is already the last recorded step.
+    mutating func recordStep(at now: AppStoreDate) {
+        let step = ChainStep(at: now, stage: stage, continuesRenewing: continuesRenewing)
+        if let last = steps.last, last.stage == step.stage,
+            last.continuesRenewing == step.continuesRenewing
+        {
+            return
+        }
+        if steps.count >= Self.stepsMax { steps.removeFirst(Self.stepsMax / 2) }
+        steps.append(step)
+    }
+
+    private var stage: ChainStep.Stage {
+        switch phase {
+        case .active: .active
+        case .grace: .grace
+        case .retry: .retry
+        case .ended(let intent): .ended(intent)
+        case .revoked: .revoked
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import AppStoreFormats
+
+// The sales report and the financial report: units and money.
+
+extension ReportBooks {
+    /// The rows of SALES for a span of days.
+    func salesRows(from first: CivilDate, to last: CivilDate) -> [SalesRow] {
+        let span = calendar.span(from: first, to: last)
+        let sales = purchases.flatMap { $0.sales(in: span) }
+        return summed(
+            sales.map { sale in
+                var row = salesRow(of: sale)
+                (row.begin, row.end) = (first, last)
+                return row
+            })
+    }
+
+    /// Adds up the units of rows that are alike in all else. Partial refunds have no units to add
+    /// up, so each has its own row.
+    private func summed(_ rows: [SalesRow]) -> [SalesRow] {
+        var places: [SalesRow: Int] = [:]
+        var sums: [SalesRow] = []
+        for row in rows {
+            var key = row
+            key.units = 0
+            if !row.isPartialRefund, let place = places[key] {
+                sums[place].units += row.units
+            } else {
+                if !row.isPartialRefund { places[key] = sums.count }
+                sums.append(row)
+            }
+        }
+        return sums
+    }
+
+    private func salesRow(of sale: ReportedSale) -> SalesRow {
+        let transaction = sale.transaction
+        let product = transaction.product
+        var row = SalesRow()
+        row.sku = product.id
+        row.title = title(of: product)
+        row.productType = product.reportedType
+        row.units = sale.units
+        row.developerProceeds = sale.proceeds(rules)
+        row.customerCurrency = transaction.storefront.currency
+        row.countryCode = transaction.storefront.twoLetterCountry
+        row.proceedsCurrency = transaction.storefront.currency
+        row.appleID = appleID(of: product)
+        row.customerPrice = sale.customerPrice
+        row.promoCode = transaction.offer?.discount == .freeTrial ? "FREE" : ""
+        row.parentIdentifier = appSKU
+        row.category = "Reference"
+        row.device = .iPhone
+        row.supportedPlatforms = "iOS"
+        guard product.subscription != nil else { return row }
+        row.subscription = transaction.reason == .renewal ? .renewal : .new
+        row.period = transaction.reportedDuration
+        row.orderType = transaction.offer?.orderType
+        row.proceedsReason = proceedsReason(isReduced: sale.isReduced)
+        row.isPricePreserved = isPricePreserved(sale.charge)
+        return row
+    }
+
+    /// The app's SKU.
+    private var appSKU: String { appName }
+
+    // MARK: - Financial
+
+    /// The rows of FINANCIAL for a fiscal month and a region; ``FinanceReportRequest/allRegions``
+    /// for all. Free units are not in it.
+    func financialRows(of month: AppleFiscalMonth, region: String) -> [FinancialRow] {
+        let span = calendar.span(from: month.first, to: month.last)
+        let rows = purchases.flatMap { $0.sales(in: span) }.compactMap { sale -> FinancialRow? in
+            let own = sale.transaction.storefront.reportRegion
+            guard sale.customerPrice != 0, region == own || region == Self.allRegions else {
+                return nil
+            }
+            var row = financialRow(of: sale)
+            (row.start, row.end) = (month.first, month.last)
+            return row
+        }
+        return summed(rows)
+    }
+
+    private static let allRegions = FinanceReportRequest.allRegions
+
+    private func summed(_ rows: [FinancialRow]) -> [FinancialRow] {
+        var places: [FinancialRow: Int] = [:]
+        var sums: [FinancialRow] = []
+        for row in rows {
+            var key = row
+            (key.quantity, key.extendedPartnerShare) = (0, 0)
+            if let place = places[key] {
+                sums[place].quantity += row.quantity
+                sums[place].extendedPartnerShare += row.extendedPartnerShare
+            } else {
+                places[key] = sums.count
+                sums.append(row)
+            }
+        }
+        return sums
+    }
+
+    private func financialRow(of sale: ReportedSale) -> FinancialRow {
+        let transaction = sale.transaction
+        let share = sale.proceeds(rules)
+        var row = FinancialRow()
+        row.vendorIdentifier = transaction.product.id
+        row.quantity = sale.units
+        row.partnerShare = share
+        row.extendedPartnerShare = sale.units == 0 ? -share : sale.units * share
+        row.partnerShareCurrency = transaction.storefront.currency
+        row.direction = sale.kind == .sale ? .sale : .return
+        row.appleID = appleID(of: transaction.product)
+        row.title = title(of: transaction.product)
+        row.productType = transaction.product.reportedType
+        row.countryOfSale = transaction.storefront.twoLetterCountry
+        row.customerPrice = sale.customerPrice
+        row.customerCurrency = transaction.storefront.currency
+        return row
+    }
+}
+
+extension StoreKitProduct {
+    fileprivate var reportedType: SalesReportProductType {
+        switch type {
+        case .autoRenewable: .autoRenewable
+        case .nonRenewing: .nonRenewing
+        default: .inAppPurchase
+        }
+    }
+}

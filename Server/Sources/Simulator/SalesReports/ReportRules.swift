@@ -1,0 +1,102 @@
+import AppStoreFormats
+import Foundation
+
+/// What the App Store knows of the developer's agreement: whose reports they are, when their days
+/// begin, and what of a price is the developer's.
+package struct ReportRules: Hashable, Sendable {
+    /// Maximum sales tax, in thousandths of a percent.
+    package static let taxMax: Int64 = 100_000
+
+    package var vendorNumber = "80000001"
+    /// The days of sales reports go from midnight to midnight here.
+    package var timeZone = "America/Los_Angeles"
+    /// Whether the developer is in the App Store Small Business Program.
+    package var isSmallBusiness = false
+    /// Sales tax in thousandths of a percent of the price without tax, by storefront (alpha-3).
+    package var taxes: [String: Int64] = [:]
+
+    package init() {}
+
+    var calendar: ReportCalendar {
+        guard let zone = TimeZone(identifier: timeZone) else {
+            preconditionFailure("The time zone \(timeZone) is missing: install tzdata.")
+        }
+        return ReportCalendar(zone: zone)
+    }
+
+    // MARK: - Proceeds
+
+    /// Apple's shares, in thousandths of a percent.
+    static let standardShare: Int64 = 30_000
+    static let reducedShare: Int64 = 15_000
+    private static let whole: Int64 = 100_000
+
+    /// What the developer has of a price, in thousandths of the currency's unit: first the tax is
+    /// taken out of the price, then Apple's share of the rest, each rounded down.
+    func proceeds(of price: Int64, in storefront: Storefront, isReduced: Bool) -> Int64 {
+        let rate = taxes[storefront.country] ?? 0
+        let rest = price - Self.part(price, rate, of: Self.whole + rate)
+        let share = isReduced || isSmallBusiness ? Self.reducedShare : Self.standardShare
+        return rest - Self.part(rest, share, of: Self.whole)
+    }
+
+    /// In 128 bits, as a price of many digits would not fit otherwise.
+    private static func part(_ amount: Int64, _ share: Int64, of whole: Int64) -> Int64 {
+        let product = amount.multipliedFullWidth(by: share)
+        return whole.dividingFullWidth(product).quotient
+    }
+}
+
+extension SimulatorSettings {
+    static let reportFields = [
+        SimulatorRoute.Field(
+            "reports", "object",
+            "{vendor_number, time_zone, small_business, taxes: {DEU: \"19\"}} of Apple's reports.")
+    ]
+
+    mutating func readReports(_ body: RequestBody) throws(SimulatorProblem) {
+        guard let json = body.value("reports") else { return }
+        let known = ["vendor_number", "time_zone", "small_business", "taxes"]
+        let fields = try RequestBody(json, known: known, place: "reports")
+        if let number = try fields.string("vendor_number") {
+            let isNumber = number.utf8.allSatisfy { (0x30...0x39).contains($0) }
+            guard isNumber, number.utf8.count <= SalesReportRequest.vendorDigitsMax else {
+                throw RequestBody.invalidField("reports.vendor_number", "a text of digits")
+            }
+            reports.vendorNumber = number
+        }
+        if let zone = try fields.string("time_zone") {
+            guard TimeZone(identifier: zone) != nil else {
+                throw RequestBody.invalidField(
+                    "reports.time_zone", "a time zone such as America/Los_Angeles")
+            }
+            reports.timeZone = zone
+        }
+        reports.isSmallBusiness = try fields.bool("small_business") ?? reports.isSmallBusiness
+        if let taxes = fields.value("taxes") { reports.taxes = try Self.taxes(taxes) }
+    }
+
+    private static func taxes(_ json: JSON) throws(SimulatorProblem) -> [String: Int64] {
+        var taxes: [String: Int64] = [:]
+        for member in try RequestBody.members(of: json, "reports.taxes") {
+            guard Storefront.named(member.key) != nil else { throw .unknownStorefront(member.key) }
+            guard let text = member.value.string, let rate = StoreKitFile.milliunits(text),
+                (0...ReportRules.taxMax).contains(rate)
+            else {
+                throw RequestBody.invalidField(
+                    "reports.taxes.\(member.key)", "percent as a text, such as \"19\" or \"8.1\"")
+            }
+            taxes[member.key] = rate
+        }
+        return taxes
+    }
+}
+
+extension RequestBody {
+    fileprivate static func members(
+        of json: JSON, _ field: String
+    ) throws(SimulatorProblem) -> [JSON.Member] {
+        guard let members = json.members else { throw invalidField(field, "an object") }
+        return members
+    }
+}

@@ -1,0 +1,132 @@
+import AppStoreFormats
+
+/// A purchase as Apple's reports see it: its history, and at which rate each charge is divided.
+struct ReportedPurchase: Sendable {
+    let history: PurchaseHistory
+    private let calendar: StoreCalendar
+
+    /// Days of paid service after which the reduced rate applies (Apple: "Auto-renewable
+    /// Subscriptions").
+    static let serviceDays: Int64 = 365
+    /// A longer gap, in calendar days, resets the days of paid service.
+    static let gapDays = 60
+
+    init(_ history: PurchaseHistory, _ calendar: StoreCalendar) {
+        self.history = history
+        self.calendar = calendar
+    }
+
+    var charges: [PurchaseHistory.Charge] { history.charges }
+
+    /// Whether the subscriber had paid for a year before a charge.
+    func isReduced(_ place: Int) -> Bool {
+        history.paidDays(before: place, calendar) >= Self.serviceDays
+    }
+
+    /// What is sold or given back within a span of time.
+    func sales(in span: Range<AppStoreDate>) -> [ReportedSale] {
+        charges.indices.flatMap { place in
+            let charge = charges[place]
+            var sales: [ReportedSale] = []
+            func add(_ kind: ReportedSale.Kind, at moment: AppStoreDate) {
+                guard span.contains(moment) else { return }
+                sales.append(ReportedSale(purchase: self, place: place, kind: kind, at: moment))
+            }
+            add(.sale, at: charge.at)
+            for refund in charge.refunds where refund.amount > 0 {
+                let isWhole = refund.amount == charge.transaction.price
+                add(isWhole ? .refund : .partialRefund(refund.amount), at: refund.at)
+                // A report has no form for a part that is charged again.
+                if isWhole, let reversed = refund.reversed { add(.sale, at: reversed) }
+            }
+            return sales
+        }
+    }
+}
+
+extension PurchaseHistory {
+    /// Days of paid service before a charge, as known then. Free periods do not count; a gap of
+    /// more than sixty days resets them; what was refunded counts until then.
+    fileprivate func paidDays(before place: Int, _ calendar: StoreCalendar) -> Int64 {
+        let known = charges[place].at
+        var days: Int64 = 0
+        var last: AppStoreDate?
+        for charge in charges[...place] {
+            let transaction = charge.transaction
+            let start = transaction.purchased
+            if let last, start > last {
+                let limit = calendar.moment(last, plus: .days(ReportedPurchase.gapDays))
+                if start > limit { days = 0 }
+            }
+            guard charge.transaction.id != charges[place].transaction.id,
+                let expires = transaction.expires, transaction.price > 0
+            else { continue }
+            let refund = charge.refunds.first { $0.at <= known && $0.reversed == nil }?.at
+            let end = max(start, min(expires, refund ?? expires))
+            days += Self.wholeDays(end.milliseconds - start.milliseconds)
+            last = max(last ?? end, end)
+        }
+        return days
+    }
+
+    /// A day on which clocks change is a day like any other.
+    private static func wholeDays(_ milliseconds: Int64) -> Int64 {
+        let day = RFC3339.millisecondsPerDay
+        return (milliseconds + day / 2).flooredDivision(by: day)
+    }
+}
+
+/// One sale or refund, of which a report has a row or a part of one.
+struct ReportedSale: Sendable {
+    enum Kind: Hashable, Sendable {
+        case sale
+        case refund
+        /// What was given back of the whole quantity, in thousandths of the currency's unit.
+        case partialRefund(Int64)
+    }
+
+    let purchase: ReportedPurchase
+    /// Which of the purchase's charges.
+    let place: Int
+    let kind: Kind
+    let at: AppStoreDate
+
+    var charge: PurchaseHistory.Charge { purchase.charges[place] }
+    var transaction: StoreTransaction { charge.transaction }
+    var isReduced: Bool { purchase.isReduced(place) }
+
+    var units: Int64 {
+        switch kind {
+        case .sale: transaction.quantity
+        case .refund: -transaction.quantity
+        case .partialRefund: 0
+        }
+    }
+
+    /// Negative for refunds.
+    var customerPrice: Int64 {
+        switch kind {
+        case .sale: transaction.unitPrice
+        case .refund: -transaction.unitPrice
+        case .partialRefund(let amount): -amount
+        }
+    }
+
+    /// For one unit, never negative. Of a partial refund, what the developer has less by it.
+    func proceeds(_ rules: ReportRules) -> Int64 {
+        func proceeds(of price: Int64) -> Int64 {
+            rules.proceeds(of: price, in: transaction.storefront, isReduced: isReduced)
+        }
+        switch kind {
+        case .sale, .refund: return proceeds(of: transaction.unitPrice)
+        case .partialRefund(let amount):
+            let price = transaction.price
+            return proceeds(of: price) - proceeds(of: price - amount)
+        }
+    }
+}
+
+extension StoreTransaction {
+    /// The price of one, in thousandths of the currency's unit.
+    var unitPrice: Int64 { quantity > 1 ? price / quantity : price }
+}

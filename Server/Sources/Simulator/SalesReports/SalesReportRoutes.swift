@@ -1,0 +1,172 @@
+import AppStoreFormats
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+// Apple's paths for sales and financial reports, in the App Store Connect API.
+
+/// A request for a report, as received over HTTP.
+struct ReportCall: Sendable {
+    enum Endpoint: String, Hashable, Sendable, CaseIterable {
+        case sales = "v1/salesReports"
+        case finance = "v1/financeReports"
+    }
+
+    let endpoint: Endpoint
+    var query: [(name: String, value: String)] = []
+    var authorization: String?
+    var accept: String?
+    /// By the machine's clock. Clients without a virtual clock date their tokens by that.
+    let arrived: AppStoreDate
+}
+
+extension AppStoreSimulator {
+    /// Maximum seconds from `iat` to `exp` of a token for App Store Connect.
+    static let connectTokenSecondsMax: Int64 = 1200
+
+    nonisolated func addSalesReports(to router: Router<SimulatorContext>) {
+        for endpoint in ReportCall.Endpoint.allCases {
+            router.get(RouterPath("/\(endpoint.rawValue)")) { request, _ in
+                // Hummingbird decodes the values only.
+                let query = request.uri.queryParameters.map {
+                    ($0.key.removingPercentEncoding ?? String($0.key), String($0.value))
+                }
+                let call = ReportCall(
+                    endpoint: endpoint, query: query,
+                    authorization: request.headers[.authorization],
+                    accept: request.headers[.accept],
+                    arrived: .machineNow)
+                return Response(await self.report(call))
+            }
+        }
+    }
+
+    /// The response to a request: the compressed report, or Apple's error.
+    func report(_ call: ReportCall) -> Result<[UInt8], ConnectError> {
+        let answer: Result<[UInt8], ConnectError>
+        do throws(ConnectError) { answer = .success(Gzip.file(of: try file(call))) } catch {
+            answer = .failure(error)
+        }
+        logReport(call, answer)
+        return answer
+    }
+
+    private func file(_ call: ReportCall) throws(ConnectError) -> [UInt8] {
+        if let outage = faults.apiOutage, outage.includes(clock.now) { throw .outage }
+        try authorize(call)
+        let wildcards = ["a-gzip", "gzip", "*/*", "application/*"]
+        if let accept = call.accept, !wildcards.contains(where: accept.contains) {
+            throw .notAcceptable
+        }
+        switch call.endpoint {
+        case .sales: return try salesFile(call.query)
+        case .finance: return try financeFile(call.query)
+        }
+    }
+
+    private func authorize(_ call: ReportCall) throws(ConnectError) {
+        do throws(BearerToken.Refusal) {
+            let token = try BearerToken(
+                call.authorization, keys: settings.apiKeys, bundleID: nil)
+            try token.requireCurrent(
+                at: [call.arrived, clock.now], secondsMax: Self.connectTokenSecondsMax)
+        } catch {
+            appendToLog(.refusedToken, [("reason", .string(error.reason))])
+            throw .unauthorized
+        }
+    }
+
+    private func salesFile(_ query: [(name: String, value: String)]) throws(ConnectError)
+        -> [UInt8]
+    {
+        let availability = ReportAvailability(calendar: settings.reports.calendar)
+        let request = try SalesReportQuery(query, known: SalesReportQuery.salesFilters)
+            .salesRequest(settings.reports, latest: availability.latestDay(at: clock.now))
+        let (first, last) = (request.period.first, request.period.last)
+        try availability.check(request.period, at: clock.now)
+        let books = ReportBooks(world)
+        switch request.kind {
+        case .sales:
+            return try bytes(books.salesRows(from: first, to: last), request.version)
+        case .subscription: return try bytes(books.subscriptionRows(at: last), request.version)
+        case .subscriptionEvent: return try bytes(books.eventRows(on: last), request.version)
+        case .subscriber: return try bytes(books.subscriberRows(on: last), request.version)
+        case .offerCodeRedemption, .preOrder, .financial: throw .noSales
+        }
+    }
+
+    private func financeFile(_ query: [(name: String, value: String)]) throws(ConnectError)
+        -> [UInt8]
+    {
+        let request = try SalesReportQuery(query, known: SalesReportQuery.financeFilters)
+            .financeRequest(settings.reports)
+        let availability = ReportAvailability(calendar: settings.reports.calendar)
+        try availability.check(request.month, at: clock.now)
+        let rows = ReportBooks(world)
+            .financialRows(of: request.month, region: request.regionCode)
+        return try bytes(rows, nil)
+    }
+
+    private func bytes<Row: SalesReportRow>(
+        _ rows: [Row], _ version: SalesReportVersion?
+    ) throws(ConnectError) -> [UInt8] {
+        guard !rows.isEmpty else { throw .noSales }
+        do throws(SalesReportFailure) {
+            return try SalesReport(version: version, rows: rows).bytes()
+        } catch {
+            appendToLog(.trouble, [("error", .string("\(error)"))])
+            throw .internalError
+        }
+    }
+
+    private func logReport(_ call: ReportCall, _ answer: Result<[UInt8], ConnectError>) {
+        let query = call.query.map { JSON.string("\($0.name)=\($0.value)") }
+        let error: ConnectError? =
+            switch answer {
+            case .success: nil
+            case .failure(let error): error
+            }
+        appendToLog(
+            .call,
+            [
+                ("endpoint", .string("GET \(call.endpoint.rawValue)")),
+                ("environment", .string(SimulatedEnvironment.production.rawValue)),
+                ("query", .array(query)),
+                ("status", .integer(Int64(error?.status ?? 200))),
+                ("error_code", error.map { .string($0.code) } ?? .null),
+            ])
+    }
+}
+
+extension Response {
+    fileprivate init(_ answer: Result<[UInt8], ConnectError>) {
+        var headers = HTTPFields()
+        let (status, bytes): (Int, [UInt8])
+        switch answer {
+        case .success(let file):
+            headers[.contentType] = "application/a-gzip"
+            (status, bytes) = (200, file)
+        case .failure(let error):
+            headers[.contentType] = "application/json"
+            (status, bytes) = (error.status, error.json.bytes)
+        }
+        headers[.contentLength] = String(bytes.count)
+        self.init(
+            status: HTTPResponse.Status(code: status), headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}
+
+extension SimulatorRoute {
+    static let salesReportRoutes = [
+        get(
+            "/_sim/report-token",
+            "A bearer token for sales and financial reports, signed with the well-known key.",
+            gives: .json("APIToken")
+        ) { simulator, _ in
+            let token = try APIKey.wellKnownToken(
+                for: nil, at: .machineNow, seconds: AppStoreSimulator.connectTokenSecondsMax)
+            return .json(["token": .string(token)])
+        }
+    ]
+}

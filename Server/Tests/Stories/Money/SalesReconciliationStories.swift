@@ -1,0 +1,68 @@
+import AppStoreFormats
+import Dice
+import Engine
+import Foundation
+import Ledger
+import Reports
+import Testing
+
+@testable import Program
+@testable import Simulator
+
+/// Our sales of a random population, compared with the files that the simulator makes of its books.
+@Suite(.serialized) struct SalesReconciliationStories {
+    private static let accounts = 120
+    private static let months = 8
+
+    @Test func `nothing is missing on either side, and a file that is left out is noticed`()
+        async throws
+    {
+        let seed = Dice.seed(announcedBy: "SalesReconciliationStories", usual: 1)
+        try await DirectShop.open({ $0.seed = seed }) { shop in
+            let start = shop.store.clock.milliseconds
+            let names = try await shop.store.populate(Self.accounts, within: .months(Self.months))
+            var crowd = Crowd(shop, names)
+            try await shop.store.advance(by: .months(Self.months))
+            try await crowd.check("the end, seed \(seed)")
+            try await shop.postAll(of: names)
+            let clock = WallClock(try #require(TimeZone(identifier: "America/Los_Angeles")))
+            let first = clock.dayNumber(at: Instant(milliseconds: start))
+            let last = clock.dayNumber(at: shop.now) - 1
+            let left = try await Self.importFiles(of: first...last, into: shop, leavingOutOne: true)
+            let without = try await shop.engine.reconcileSales(
+                of: DirectShop.app, in: first...last, clock
+            ).reconciliation
+            #expect(without.differences.contains { $0.key.day == left && $0.cause == .fileMissing })
+            _ = try await Self.importFiles(of: left...left, into: shop, leavingOutOne: false)
+            let found = try await shop.engine.reconcileSales(
+                of: DirectShop.app, in: first...last, clock
+            ).reconciliation
+            #expect(found.comparedCount > 500)
+            let missing = found.differences.filter { $0.cause.isResidual }
+            #expect(missing == [], "seed \(seed)")
+            #expect(found.residual.isEmpty, "\(found.residual), seed \(seed)")
+        }
+    }
+
+    /// Imports the sales report of each day that has one. Returns the day that was left out: the
+    /// one with the most rows.
+    private static func importFiles(
+        of days: ClosedRange<Int64>, into shop: DirectShop, leavingOutOne: Bool
+    ) async throws -> Int64 {
+        let books = ReportBooks(await shop.store.world)
+        let files = days.map { day in
+            let date = AppStoreFormats.CivilDate(daysSince1970: day)
+            return (day, books.salesRows(from: date, to: date))
+        }
+        let most = try #require(files.max { $0.1.count < $1.1.count })
+        for (day, rows) in files where !rows.isEmpty && !(leavingOutOne && day == most.0) {
+            let content = try SalesReport<SalesRow>(rows: rows).bytes()
+            let name = "S_D_80000001_\(day).txt"
+            let done = try await shop.engine.importAppleReport(
+                content, name: name, of: DirectShop.app)
+            #expect(done.days == day...day)
+            #expect(!done.isKnown)
+        }
+        return most.0
+    }
+}
