@@ -11,7 +11,8 @@ struct Perennial: AsyncParsableCommand {
             ExplainCommand.self, RebuildCommand.self, KeysCommand.self, EventsCommand.self,
             WebhooksCommand.self, SchemaCommand.self, MigrateCommand.self,
             BackupCommand.self, RestoreCommand.self,
-            ReportCommand.self, ExportCommand.self, AppleReportsCommand.self, ReconcileCommand.self, ImportCommand.self, ConfigCommand.self, ProveCommand.self,
+            ReportCommand.self, ExportCommand.self, AppleReportsCommand.self, ReconcileCommand.self,
+            ImportCommand.self, ConfigCommand.self, ProveCommand.self,
         ])
 
     /// Permissions removed from every file the program creates, because it may contain purchases or

@@ -25,6 +25,7 @@ import Testing
             let text = Tour.text(
                 serverPort: 8080, simulatorPort: 8090, appKey: "pk", secretKey: "sk",
                 isExample: true, isContinued: isContinued)
+            #expect(text.hasPrefix("phone      http://localhost:8080/phone\n"))
             #expect(text.contains("--fresh") == isContinued)
             #expect(text.contains("earlier purchases do not renew") == isContinued)
         }

@@ -39,6 +39,7 @@ struct DevCommand: AsyncParsableCommand {
             var settings = try shop.settings(app, world, logger: logger)
             (settings.port, settings.simulatorPort) = (port, simulatorPort)
             settings.databaseAddress = address
+            settings.hasPhone = true
             try shop.save(world)
             let keeper = WorldTimeFile(world, in: shop)
             settings.keepTime = { try keeper.save(until: $0) }

@@ -16,6 +16,8 @@ struct LocalServices: Sendable {
     let clock: DeferredClock
     let appStore: DeferredAppStore
     let client: HTTPClient
+    /// Nil if there is no phone.
+    let phone: DeferredPhone?
     let reconciler: ReconciliationWorker
     let teller: Worker
     let forwarder: ForwardWorker
@@ -35,11 +37,7 @@ struct LocalServices: Sendable {
         let group = ServiceGroup(
             together: [
                 HTTPListener(
-                    app: PerennialServer(
-                        engine: assembly.engine, logger: settings.logger,
-                        logLinesDropped: { LineLog.standardError.droppedCount }
-                    )
-                    .application(
+                    app: server.application(
                         host: settings.host, port: settings.port
                     ) { portSink.yield($0) },
                     host: settings.host, port: settings.port, flag: "--port"),
@@ -62,6 +60,29 @@ struct LocalServices: Sendable {
             _ = try await tasks.next()
             return value
         }
+    }
+}
+
+extension LocalServices {
+    fileprivate var server: PerennialServer {
+        var server = PerennialServer(
+            engine: assembly.engine, logger: settings.logger,
+            logLinesDropped: { LineLog.standardError.droppedCount })
+        if let phone {
+            let routes = PhoneRoutes(phone: phone, app: settings.app.settings.id.rawValue)
+            server.additions = { routes.add(to: $0) }
+        }
+        return server
+    }
+
+    fileprivate func desk(serverURL: String, simulatorURL: String) -> PhoneDesk {
+        func key(_ kind: KeyKind) -> String? { settings.keys.first { $0.kind == kind }?.key }
+        return PhoneDesk(
+            PhoneDesk.Settings(
+                settings.app.settings,
+                simulator: LoopbackClient(client: client, url: simulatorURL),
+                app: LoopbackClient(client: client, url: serverURL, key: key(.app)),
+                secret: LoopbackClient(client: client, url: serverURL, key: key(.secret))))
     }
 }
 
@@ -108,6 +129,7 @@ private struct DeferredSimulator: Service {
                 VerifyReceiptClient(
                     secret, now: { simulator.clock.now },
                     send: httpSender(parts.client, hosts: .simulator(url))))
+            parts.phone?.connect(parts.desk(serverURL: serverURL, simulatorURL: url))
             onListening(
                 LocalStack(
                     engine: parts.assembly.engine, database: parts.assembly.database,

@@ -44,6 +44,8 @@ package struct LocalStack: Sendable {
         package var notificationVersions = NotificationVersions.signed
         /// How the server posts events.
         package var webhooks = WebhookSender.transport()
+        /// Whether the server has the phone's page.
+        package var hasPhone = false
         /// Called before virtual time advances to a moment.
         package var keepTime: @Sendable (AppStoreDate) throws -> Void = { _ in }
 
@@ -109,7 +111,7 @@ package struct LocalStack: Sendable {
         }
         let parts = LocalServices(
             settings: settings, assembly: assembly, clock: clock, appStore: appStore,
-            client: client,
+            client: client, phone: settings.hasPhone ? DeferredPhone() : nil,
             reconciler: ReconciliationWorker(
                 engine: { assembly.engine }, pause: Self.pause,
                 asksForLost: settings.checks == .all, logger: settings.logger),

@@ -28,6 +28,7 @@ package enum Tour {
         isContinued: Bool
     ) -> String {
         var lines = [
+            "phone      http://localhost:\(serverPort)/phone",
             "server     http://localhost:\(serverPort)",
             "simulator  http://localhost:\(simulatorPort)",
             "keys       \(appKey) (app)  \(secretKey) (secret)",

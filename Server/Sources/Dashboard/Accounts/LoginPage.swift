@@ -1,0 +1,66 @@
+import PerennialContract
+
+/// The page `/login`.
+package struct LoginPage: Sendable {
+    /// The server's host, so that one sees where one signs in.
+    package var host: String
+    /// What was typed.
+    package var name: String
+    /// The path to go to afterwards.
+    package var next: String
+    package var state: State
+
+    package enum State: Sendable {
+        case ready
+        case wrong(triesLeft: Int)
+        /// Too many tries.
+        case shut(until: Timestamp)
+        /// Nobody has an account yet: the program wrote a link that works once into its log.
+        case firstRun
+    }
+
+    package init(host: String, name: String = "", next: String = "/", state: State = .ready) {
+        self.host = host
+        self.name = name
+        self.next = next
+        self.state = state
+    }
+
+    package func html() -> String {
+        let isWrong = if case .wrong = state { true } else { false }
+        let isFirstRun = if case .firstRun = state { true } else { false }
+        let fields = Fields([
+            "head": .html(Layout.head(title: "Sign in")),
+            "brand": .html(Icon.brand),
+            "host": .html(.bdi(host)),
+            "action": .html("\(DashboardPath.login.text)"),
+            "next": .html(.value(next)),
+            "name": .html(.value(name)),
+            "say": .html(say),
+            "isWrong": .flag(isWrong),
+            "isFirstRun": .flag(isFirstRun),
+            "command": .html("perennial owners link \(name.isEmpty ? "mira" : .bdi(name))"),
+        ])
+        return Template.login.markup(fields).html
+    }
+
+    private var say: Markup {
+        switch state {
+        case .ready, .firstRun: ""
+        case .wrong(let left):
+            """
+            <div class="say bad" role="alert">\(Icon.warning.markup)<div>That name and password \
+            do not \
+            belong together. \(left == 1 ? "1 try is left" : "\(left) tries are left"); then it \
+            waits \
+            a minute.</div></div>
+            """
+        case .shut(let until):
+            """
+            <div class="say bad" role="alert">\(Icon.warning.markup)<div>Too many tries. Nobody \
+            can \
+            sign in by this name until \(CivilTime(until).clockWithSeconds) UTC.</div></div>
+            """
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import PerennialContract
+
+/// What a customer may use now and why, in one sentence that can be sent to them.
+struct Answer {
+    /// The text, with the names of entitlements in bold.
+    private(set) var markup = Markup.empty
+    /// The same without markup, to copy.
+    private(set) var text = ""
+    /// The class of the panel: nothing if something is open and safe.
+    private(set) var look: Markup = ""
+
+    /// Entitlements that one sentence names.
+    static let namedMax = 3
+
+    init(_ customer: Customer, in frame: Frame) {
+        let sorted = customer.entitlements.sorted { Self.rank($0) < Self.rank($1) }
+        let open = sorted.filter(\.value.active)
+        add(customer.customerID)
+        if let only = open.first, open.count == 1 {
+            add(" may use ")
+            add(only.key, isBold: true)
+            add(Self.clause(only.value, in: frame))
+        } else if !open.isEmpty {
+            add(" may use ")
+            list(open, in: frame)
+        } else if let last = sorted.first {
+            add(" may use nothing: ")
+            add(Self.ending(last.value, of: last.key, in: frame))
+        } else {
+            add(" may use nothing yet")
+        }
+        add(".")
+        look = Self.panelClass(of: open.isEmpty ? sorted.first?.value : Self.weakest(open))
+    }
+
+    private mutating func add(_ words: String, isBold: Bool = false) {
+        text += words
+        markup += isBold ? "<b>\(.bdi(words))</b>" : .bdi(words)
+    }
+
+    private mutating func list(_ open: [(key: String, value: Entitlement)], in frame: Frame) {
+        for (index, entitlement) in open.prefix(Self.namedMax).enumerated() {
+            if index > 0 { add(index == open.count - 1 ? " and " : ", ") }
+            add(entitlement.key, isBold: true)
+            add(" (\(Self.remark(entitlement.value, in: frame)))")
+        }
+        if open.count > Self.namedMax { add(" and \(open.count - Self.namedMax) more") }
+    }
+
+    /// Open ones first: what may be lost soonest, as that is what somebody asks about. Of the
+    /// others the one that ended last.
+    private static func rank(_ entry: (key: String, value: Entitlement)) -> (Int, Int64, String) {
+        let until = entry.value.until?.milliseconds ?? Int64.max
+        return entry.value.active ? (0, until, entry.key) : (1, -until, entry.key)
+    }
+
+    private static func weakest(_ open: [(key: String, value: Entitlement)]) -> Entitlement? {
+        (open.first { $0.value.state == .grace || $0.value.state == .unconfirmed } ?? open.first)?
+            .value
+    }
+
+    private static func panelClass(of entitlement: Entitlement?) -> Markup {
+        guard let entitlement else { return " shut" }
+        if entitlement.active {
+            return [.grace, .unconfirmed].contains(entitlement.state) ? " warn" : ""
+        }
+        return [.refunded, .revoked].contains(entitlement.state) ? " bad" : " shut"
+    }
+}
+
+// MARK: - Words
+
+extension Answer {
+    /// What follows “cleo may use pro”.
+    private static func clause(_ entitlement: Entitlement, in frame: Frame) -> String {
+        let until = entitlement.until.map { " until \(frame.longTime($0))" } ?? ""
+        return switch entitlement.state {
+        case .grace:
+            until
+                + ": the renewal could not be collected, and Apple grants time while it tries again"
+        case .unconfirmed:
+            until + ": Apple has not said yet whether it was renewed, and it is held open"
+        default: ": " + remark(entitlement, in: frame)
+        }
+    }
+
+    /// Why it is open, in a few words: `paid until …, then renews`.
+    static func remark(_ entitlement: Entitlement, in frame: Frame) -> String {
+        let until = entitlement.until.map { " until \(frame.longTime($0))" } ?? ", without end"
+        let then =
+            switch entitlement.willRenew {
+            case true?: ", then renews"
+            case false?: ", does not renew"
+            case nil: ""
+            }
+        return switch entitlement.state {
+        case .paid: "paid\(until)\(then)"
+        case .trial: "free\(until)\(then)"
+        case .offer: "on an offer\(until)\(then)"
+        case .owned: "bought, to keep"
+        case .granted: "given by hand\(until)"
+        case .grace: "grace\(until), not paid"
+        case .unconfirmed: "held open\(until), not confirmed"
+        default: "\(entitlement.state.rawValue)\(until)"
+        }
+    }
+
+    /// Why nothing is open.
+    private static func ending(
+        _ entitlement: Entitlement, of name: String, in frame: Frame
+    ) -> String {
+        let on = entitlement.until.map { " on \(frame.longTime($0))" } ?? ""
+        let since = entitlement.until.map { " since \(frame.longTime($0))" } ?? ""
+        return switch entitlement.state {
+        case .refunded: "Apple gave back the payment for \(name)\(on)"
+        case .revoked: "\(name) was taken back\(on)"
+        case .retry:
+            "\(name) is shut\(since), because the renewal could not be collected; "
+                + "Apple goes on trying"
+        case .expired: "\(name) ended\(on)"
+        default: "\(name) is \(entitlement.state.rawValue)\(since)"
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import PerennialContract
+
+/// What one can do for a customer: buttons, and the dialogs that they open.
+struct CustomerActs {
+    var page: CustomerPage
+
+    private var id: String { page.id }
+    private var name: Markup { page.name }
+
+    /// Days that a new grant lasts, unless one says something else.
+    private static let grantDaysDefault: Int64 = 30
+
+    func markup(in frame: Frame) -> Markup {
+        guard frame.viewer.mayHelp else { return "" }
+        var dialogs = [grant(in: frame), move]
+        if !keepable.isEmpty { dialogs.append(keep) }
+        if let question = page.waitingQuestions.first { dialogs.append(consumption(question)) }
+        if frame.viewer.mayConfigure { dialogs.append(erase) }
+        let buttons = dialogs.map(\.buttonMarkup)
+        let opened = dialogs.map { $0.dialogMarkup(in: frame) }
+        return "<div class=\"row\">\(buttons.joined())</div>\(opened.joined())"
+    }
+
+    private func grant(in frame: Frame) -> Dialog {
+        let until = Timestamp(
+            milliseconds: frame.now.milliseconds + Self.grantDaysDefault * 86_400_000)
+        let options = page.entitlements.map { entitlement -> Markup in
+            "<option value=\"\(.value(entitlement))\">\(entitlement)</option>"
+        }
+        return Dialog(
+            id: "grant", button: "Give access", title: "Give \(name) access",
+            sentences: """
+                <p class="soft">Open at once, beside what \(name) has bought. Apple is not told, \
+                and \
+                no money moves. You can take it back.</p>
+                """, path: .act("grants", on: id),
+            fields: """
+                <div class="fields"><div><label for="g-e">What</label>\
+                <select id="g-e" name="entitlement">\(options.joined())</select></div>\
+                <div><label for="g-u">Until (empty: until taken back)</label>\
+                <input id="g-u" name="until" type="date" value="\(CivilTime(until).isoDate)"></div>\
+                </div>\(Dialog.reasonField("g-w"))
+                """, submit: "Give \(name) access")
+    }
+
+    private var move: Dialog {
+        Dialog(
+            id: "move", button: "Move a purchase here", title: "Move a purchase to \(name)",
+            sentences: """
+                <p class="soft">Whoever has it now loses it, and their app is told by an event. \
+                You \
+                can take it back as long as it has not gone on.</p>
+                """, path: .act("transfers", on: id),
+            fields: """
+                <div><label for="m-i">Number of a transaction, or of Apple’s order mail \
+                (M…)</label>\
+                <input id="m-i" name="query" required placeholder="2000001234567890 or MLQ4X2…">\
+                </div>\(Dialog.reasonField("m-w"))
+                """, submit: "Look whose it is")
+    }
+
+    /// Purchases that can be kept with the customer and are not yet.
+    private var keepable: [(product: String, transaction: String)] {
+        page.purchases.flatMap { line in
+            line.originalTransactionIDs.map { (line.productID, $0) }
+        }.filter { !page.blocked.contains($0.1) }
+    }
+
+    private var keep: Dialog {
+        let options = keepable.map { purchase -> Markup in
+            """
+            <option value="\(.value(purchase.transaction))">\(purchase.product), \
+            \(purchase.transaction)\
+            </option>
+            """
+        }
+        return Dialog(
+            id: "keep", button: "Keep with this customer", title: "Keep a purchase with \(name)",
+            sentences: """
+                <p class="soft">Nobody can take it by restoring on another device, whatever the \
+                policy says. It ends when you say so, or move it.</p>
+                """, path: .act("blocks", on: id),
+            fields: """
+                <div><label for="k-p">What</label><select id="k-p" name="original_transaction_id">\
+                \(options.joined())</select></div>\(Dialog.reasonField("k-w"))
+                """, submit: "Keep with \(name)")
+    }
+
+    private func consumption(_ question: ConsumptionQuestion) -> Dialog {
+        let words = ["delivered", "quality_issue", "wrong_product", "server_outage", "other"]
+        let options = words.map { word -> Markup in
+            "<option value=\"\(word)\">\(word.replacing("_", with: " "))</option>"
+        }
+        return Dialog(
+            id: "refund", button: "Answer Apple about a refund",
+            title: "Answer Apple about \(.bdi(question.productID))",
+            sentences: """
+                <p class="soft">Apple asks how it was used, and decides alone. It is told only if \
+                \(name) has consented. What was sent cannot be taken back.</p>
+                """, path: .act("consumption", on: id),
+            fields: """
+                <input type="hidden" name="transaction_id" \
+                value="\(.value(question.transactionID))">\
+                <div class="fields"><div><label for="c-c">\(name) consented</label>\
+                <select id="c-c" name="consented"><option value="no">no: tell nothing</option>\
+                <option value="yes"\(page.consumption?.consented == true ? " selected" : "")>yes\
+                </option></select></div><div><label for="c-d">It was</label>\
+                <select id="c-d" name="delivery">\(options.joined())</select></div>\
+                <div><label for="c-u">Used, in per cent (empty: what is known here)</label>\
+                <input id="c-u" name="used_percent" type="number" min="0" max="100" step="any">\
+                </div></div>
+                """, submit: "Answer Apple")
+    }
+
+    private var erase: Dialog {
+        let count = page.purchases.map(\.count).reduce(0, +)
+        let purchases =
+            count == 1 ? "1 purchase becomes" : "\(Figures.count(count)) purchases become"
+        let events = page.eventsCount.map { Figures.count($0, "earlier event") } ?? "earlier events"
+        return Dialog(
+            id: "erase", button: "Forget this person", title: "Forget \(name)?",
+            sentences: """
+                <p>This cannot be undone.</p><ul><li>All ids of \(name), grants, transfers and \
+                what \
+                was spent are removed.</li><li>\(purchases) nobody’s. Whoever shows one by their \
+                device begins anew.</li><li>In \(events) a name that means nothing takes the place \
+                of theirs.</li><li>What Apple signed stays, byte for byte: your books need it.</li>\
+                </ul>
+                """, path: .act("erase", on: id),
+            fields: """
+                <div><label for="e-c">Type <b>\(name)</b> to go on</label>\
+                <input id="e-c" name="confirm" required autocomplete="off"></div>
+                """, submit: "Forget \(name) for ever", isGrave: true)
+    }
+}

@@ -1,0 +1,259 @@
+import PerennialContract
+
+/// The page `/customers/{id}`: what they may use, why, and what one can do.
+package struct CustomerPage: Sendable {
+    package var customer: Customer
+    /// When they were first seen, what they paid in each currency after refunds, and the three
+    /// letters of their storefront. Nil and empty if that is not known.
+    package var since: Timestamp?
+    package var paid: [Money]
+    package var storefront: String?
+    package var purchases: [PurchaseLine]
+    package var timeline: TimelinePicture
+    /// The lines of ``Explanation``.
+    package var explanation: [String]
+    /// A statement for each wallet.
+    package var wallets: [WalletStatement]
+    package var transfers: [Transfer]
+    /// Original transactions that are kept with this customer.
+    package var blocked: [String]
+    package var grants: [Grant]
+    package var consumption: ConsumptionOverview?
+    /// Chronological, as the API has it. Shown with the latest line first.
+    package var history: History
+    /// Entitlements that can be given by hand.
+    package var entitlements: [String]
+    /// How many events name them. For the dialog that erases.
+    package var eventsCount: Int?
+    package var isAskingApple: Bool
+
+    package init(
+        customer: Customer, since: Timestamp? = nil, paid: [Money] = [], storefront: String? = nil,
+        purchases: [PurchaseLine]? = nil, timeline: TimelinePicture = .init(lanes: []),
+        explanation: [String] = [], wallets: [WalletStatement] = [], transfers: [Transfer] = [],
+        blocked: [String] = [], grants: [Grant] = [], consumption: ConsumptionOverview? = nil,
+        history: History, entitlements: [String], eventsCount: Int? = nil,
+        isAskingApple: Bool = false
+    ) {
+        self.customer = customer
+        self.since = since
+        self.paid = paid
+        self.storefront = storefront
+        self.purchases = purchases ?? PurchaseLine.lines(of: customer)
+        self.timeline = timeline
+        self.explanation = explanation
+        self.wallets = wallets
+        self.transfers = transfers
+        self.blocked = blocked
+        self.grants = grants
+        self.consumption = consumption
+        self.history = history
+        self.entitlements = entitlements
+        self.eventsCount = eventsCount
+        self.isAskingApple = isAskingApple
+    }
+
+    var id: String { customer.customerID }
+    var name: Markup { .bdi(id) }
+
+    package func html(in frame: Frame) -> String {
+        let answer = Answer(customer, in: frame)
+        let hasTimeline = !timeline.lanes.isEmpty
+        let fields = Fields([
+            "look": .html(answer.look),
+            "line": .html(answer.markup),
+            "copy": .html(.value(answer.text)),
+            "asOf": .html("\(frame.longTime(customer.asOf))"),
+            "explanation": .html(why(in: frame)),
+            "warnings": .html(warnings(in: frame)),
+            "acts": .html(CustomerActs(page: self).markup(in: frame)),
+            "story": .html("\(story(in: frame))"),
+            "timeline": .html(timeline.markup(in: frame)),
+            "timelineTable": .html(hasTimeline ? timeline.table(in: frame) : ""),
+            "purchases": .html(purchaseTable(in: frame)),
+            "eventsLink": .html(frame.link(.events.with("customer_id", id))),
+            "name": .html(name),
+            "history": .html(historyLines(in: frame)),
+            "later": .html(later(in: frame)),
+            "rights": .html(rights(in: frame)),
+            "wallets": .html(walletPanels(in: frame)),
+            "movements": .html(CustomerMovements(page: self).markup(in: frame)),
+            "ids": .html(ids),
+        ])
+        return Layout(
+            title: id, section: .customers, heading: name, lede: lede(in: frame),
+            trail: "<a href=\"\(frame.link(.customers))\">Customers</a> / \(name)",
+            live: "customer", content: Template.customer.markup(fields)
+        ).html(in: frame)
+    }
+
+    private func lede(in frame: Frame) -> Markup {
+        guard let since else {
+            return "Nothing is known of this customer yet."
+        }
+        let place: Markup = storefront.map { ", storefront \(.bdi($0))" } ?? ""
+        let sum: Markup =
+            paid.isEmpty ? "" : " Paid \(CustomersPage.sum(paid)) so far, after refunds."
+        return "Customer since \(CivilTime(since).longDate)\(place).\(sum)"
+    }
+
+    private func why(in frame: Frame) -> Markup {
+        guard !explanation.isEmpty else { return "" }
+        let lines = explanation.map(Markup.bdi).joined(by: "\n")
+        return """
+            <details><summary>Why, down to the documents</summary><pre>\(lines)</pre></details>
+            """
+    }
+
+    // MARK: - Warnings
+
+    /// What needs somebody, worst first.
+    private func warnings(in frame: Frame) -> Markup {
+        var found = waitingQuestions.map { question($0, in: frame) }
+        if let failing = failingEntitlement { found.append(paymentFailed(failing, in: frame)) }
+        if isAskingApple {
+            found.append(
+                Notice(.about, "Asking Apple …", "What is known here is shown already.")
+                    .markup(in: frame))
+        }
+        return found.joined()
+    }
+
+    var waitingQuestions: [ConsumptionQuestion] {
+        consumption?.requests.filter { $0.state == "waiting" } ?? []
+    }
+
+    private var failingEntitlement: String? {
+        customer.entitlements.filter { [.grace, .retry].contains($0.value.state) }.keys.sorted()
+            .first
+    }
+
+    private func question(_ question: ConsumptionQuestion, in frame: Frame) -> Markup {
+        """
+        <div class="say warn" role="status">\(Icon.warning.markup)<div><strong>Apple asks how \
+        \(.bdi(question.productID)) was used.</strong> Somebody asked for the money back. The \
+        answer \
+        is due by \(frame.time(question.answerUntil)).\
+        \(question.trouble.map { " \(.bdi($0))" })</div></div>
+        """
+    }
+
+    private func paymentFailed(_ entitlement: String, in frame: Frame) -> Markup {
+        let help: Markup = " Meanwhile you can give <b>\(.bdi(entitlement))</b> by hand."
+        return """
+            <div class="say warn">\(Icon.warning.markup)<div><strong>The renewal could not be \
+            collected.</strong> Only \(name) can mend it: in Settings, under the name, Payment.\
+            \(frame.viewer.mayHelp ? help : "")\
+            </div></div>
+            """
+    }
+
+    // MARK: - Purchases and rights
+
+    private func story(in frame: Frame) -> String {
+        let spans = timeline.lanes.flatMap(\.spans)
+        guard let first = spans.map(\.from).min() else { return "" }
+        let refunds = spans.count { $0.kind == .refunded }
+        let failures = spans.count { $0.kind == .grace || $0.kind == .retry }
+        var words = "Since \(frame.day(first)): \(Figures.count(spans.count, "period"))"
+        if failures > 0 {
+            words += ", \(Figures.count(failures, "time")) a payment failed"
+        }
+        if refunds > 0 { words += ", \(Figures.count(refunds, "refund"))" }
+        return words + "."
+    }
+
+    private func purchaseTable(in frame: Frame) -> Markup {
+        guard !purchases.isEmpty else {
+            return """
+                <p class="soft inset">Nothing was bought with \
+                \(customer.aliases.isEmpty ? "this id" : "these ids").</p>
+                """
+        }
+        return Table(
+            name: "Purchases of \(id)",
+            columns: [
+                .init("Product"), .init("State"), .init("Period"), .number("Paid in all"),
+                .init("Original transaction"),
+            ], rows: purchases.map { $0.row(in: frame) }
+        ).markup
+    }
+
+    private func rights(in frame: Frame) -> Markup {
+        guard !customer.entitlements.isEmpty else {
+            return "<p class=\"soft\">Nothing yet.</p>"
+        }
+        let sorted = customer.entitlements.sorted {
+            ($0.value.active ? 0 : 1, $0.key) < ($1.value.active ? 0 : 1, $1.key)
+        }
+        let lines = sorted.map { name, entitlement -> Markup in
+            let by: Markup =
+                entitlement.productID.map { "by \(.bdi($0))" }
+                ?? (entitlement.grantID == nil ? "" : "by hand")
+            return """
+                <li><div>\(Chip(entitlement.state).markup)</div><div><b>\(.bdi(name))</b> \
+                <span class="muted">\(by)</span><br>\
+                <span class="soft">\(.bdi(entitlement.reason))</span></div></li>
+                """
+        }
+        return "<ul class=\"rights\">\(lines.joined())</ul>"
+    }
+
+    private var ids: Markup {
+        let others = customer.aliases.map { alias -> Markup in
+            "<dt>Also</dt><dd class=\"mono\">\(.bdi(alias))</dd>"
+        }
+        let token: Markup =
+            customer.accountToken.map {
+                "<dt>Account token</dt><dd class=\"mono\">\(.bdi($0))</dd>"
+            } ?? ""
+        return """
+            <dl class="facts"><dt>Yours</dt><dd>\(name)</dd>\(others.joined())\(token)</dl>
+            """
+    }
+
+    // MARK: - History
+
+    private func historyLines(in frame: Frame) -> Markup {
+        guard !history.items.isEmpty else {
+            return "<p class=\"soft\">Nothing has happened yet.</p>"
+        }
+        let lines = history.items.reversed().map { line -> Markup in
+            let kind = line.kind == "event" ? "event" : line.kind.replacing("_", with: " ")
+            let reference: Markup = line.reference.map { " <code>\(.bdi($0))</code>" } ?? ""
+            let document: Markup =
+                line.documentID.map {
+                    ", \(DocumentLink(id: $0).markup(in: frame))"
+                } ?? ""
+            return """
+                <li>\(frame.element(line.at))<div>\(.bdi(line.sentence))</div><div \
+                class="num"></div>\
+                <div class="sub">\(.bdi(kind))\(reference)\(document)</div></li>
+                """
+        }
+        return "<ul class=\"feed hist\">\(lines.joined())</ul>"
+    }
+
+    private func later(in frame: Frame) -> Markup {
+        guard let cursor = history.nextCursor else { return "" }
+        let path = DashboardPath.customer(id).with("history", cursor)
+        return "<a class=\"btn s\" href=\"\(frame.link(path))\">Later lines</a>"
+    }
+}
+
+/// A signed document, by the first digits of its id. Leads to it for those who may see it.
+struct DocumentLink {
+    var id: String
+
+    static let digitsShown = 6
+
+    func markup(in frame: Frame) -> Markup {
+        let short = id.count > Self.digitsShown ? id.prefix(Self.digitsShown) + "…" : id
+        guard frame.viewer.seesDocuments else {
+            return "<span class=\"mono muted\">\(.bdi(short))</span>"
+        }
+        return """
+            <a class="mono" href="\(frame.link(.document(id)))" title="\(id)">\(.bdi(short))</a>
+            """
+    }
+}

@@ -1,0 +1,214 @@
+import PerennialContract
+
+/// The page `/customers`: search, and the list with the latest news first.
+package struct CustomersPage: Sendable {
+    /// What was searched for. Empty for the whole list.
+    package var query: String
+    /// A word of ``AccessState``, or empty.
+    package var state: String
+    package var rows: [Row]
+    /// How many customers there are, and how many of them have something open. Nil while that is
+    /// being counted.
+    package var total: Int?
+    package var open: Int?
+    /// The cursor of the page with older news.
+    package var olderCursor: String?
+    package var search: Search
+
+    /// One customer, or one purchase that belongs to nobody.
+    package struct Row: Sendable {
+        /// Nil if the purchase that was found belongs to nobody.
+        package var customerID: String?
+        /// What was found, in a search: `id`, `transaction_id`, `order_id`.
+        package var by: String?
+        /// The state that matters most. Nil if they never had anything.
+        package var state: AccessState?
+        /// The end of what is open, or when it ended.
+        package var until: Timestamp?
+        package var entitlements: [String]
+        /// The product that gives it.
+        package var productID: String?
+        /// In each currency, after refunds.
+        package var paid: [Money]
+        package var since: Timestamp?
+        package var newsAt: Timestamp?
+
+        package init(
+            customerID: String?, by: String? = nil, state: AccessState? = nil,
+            until: Timestamp? = nil, entitlements: [String] = [], productID: String? = nil,
+            paid: [Money] = [], since: Timestamp? = nil, newsAt: Timestamp? = nil
+        ) {
+            self.customerID = customerID
+            self.by = by
+            self.state = state
+            self.until = until
+            self.entitlements = entitlements
+            self.productID = productID
+            self.paid = paid
+            self.since = since
+            self.newsAt = newsAt
+        }
+    }
+
+    /// How far a search has come. Order numbers are known to Apple alone.
+    package enum Search: Sendable {
+        case finished
+        /// What is known here is shown already.
+        case asking
+        case appleAway(triedAgainAt: Timestamp)
+    }
+
+    package init(
+        query: String = "", state: String = "", rows: [Row], total: Int? = nil, open: Int? = nil,
+        olderCursor: String? = nil, search: Search = .finished
+    ) {
+        self.query = query
+        self.state = state
+        self.rows = rows
+        self.total = total
+        self.open = open
+        self.olderCursor = olderCursor
+        self.search = search
+    }
+
+    package func html(in frame: Frame) -> String {
+        let fields = Fields([
+            "action": .html(frame.link(.customers)),
+            "environment": .html(frame.environmentField),
+            "query": .html(.value(query)),
+            "states": .html(states),
+            "search": .html(progress(in: frame)),
+            "list": .html(rows.isEmpty ? empty(in: frame) : table(in: frame)),
+            "count": .html(count),
+            "older": .html(older(in: frame)),
+        ])
+        return Layout(
+            title: "Customers", section: .customers, heading: "Customers", lede: lede(in: frame),
+            content: Template.customers.markup(fields)
+        ).html(in: frame)
+    }
+
+    private func lede(in frame: Frame) -> Markup {
+        guard let total else { return "Everybody whose id came with a purchase, or was granted." }
+        let place = frame.environment.rawValue
+        let opened: Markup = open.map { ", \(Figures.count($0)) of them with something open" } ?? ""
+        return "\(Figures.count(total)) in \(place)\(opened)."
+    }
+
+    private var states: Markup {
+        Choice(
+            id: "st", name: "state", label: "State",
+            options: [("", "Any")] + AccessState.known.map { ($0.rawValue, $0.rawValue) },
+            selected: state
+        ).markup
+    }
+
+    private func progress(in frame: Frame) -> Markup {
+        switch search {
+        case .finished: ""
+        case .asking:
+            """
+            <div class="say" role="status">\(Icon.about.markup)<div>Asking Apple about this order \
+            … \
+            <span class="muted">up to 10 seconds. What is known here is shown already.</span></div>\
+            </div>
+            """
+        case .appleAway(let at):
+            """
+            <div class="say warn" role="status">\(Icon.warning.markup)<div><strong>Apple could not \
+            be asked about this order.</strong> Tried again at \(frame.time(at)). What is known \
+            here \
+            is shown.</div></div>
+            """
+        }
+    }
+
+    private var count: Markup {
+        guard !rows.isEmpty else { return "" }
+        let shown = Figures.count(rows.count)
+        if !query.isEmpty { return "Found: \(shown)." }
+        guard let total else { return "The latest news first." }
+        return "The latest news first. \(shown) of \(Figures.count(total))."
+    }
+
+    private func older(in frame: Frame) -> Markup {
+        guard let olderCursor else { return "" }
+        let path = DashboardPath.customers.with("query", query).with("state", state)
+            .with("cursor", olderCursor)
+        return "<a class=\"btn s\" href=\"\(frame.link(path))\">Older</a>"
+    }
+
+    private func empty(in frame: Frame) -> Markup {
+        let all: Markup = "<a class=\"btn\" href=\"\(frame.link(.customers))\">All customers</a>"
+        if !query.isEmpty {
+            return Empty(
+                title: "Nobody is called “\(.bdi(query))”",
+                text: """
+                    Nobody has this id, token, transaction or order. Order numbers (M…) are asked \
+                    of \
+                    Apple: it knows none either.
+                    """, actions: all
+            ).markup
+        }
+        if !state.isEmpty {
+            return Empty(
+                title: "Nobody is “\(.bdi(state))”", text: "No customer is in this state now.",
+                actions: all
+            ).markup
+        }
+        return Empty(
+            title: "No customer yet",
+            text: """
+                A customer comes to be when your app posts a purchase with an id of yours, or when \
+                you give somebody access by hand. The id is any text: a number, a name, a UUID.
+                """
+        ).markup
+    }
+
+    // MARK: - Table
+
+    private func table(in frame: Frame) -> Markup {
+        Table(
+            name: query.isEmpty ? "Customers, latest news first" : "Customers that were found",
+            columns: [
+                .init("Customer"), .init("State"), .init("Until"), .init("May use"), .init("By"),
+                .number("Paid in all"), .init("Since"), .init("Last news"),
+            ], rows: rows.map { row($0, in: frame) }
+        ).markup
+    }
+
+    private func row(_ row: Row, in frame: Frame) -> Markup {
+        let found: Markup =
+            row.by.flatMap { $0 == "id" ? nil : $0 }.map {
+                " <span class=\"muted small\">by \($0.replacing("_", with: " "))</span>"
+            } ?? ""
+        let chip = row.state.map { Chip($0).markup } ?? "<span class=\"muted\">nothing yet</span>"
+        let rights = row.entitlements.map(Markup.bdi).joined(by: ", ")
+        return Table.row(
+            .init("\(frame.customer(row.customerID))\(found)"),
+            [
+                .init(chip, "r"), .init("\(Self.until(row, in: frame))", "full"),
+                .init(rights.isEmpty ? "–" : rights),
+                .init(row.productID.map(Markup.bdi) ?? "–", "alt"),
+                .init(Self.sum(row.paid), "num"),
+                .init("\(row.since.map { CivilTime($0).date } ?? "–")", "alt"),
+                .init("\(row.newsAt.map { frame.shortTime($0) } ?? "–")", "alt"),
+            ])
+    }
+
+    private static func until(_ row: Row, in frame: Frame) -> String {
+        guard let state = row.state else { return "" }
+        guard let until = row.until else { return state == .owned ? "to keep" : "without end" }
+        let day = frame.day(until)
+        return switch state {
+        case .unconfirmed: "held until \(day)"
+        case .expired, .refunded, .revoked, .retry: "since \(day)"
+        default: "until \(day)"
+        }
+    }
+
+    /// Amounts of different currencies stand side by side; they are never added.
+    static func sum(_ paid: [Money]) -> Markup {
+        paid.isEmpty ? "–" : paid.map { Markup(text: Figures.money($0)) }.joined(by: ", ")
+    }
+}

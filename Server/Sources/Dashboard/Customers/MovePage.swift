@@ -1,0 +1,110 @@
+import PerennialContract
+
+/// Between “Move a purchase here” and the move: whose the purchase is, and what will happen.
+package struct MovePage: Sendable {
+    /// To whom it would be moved.
+    package var customerID: String
+    /// What was typed.
+    package var query: String
+    package var reason: String
+    package var found: [Found]
+
+    package struct Found: Sendable {
+        package var originalTransactionID: String
+        package var productID: String?
+        /// Nil if it belongs to nobody.
+        package var owner: String?
+        package var state: AccessState?
+        /// Whether support has said that it stays with its owner.
+        package var isBlocked: Bool
+
+        package init(
+            originalTransactionID: String, productID: String? = nil, owner: String? = nil,
+            state: AccessState? = nil, isBlocked: Bool = false
+        ) {
+            self.originalTransactionID = originalTransactionID
+            self.productID = productID
+            self.owner = owner
+            self.state = state
+            self.isBlocked = isBlocked
+        }
+    }
+
+    package init(customerID: String, query: String, reason: String, found: [Found]) {
+        self.customerID = customerID
+        self.query = query
+        self.reason = reason
+        self.found = found
+    }
+
+    private var name: Markup { .bdi(customerID) }
+
+    package func html(in frame: Frame) -> String {
+        let back: Markup = """
+            <a href="\(frame.link(.customer(customerID)))">\(name)</a>
+            """
+        return Layout(
+            title: "Move a purchase", section: .customers, heading: "Move a purchase to \(name)",
+            lede: "Nothing has been moved yet.",
+            trail: "<a href=\"\(frame.link(.customers))\">Customers</a> / \(back) / Move",
+            content: "<div class=\"stack\">\(content(in: frame))</div>"
+        ).html(in: frame)
+    }
+
+    private func content(in frame: Frame) -> Markup {
+        guard !found.isEmpty else {
+            let empty = Empty(
+                title: "No purchase is “\(.bdi(query))”",
+                text: """
+                    Neither a transaction nor an order of this number is known here, and Apple \
+                    knows none either.
+                    """,
+                actions: """
+                    <a class="btn" href="\(frame.link(.customer(customerID)))"><span>Back to \
+                    \(name)</span></a>
+                    """)
+            return "<section class=\"panel\">\(empty.markup)</section>"
+        }
+        return found.map { panel($0, in: frame) }.joined()
+    }
+
+    private func panel(_ purchase: Found, in frame: Frame) -> Markup {
+        let what = purchase.productID.map(Markup.bdi) ?? .bdi(purchase.originalTransactionID)
+        let isTheirs = purchase.owner == customerID
+        let owner: Markup =
+            purchase.owner == nil ? "nobody" : frame.customer(purchase.owner)
+        let blocked: Markup =
+            purchase.isBlocked
+            ? "<p class=\"soft\">Support said that it stays there. Moving it overrides that.</p>"
+            : ""
+        let sentence: Markup =
+            if isTheirs {
+                "It is \(name)’s already."
+            } else if purchase.owner == nil {
+                "It belongs to nobody. \(name) gets it."
+            } else {
+                "\(owner) has it now and loses it; \(name) gets it. Both apps are told by events."
+            }
+        return """
+            <section class="panel"><header><h2>\(what)</h2>\
+            \(purchase.state.map { Chip($0).markup })</header>\
+            <dl class="facts"><dt>Original transaction</dt>\
+            <dd class="mono">\(.bdi(purchase.originalTransactionID))</dd><dt>Belongs to</dt>\
+            <dd>\(owner)</dd><dt>Why</dt><dd>\(.bdi(reason))</dd></dl><p>\(sentence)</p>\(blocked)\
+            \(isTheirs || !frame.viewer.mayHelp ? "" : form(purchase, what, in: frame))</section>
+            """
+    }
+
+    private func form(_ purchase: Found, _ what: Markup, in frame: Frame) -> Markup {
+        let transaction = purchase.originalTransactionID
+        return """
+            <form method="post" action="\(frame.link(.act("transfers", on: customerID)))">\
+            \(frame.csrf)<input type="hidden" name="original_transaction_id" \
+            value="\(.value(transaction))"><input type="hidden" name="reason" \
+            value="\(.value(reason))"><div class="row">\
+            <a class="btn" href="\(frame.link(.customer(customerID)))">Leave it</a>\
+            <button class="btn go" type="submit"><span>Move \(what) to \(name)\
+            </span></button></div></form>
+            """
+    }
+}

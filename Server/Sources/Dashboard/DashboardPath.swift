@@ -1,0 +1,153 @@
+import PerennialContract
+
+/// The paths of the dashboard.
+///
+/// Pages, all `GET`. Each takes `environment` (`production` or `sandbox`) in its query, too.
+///
+/// | path | query |
+/// |---|---|
+/// | `/` | |
+/// | `/charts/{name}` | the view: `range`, `by`, `product`, `country`, `currency`, `compare`, |
+/// | | `known`; `format` (`csv`, `json`) |
+/// | `/charts/{name}/purchases` | the view, and `period`, `part`, `cohort`, `renewal`; `cursor` |
+/// | `/reports`, `/reports/{month}/{report}` | `month`, `report`, `currency` |
+/// | `/customers` | `query`, `state`, `cursor` |
+/// | `/customers/{id}` | `history` (a cursor), `wallet` (a currency), `entries` (a cursor) |
+/// | `/events` | `customer_id`, `what`, `from`, `to`, `cursor` |
+/// | `/documents/{document_id}` | |
+/// | `/notifications`, `/notifications/sent-on` | `cursor` |
+/// | `/notifications/asked` | |
+/// | `/webhooks` | |
+/// | `/webhooks/{webhook_id}` | `state`, `cursor`, `delivery` |
+/// | `/products`, `/checks`, `/phone`, `/login` | |
+/// | `/live` | `page`: the stream of server-sent events |
+/// | `/assets/{file}` | |
+///
+/// The pages that `/live` knows: `overview`, `customer`, `events`, `notifications`, `webhooks`,
+/// `webhook`, `checks`. Each message is `{"id": …, "html": …}`. The ids on the pages: `tiles`,
+/// `mrr`, `movement`, `feed`, `left`; `answer`, `story`, `purchases`, `history`, `rights`; `day`,
+/// `events`, `incoming`, `deliveries`, `webhook-…`, `checks`. Of these `events`, `incoming` and
+/// `deliveries` are bodies of tables: their messages are rows that come on top.
+///
+/// Acts, all `POST`, as `application/x-www-form-urlencoded` with the field `csrf`. Each responds
+/// with a redirect to the page it came from, which shows a ``Notice``. Who may: everybody,
+/// `support` and admins, or only an `admin`.
+///
+/// | path | fields | who |
+/// |---|---|---|
+/// | `/login` | `name`, `password`, `next`; no `csrf` | |
+/// | `/logout` | | everybody |
+/// | `/theme` | `theme` (`light`, `dark`), `next` | everybody |
+/// | `/customers/{id}/grants` | `entitlement`, `until` (a day, or empty), `reason` | support |
+/// | `/customers/{id}/grants/{grant_id}/withdraw` | | support |
+/// | `/customers/{id}/transfers` | `query` (a transaction or order), `reason`; | support |
+/// | | `original_transaction_id` once ``MovePage`` was confirmed | |
+/// | `/customers/{id}/transfers/{transfer_id}/undo` | | support |
+/// | `/customers/{id}/blocks` | `original_transaction_id`, `reason` | support |
+/// | `/customers/{id}/blocks/{original_transaction_id}/end` | | support |
+/// | `/customers/{id}/consumption` | `transaction_id`, `consented` (`yes`, `no`), | support |
+/// | | `delivery`, `used_percent` (may be empty) | |
+/// | `/customers/{id}/erase` | `confirm`: the id, typed | admin |
+/// | `/forwards/{document_id}/retry` | | admin |
+/// | `/notifications/test` | | admin |
+/// | `/webhooks` | `url`, `format`, `types` (words with commas), `authorization` | admin |
+/// | `/webhooks/{webhook_id}/pause`, `…/resume`, `…/test`, `…/secret` | | admin |
+/// | `/webhooks/{webhook_id}/delete` | `confirm`: `delete`, typed | admin |
+/// | `/webhooks/{webhook_id}/replay` | `from`, `to` (minutes in UTC), `customer_id`; | admin |
+/// | | or `delivery_id` alone | |
+package struct DashboardPath: Hashable, Sendable {
+    package private(set) var path: String
+    package private(set) var query: [(name: String, value: String)] = []
+
+    package static func == (one: Self, other: Self) -> Bool { one.text == other.text }
+    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
+
+    private init(_ segments: [String]) {
+        path = "/" + segments.map(Paths.percentEncoded).joined(separator: "/")
+    }
+
+    private init(_ segments: String...) { self.init(segments) }
+
+    /// Path and query, as an address needs them.
+    package var text: String {
+        guard !query.isEmpty else { return path }
+        let parts = query.map {
+            "\(Paths.percentEncoded($0.name))=\(Paths.percentEncoded($0.value))"
+        }
+        return path + "?" + parts.joined(separator: "&")
+    }
+
+    /// Nothing is added for nil or an empty value.
+    package func with(_ name: String, _ value: String?) -> DashboardPath {
+        guard let value, !value.isEmpty else { return self }
+        var path = self
+        path.query.removeAll { $0.name == name }
+        path.query.append((name, value))
+        return path
+    }
+
+    /// Production is what a path means without saying so.
+    package func `in`(_ environment: StoreEnvironment) -> DashboardPath {
+        environment == .production ? self : with("environment", environment.rawValue)
+    }
+}
+
+// MARK: - Pages
+
+extension DashboardPath {
+    package static let overview = DashboardPath([])
+    package static let customers = DashboardPath("customers")
+    package static let events = DashboardPath("events")
+    package static let notifications = DashboardPath("notifications")
+    package static let sentOn = DashboardPath("notifications", "sent-on")
+    package static let asked = DashboardPath("notifications", "asked")
+    package static let webhooks = DashboardPath("webhooks")
+    package static let products = DashboardPath("products")
+    package static let checks = DashboardPath("checks")
+    package static let reports = DashboardPath("reports")
+    package static let phone = DashboardPath("phone")
+    package static let login = DashboardPath("login")
+
+    package static func customer(_ id: String) -> DashboardPath { .init("customers", id) }
+    package static func chart(_ name: String) -> DashboardPath { .init("charts", name) }
+    package static func chartPurchases(_ name: String) -> DashboardPath {
+        .init("charts", name, "purchases")
+    }
+    package static func report(_ report: String, month: String) -> DashboardPath {
+        .init("reports", month, report)
+    }
+    package static func document(_ id: String) -> DashboardPath { .init("documents", id) }
+    package static func webhook(_ id: String) -> DashboardPath { .init("webhooks", id) }
+    package static func live(_ page: String) -> DashboardPath {
+        DashboardPath("live").with("page", page)
+    }
+}
+
+// MARK: - Acts
+
+extension DashboardPath {
+    package static let logout = DashboardPath("logout")
+    package static let theme = DashboardPath("theme")
+    package static let notificationTest = DashboardPath("notifications", "test")
+
+    /// An act on a customer: `grants`, `transfers`, `blocks`, `consumption`, `erase`.
+    package static func act(_ act: String, on customer: String) -> DashboardPath {
+        .init("customers", customer, act)
+    }
+    package static func withdrawal(of grant: String, from customer: String) -> DashboardPath {
+        .init("customers", customer, "grants", grant, "withdraw")
+    }
+    package static func undo(_ transfer: String, of customer: String) -> DashboardPath {
+        .init("customers", customer, "transfers", transfer, "undo")
+    }
+    package static func blockEnd(_ transaction: String, of customer: String) -> DashboardPath {
+        .init("customers", customer, "blocks", transaction, "end")
+    }
+    package static func retry(_ document: String) -> DashboardPath {
+        .init("forwards", document, "retry")
+    }
+    /// An act on a webhook: `pause`, `resume`, `test`, `secret`, `delete`, `replay`.
+    package static func act(_ act: String, onWebhook webhook: String) -> DashboardPath {
+        .init("webhooks", webhook, act)
+    }
+}

@@ -1,0 +1,144 @@
+import PerennialContract
+
+/// What is known of a webhook's deliveries.
+package struct WebhookFigures: Hashable, Sendable {
+    /// The last 48 hours, oldest first.
+    package var hours: [Strip.Hour]
+    package var waiting: Int
+    /// Of how many customers.
+    package var waitingCustomers: Int
+    package var oldestWaiting: Timestamp?
+    package var delivered: Int
+    package var lastStatus: Int?
+    package var lastTrouble: String?
+    package var nextAttemptAt: Timestamp?
+    /// Until when a delivery is tried. Nil if none waits.
+    package var triedUntil: Timestamp?
+
+    package init(
+        hours: [Strip.Hour], waiting: Int = 0, waitingCustomers: Int = 0,
+        oldestWaiting: Timestamp? = nil, delivered: Int = 0, lastStatus: Int? = nil,
+        lastTrouble: String? = nil, nextAttemptAt: Timestamp? = nil, triedUntil: Timestamp? = nil
+    ) {
+        self.hours = hours
+        self.waiting = waiting
+        self.waitingCustomers = waitingCustomers
+        self.oldestWaiting = oldestWaiting
+        self.delivered = delivered
+        self.lastStatus = lastStatus
+        self.lastTrouble = lastTrouble
+        self.nextAttemptAt = nextAttemptAt
+        self.triedUntil = triedUntil
+    }
+}
+
+/// A webhook with its figures, as both pages show it.
+struct WebhookCard {
+    var webhook: Webhook
+    var figures: WebhookFigures
+
+    func chip(in frame: Frame) -> Chip {
+        if webhook.isPaused {
+            return webhook.pauseReason == "gone"
+                ? Chip("paused: it answered 410", .badShut) : Chip("paused", .shut)
+        }
+        if let since = webhook.failingSince {
+            return Chip("down for \(frame.span(since: since))", .bad)
+        }
+        return figures.waiting > 0
+            ? Chip("\(Figures.count(figures.waiting)) wait", .warn) : Chip("all delivered", .open)
+    }
+
+    var strip: Markup {
+        guard !figures.hours.isEmpty else { return "" }
+        let strip = Strip(figures.hours)
+        return "\(strip.markup)<p class=\"muted small\">\(strip.sentence)</p>"
+    }
+
+    func facts(in frame: Frame) -> Markup {
+        var facts: [(Markup, Markup)] = [("Gets", contents)]
+        if figures.waiting > 0 {
+            let oldest: Markup =
+                figures.oldestWaiting.map { ", the oldest since \(frame.shortTime($0))" } ?? ""
+            facts.append(
+                (
+                    "Waiting",
+                    """
+                    <b>\(Figures.count(figures.waiting, "delivery", "deliveries"))</b> of \
+                    \(Figures.count(figures.waitingCustomers, "customer"))\(oldest)
+                    """
+                ))
+        } else {
+            facts.append(("Delivered", "\(Figures.count(figures.delivered)) in 48 hours"))
+        }
+        if let last = Self.response(figures.lastStatus, figures.lastTrouble) {
+            facts.append(("Last answer", last))
+        }
+        if let next = figures.nextAttemptAt {
+            let until: Markup =
+                figures.triedUntil.map { ", then again until \(frame.time($0))" } ?? ""
+            facts.append(("Next attempt", "\(frame.time(next))\(until)"))
+        }
+        let from: Markup = webhook.isConfigured ? "perennial.yaml" : "this page, or the API"
+        facts.append(("Comes from", from))
+        let rows = facts.map { Markup("<dt>\($0.0)</dt><dd>\($0.1)</dd>") }
+        return "<dl class=\"facts\">\(rows.joined())</dl>"
+    }
+
+    private var contents: Markup {
+        let types = webhook.types.map { list($0.map(\.rawValue)) } ?? "all events"
+        let products: Markup = webhook.products.map { ", of \(list($0))" } ?? ""
+        let places: Markup =
+            webhook.environments.map { ", in \(list($0.map(\.rawValue)))" } ?? ""
+        let form: Markup =
+            switch webhook.format {
+            case .perennial: ""
+            case .revenueCat: ", in RevenueCat’s form"
+            default: ", in the form \(.bdi(webhook.format.rawValue))"
+            }
+        return "\(types)\(products)\(places)\(form)"
+    }
+
+    private func list(_ words: [String]) -> Markup { words.map(Markup.bdi).joined(by: ", ") }
+
+    /// What the receiver answered, or why it did not.
+    static func response(_ status: Int?, _ trouble: String?) -> Markup? {
+        switch (status, trouble) {
+        case (let status?, let trouble?): "\(status) <span class=\"muted\">\(.bdi(trouble))</span>"
+        case (let status?, nil): "\(status)"
+        case (nil, let trouble?): .bdi(trouble)
+        case (nil, nil): nil
+        }
+    }
+
+    // MARK: - Acts
+
+    func acts(in frame: Frame) -> [Dialog] {
+        guard frame.viewer.mayConfigure else { return [] }
+        let id = webhook.webhookID
+        let name = Markup.bdi(webhook.url)
+        let key = Self.key(of: id)
+        let pause = Dialog(
+            id: "pause-\(key)", button: "Pause", title: "Pause this endpoint?",
+            sentences: """
+                <p class="soft">Nothing is sent to \(name) until you go on. Events wait in their \
+                order, for thirty days.</p>
+                """, path: .act("pause", onWebhook: id), submit: "Pause it")
+        let resume = Dialog(
+            id: "pause-\(key)", button: "Go on", title: "Send to \(name) again?",
+            sentences: "<p class=\"soft\">What waits is sent now, in its order.</p>",
+            path: .act("resume", onWebhook: id), submit: "Go on")
+        let test = Dialog(
+            id: "test-\(key)", button: "Send a test", title: "Send a test to \(name)?",
+            sentences: """
+                <p class="soft">One event of the type <code>test</code>, about nobody. A receiver \
+                answers it within 10 seconds, or the attempt fails.</p>
+                """, path: .act("test", onWebhook: id), submit: "Send a test")
+        return [webhook.isPaused ? resume : pause, test]
+    }
+
+    /// An id is any text; in an HTML id only letters and digits of it are safe.
+    static func key(of id: String) -> Markup {
+        Markup(text: String(id.utf8.flatMap { String($0, radix: 16) }))
+    }
+}

@@ -1,0 +1,94 @@
+import PerennialContract
+
+/// What an event says, in words.
+struct EventWords {
+    var event: Event
+
+    /// A few words for the feed: `Renewed`. Of a type that this version does not know, its word.
+    var headline: String {
+        Self.headlines[event.type] ?? Self.sentence(event.type.rawValue)
+    }
+
+    private static func sentence(_ word: String) -> String {
+        let words = word.replacing("_", with: " ")
+        return words.prefix(1).uppercased() + words.dropFirst()
+    }
+
+    private static let headlines: [EventType: String] = [
+        .purchased: "Bought", .trialStarted: "Trial began",
+        .trialConverted: "Trial became a payment", .renewed: "Renewed",
+        .billingRecovered: "The payment came after all", .resubscribed: "Came back",
+        .refunded: "Refunded", .refundReversed: "Refund taken back",
+        .renewalTurnedOff: "Will not renew", .renewalTurnedOn: "Will renew again",
+        .billingFailed: "Payment failed", .graceBegan: "Grace began", .graceEnded: "Grace is over",
+        .retryBegan: "Apple tries again", .accessUnconfirmed: "Held open, not confirmed",
+        .movedAway: "Moved away", .granted: "Given by hand", .grantEnded: "Grant is over",
+        .consumptionAsked: "Apple asks about a refund",
+        .consumptionAnswered: "Apple was answered", .walletCredited: "Wallet filled",
+        .walletDebited: "Spent", .walletClawedBack: "Taken out after a refund",
+        .customerErased: "Forgotten",
+    ]
+
+    /// The product, and what belongs to it.
+    func detail(in frame: Frame) -> Markup {
+        var parts: [Markup] = []
+        if let wallet = event.wallet { parts.append(Self.wallet(wallet)) }
+        if let grant = event.grant { parts.append(Self.grant(grant, in: frame)) }
+        if let product = event.productID { parts.append(.bdi(product)) }
+        if let next = event.nextProductID { parts.append("then \(.bdi(next))") }
+        if let offer = event.offer { parts.append("offer: \(.bdi(offer.kind))") }
+        if let term = event.term {
+            parts.append("\(.bdi(term.chain)) until \(frame.day(term.until))")
+        }
+        if let why = event.why { parts.append("why: \(.bdi(why.replacing("_", with: " ")))") }
+        if let other = event.otherCustomerID {
+            parts.append("\(otherWord) \(frame.customer(other))")
+        }
+        if let after = event.after, after.active, event.wallet == nil {
+            parts.append(after.until.map { "until \(frame.day($0))" } ?? "without end")
+        }
+        return parts.joined(by: ", ")
+    }
+
+    private var otherWord: Markup {
+        switch event.type {
+        case .movedAway: "to"
+        case .moved: "from"
+        default: "with"
+        }
+    }
+
+    private static func wallet(_ movement: WalletMovement) -> Markup {
+        let reason: Markup = movement.reason.map { ", “\(.bdi($0))”" } ?? ""
+        let amount = Figures.count(movement.amount.magnitude)
+        return
+            "\(amount) \(.bdi(movement.currency))\(reason), \(Figures.count(movement.after)) left"
+    }
+
+    private static func grant(_ grant: Grant, in frame: Frame) -> Markup {
+        let end: Markup = grant.until.map { "until \(frame.day($0))" } ?? "without end"
+        return "\(.bdi(grant.entitlement)) \(end)"
+    }
+
+    /// The state before, and the state after as a chip.
+    var change: Markup {
+        guard event.before != nil || event.after != nil else { return "" }
+        if event.before == event.after { return "<span class=\"muted\">the same</span>" }
+        let before = event.before?.state.map { Markup.bdi($0.rawValue) } ?? "–"
+        let after = event.after?.state.map { Chip($0).markup } ?? "–"
+        return "<span class=\"muted\">\(before) →</span> \(after)"
+    }
+
+    /// How the server learned of it.
+    func cause(in frame: Frame) -> Markup {
+        if let document = event.cause.documentID {
+            return DocumentLink(id: document).markup(in: frame)
+        }
+        if let author = event.cause.author {
+            return "<span class=\"muted\">\(.bdi(author.actor ?? author.keyName))</span>"
+        }
+        return "<span class=\"muted\">\(.bdi(event.cause.kind))</span>"
+    }
+
+    var money: Markup { event.money.map { "\(Figures.signedMoney($0))" } ?? "" }
+}

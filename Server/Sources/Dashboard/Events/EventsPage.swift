@@ -1,0 +1,232 @@
+import PerennialContract
+
+/// The page `/events`: everything that changed, in one order.
+package struct EventsPage: Sendable {
+    package var filter: Filter
+    /// Newest first.
+    package var events: [Event]
+    /// The day's numbers. Nil while they are being counted.
+    package var day: Day?
+    /// The cursor of the page with older ones.
+    package var olderCursor: String?
+    /// Whether this is the page with the newest ones, on which new ones come in.
+    package var isFirstPage: Bool
+    /// Whether the events are still being read.
+    package var isWaiting: Bool
+
+    package struct Filter: Hashable, Sendable {
+        package var customerID: String
+        package var what: What
+        /// Days, as `2026-11-24`, or empty.
+        package var from: String
+        package var to: String
+
+        package init(
+            customerID: String = "", what: What = .everything, from: String = "", to: String = ""
+        ) {
+            self.customerID = customerID
+            self.what = what
+            self.from = from
+            self.to = to
+        }
+
+        var isEmpty: Bool { self == Filter() }
+    }
+
+    /// Groups of types. The raw value is that of the query's `what`.
+    package enum What: String, CaseIterable, Sendable {
+        case everything = ""
+        case moneyCame = "money_came"
+        case moneyBack = "money_back"
+        case opened, shut, failed, ownership, wallets
+
+        var label: String {
+            switch self {
+            case .everything: "Everything"
+            case .moneyCame: "Money came"
+            case .moneyBack: "Money went back"
+            case .opened: "Access opened"
+            case .shut: "Access shut"
+            case .failed: "Failed payments"
+            case .ownership: "Moved, shared, granted"
+            case .wallets: "Wallets"
+            }
+        }
+    }
+
+    /// The numbers of today.
+    package struct Day: Hashable, Sendable {
+        package var events: Int
+        /// In each currency.
+        package var came: [Money]
+        package var wentBack: [Money]
+        package var refunds: Int
+        /// Heard more than an hour after they happened.
+        package var late: Int
+
+        package init(events: Int, came: [Money], wentBack: [Money], refunds: Int, late: Int) {
+            self.events = events
+            self.came = came
+            self.wentBack = wentBack
+            self.refunds = refunds
+            self.late = late
+        }
+    }
+
+    package init(
+        filter: Filter = .init(), events: [Event], day: Day? = nil, olderCursor: String? = nil,
+        isFirstPage: Bool = true, isWaiting: Bool = false
+    ) {
+        self.filter = filter
+        self.events = events
+        self.day = day
+        self.olderCursor = olderCursor
+        self.isFirstPage = isFirstPage
+        self.isWaiting = isWaiting
+    }
+
+    /// An event that was heard later than this is marked.
+    static let lateMilliseconds: Int64 = 3_600_000
+
+    package func html(in frame: Frame) -> String {
+        let fields = Fields([
+            "action": .html(frame.link(.events)),
+            "environment": .html(frame.environmentField),
+            "customer": .html(.value(filter.customerID)),
+            "what": .html(
+                Choice(
+                    id: "ty", name: "what", label: "What",
+                    options: What.allCases.map { ($0.rawValue, $0.label) },
+                    selected: filter.what.rawValue
+                ).markup),
+            "from": .html(.value(filter.from)),
+            "to": .html(.value(filter.to)),
+            "stats": .html(day.map { stats($0) } ?? ""),
+            "table": .html(content(in: frame)),
+            "remark": .html(
+                isLive && !events.isEmpty
+                    ? "New events come in on top while this page is open." : ""),
+            "older": .html(older(in: frame)),
+        ])
+        return Layout(
+            title: "Events", section: .events, heading: "Events",
+            lede: """
+                Everything that changed, in one order, without gaps. Written in the transaction \
+                that \
+                caused it, and never rewritten.
+                """,
+            actions: isLive
+                ? """
+                <button class="btn" type="button" data-more id="more" hidden>0 new</button>\
+                <button class="btn" type="button" data-pause aria-pressed="false">Hold \
+                still</button>
+                """ : "", live: isLive ? "events" : nil,
+            content: Template.events.markup(fields)
+        ).html(in: frame)
+    }
+
+    private var isLive: Bool { filter.isEmpty && isFirstPage }
+
+    private func stats(_ day: Day) -> Markup {
+        func tile(_ name: Markup, _ value: Markup, _ remark: Markup) -> Markup {
+            """
+            <div class="stat"><div class="k">\(name)</div><div class="v">\(value)</div>\
+            <div class="d">\(remark)</div></div>
+            """
+        }
+        let refunds: Markup = "\(Figures.count(day.refunds, "refund"))"
+        return """
+            <div class="stats" id="day">\
+            \(tile("Today", "\(Figures.count(day.events))", "events so far"))\
+            \(tile("Money came", Self.sum(day.came), Self.currencies(day.came)))\
+            \(tile("Money went back", Self.sum(day.wentBack), refunds))\
+            \(tile("Heard late", "\(Figures.count(day.late))", "more than an hour after"))</div>
+            """
+    }
+
+    /// The largest tile that fits: one currency, and the rest in the remark.
+    private static func sum(_ money: [Money]) -> Markup {
+        money.isEmpty ? "–" : CustomersPage.sum([money[0]])
+    }
+
+    private static func currencies(_ money: [Money]) -> Markup {
+        money.count > 1
+            ? "and \(CustomersPage.sum(Array(money.dropFirst())))" : "before Apple’s part"
+    }
+
+    // MARK: - Table
+
+    private func content(in frame: Frame) -> Markup {
+        if events.isEmpty, !isWaiting { return empty(in: frame) }
+        return Table(
+            name: "Events, the newest first",
+            columns: [
+                .init("Number"), .init("At, UTC"), .init("Customer"), .init("What"),
+                .init("Before → after"), .number("Money"), .init("Because of"),
+            ],
+            rows: isWaiting
+                ? [Bones.rows(6, columns: 7)] : events.map { Self.row($0, in: frame) },
+            bodyID: "events"
+        ).markup
+    }
+
+    private func empty(in frame: Frame) -> Markup {
+        guard filter.isEmpty else {
+            return Empty(
+                title: "No such event", text: "Nothing in the log is as you asked.",
+                actions: "<a class=\"btn\" href=\"\(frame.link(.events))\">All events</a>"
+            ).markup
+        }
+        return Empty(
+            title: "No event yet",
+            text: """
+                The first purchase that your app posts makes one, and so does the first \
+                notification \
+                of Apple’s.
+                """,
+            actions: frame.isSimulated
+                ? "<a class=\"btn go\" href=\"\(frame.link(.phone))\">Open the phone</a>" : ""
+        ).markup
+    }
+
+    /// One row. `/live?page=events` sends it with the id `events`.
+    package static func row(_ event: Event, in frame: Frame) -> Markup {
+        let words = EventWords(event: event)
+        let money = words.money
+        return Table.row(
+            id: "event-\(event.sequence)",
+            .init("<span class=\"muted\">\(Figures.count(event.sequence))</span>", "alt"),
+            [
+                .init(time(of: event, in: frame)), .init(frame.customer(event.customerID)),
+                .init(
+                    """
+                    <code>\(.bdi(event.type.rawValue))</code><br>\
+                    <span class="muted small">\(words.detail(in: frame))</span>
+                    """, "full"),
+                .init(words.change), .init(money, money.isEmpty ? "num" : "num r"),
+                .init(words.cause(in: frame), "alt"),
+            ])
+    }
+
+    private static func time(of event: Event, in frame: Frame) -> Markup {
+        let (civil, today) = (CivilTime(event.at), CivilTime(frame.now))
+        let text = civil.isSameDay(as: today) ? civil.clockWithSeconds : frame.shortTime(event.at)
+        let delay = event.knownAt.milliseconds - event.at.milliseconds
+        let late: Markup =
+            delay <= lateMilliseconds
+            ? ""
+            : """
+            <br><span class="small at-risk">heard \(Duration.short(milliseconds: delay)) \
+            later</span>
+            """
+        return "<span class=\"nowrap\">\(text)</span>\(late)"
+    }
+
+    private func older(in frame: Frame) -> Markup {
+        guard let olderCursor else { return "" }
+        let path = DashboardPath.events.with("customer_id", filter.customerID)
+            .with("what", filter.what.rawValue).with("from", filter.from).with("to", filter.to)
+            .with("cursor", olderCursor)
+        return "<a class=\"btn s\" href=\"\(frame.link(path))\">Older</a>"
+    }
+}

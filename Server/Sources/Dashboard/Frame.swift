@@ -1,0 +1,68 @@
+import PerennialContract
+
+/// What every page shows around its content, and by what it writes times and links.
+package struct Frame: Sendable {
+    package var viewer: Viewer
+    /// The app's name in the configuration.
+    package var app: String
+    package var environment: StoreEnvironment
+    /// The environments between which one can choose. None for a simulated app.
+    package var environments: [StoreEnvironment]
+    package var now: Timestamp
+    /// Nil follows the system.
+    package var theme: Theme?
+    /// Whether purchases are made in the simulator: then the navigation leads to the phone.
+    package var isSimulated: Bool
+    /// Numbers in the navigation. Zero shows none.
+    package var deliveriesWaiting: Int
+    package var checksOpen: Int
+    /// Path and query of the page, to come back to.
+    package var path: String
+    /// The newest news, above the content: what an act has done, or why it was not done.
+    package var notices: [Notice]
+
+    package enum Theme: String, Sendable { case light, dark }
+
+    package init(
+        viewer: Viewer, app: String, environment: StoreEnvironment = .production,
+        environments: [StoreEnvironment] = [.production, .sandbox], now: Timestamp,
+        theme: Theme? = nil, isSimulated: Bool = false, deliveriesWaiting: Int = 0,
+        checksOpen: Int = 0, path: String = "/", notices: [Notice] = []
+    ) {
+        self.viewer = viewer
+        self.app = app
+        self.environment = environment
+        self.environments = environments
+        self.now = now
+        self.theme = theme
+        self.isSimulated = isSimulated
+        self.deliveriesWaiting = deliveriesWaiting
+        self.checksOpen = checksOpen
+        self.path = path
+        self.notices = notices
+    }
+
+    /// The value of `href` and `action`: the path, in the environment that is looked at.
+    package func link(_ path: DashboardPath) -> Markup {
+        Markup(text: path.in(environment).text)
+    }
+
+    /// The hidden field of every form that changes something.
+    package var csrf: Markup {
+        "<input type=\"hidden\" name=\"csrf\" value=\"\(.value(viewer.csrf))\">"
+    }
+
+    /// The hidden field of every form that only searches, which has no query in its address.
+    var environmentField: Markup {
+        guard environment != .production else { return "" }
+        return """
+            <input type="hidden" name="environment" value="\(.value(environment.rawValue))">
+            """
+    }
+
+    /// A link to a customer, or a dash.
+    package func customer(_ id: String?) -> Markup {
+        guard let id else { return "<span class=\"muted\">nobody’s</span>" }
+        return "<a href=\"\(link(.customer(id)))\">\(.bdi(id))</a>"
+    }
+}

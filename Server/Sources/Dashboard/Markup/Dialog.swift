@@ -1,0 +1,67 @@
+/// An act: a button, and the dialog that it opens, which says what will happen.
+struct Dialog {
+    /// Unique on the page.
+    var id: Markup
+    var button: Markup
+    var title: Markup
+    /// What will happen, to whom, and whether it can be undone.
+    var sentences: Markup
+    var path: DashboardPath
+    var fields: Markup = ""
+    /// Repeats verb and name.
+    var submit: Markup
+    /// An act that cannot be undone.
+    var isGrave = false
+    /// The classes of the button.
+    var buttonClasses: Markup = "btn s"
+
+    var buttonMarkup: Markup {
+        """
+        <button class="\(buttonClasses)\(isGrave ? " bad" : "")" type="button" \
+        popovertarget="\(id)">\(button)</button>
+        """
+    }
+
+    func dialogMarkup(in frame: Frame) -> Markup {
+        """
+        <dialog popover id="\(id)" aria-labelledby="\(id)-h"><h2 id="\(id)-h">\(title)</h2>\
+        \(sentences)<form method="post" action="\(frame.link(path))">\(frame.csrf)\(fields)\
+        <div class="row"><button class="btn" type="button" popovertarget="\(id)" \
+        popovertargetaction="hide">Leave it</button>\
+        <button class="btn \(isGrave ? "bad" : "go")" \
+        type="submit"><span>\(submit)</span></button></div>\
+        </form></dialog>
+        """
+    }
+
+    /// Why one does it, kept with one's name.
+    static func reasonField(_ id: Markup) -> Markup {
+        """
+        <div><label for="\(id)">Why (kept with your name; the customer never sees it)</label>\
+        <input id="\(id)" name="reason" required maxlength="500" placeholder="ticket 4711"></div>
+        """
+    }
+}
+
+/// A select of a form.
+struct Choice {
+    var id: Markup
+    var name: Markup
+    var label: Markup
+    /// Values with their labels. The empty value is everything.
+    var options: [(value: String, label: String)]
+    var selected: String
+
+    var markup: Markup {
+        let items = options.map { option -> Markup in
+            """
+            <option value="\(.value(option.value))"\(option.value == selected ? " selected" : "")>\
+            \(option.label)</option>
+            """
+        }
+        return """
+            <div><label for="\(id)">\(label)</label>\
+            <select id="\(id)" name="\(name)">\(items.joined())</select></div>
+            """
+    }
+}

@@ -1,0 +1,93 @@
+import PerennialContract
+
+/// How pages write numbers.
+package enum Figures {
+    /// A minus, not a hyphen.
+    static let minus = "\u{2212}"
+    private static let space = "\u{A0}"
+
+    /// `12,408`; a negative one has a true minus.
+    package static func count(_ number: some BinaryInteger) -> String {
+        let digits = grouped(String(number.magnitude))
+        return number < 0 ? minus + digits : digits
+    }
+
+    /// `+ 87` or `− 87`; `0` has no sign.
+    package static func change(_ number: some BinaryInteger) -> String {
+        number == 0
+            ? "0" : "\(number < 0 ? minus : "+")\(space)\(grouped(String(number.magnitude)))"
+    }
+
+    /// `1 event`, `2 events`.
+    static func count(_ number: Int, _ one: String, _ many: String? = nil) -> String {
+        "\(count(number)) \(number == 1 ? one : many ?? one + "s")"
+    }
+
+    /// `$9.99`, `−$9.99`, `¥4,500`, `CHF 4.00`.
+    package static func money(_ money: Money) -> String {
+        let amount = Amount(money)
+        return (amount.isNegative ? minus : "") + amount.text
+    }
+
+    /// `+ $9.99`, `− $9.99`; nothing has no sign.
+    package static func signedMoney(_ money: Money) -> String {
+        let amount = Amount(money)
+        if amount.isZero { return amount.text }
+        return (amount.isNegative ? minus : "+") + space + amount.text
+    }
+
+    /// Without cents: `$16,288`. For large numbers only; cut off, never rounded up.
+    package static func roughMoney(_ money: Money) -> String {
+        let amount = Amount(money)
+        return (amount.isNegative ? minus : "") + amount.symbol + grouped(amount.units)
+    }
+
+    /// `37.8 %` for 378 thousandths.
+    package static func percent(thousandths: Int) -> String {
+        let (whole, tenth) = abs(thousandths).quotientAndRemainder(dividingBy: 10)
+        return (thousandths < 0 ? minus : "") + "\(whole).\(tenth)\(space)%"
+    }
+
+    static func grouped(_ digits: some StringProtocol) -> String {
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index) % 3 == 0 { text.append(",") }
+            text.append(digit)
+        }
+        return text
+    }
+}
+
+/// An amount of money, taken apart.
+private struct Amount {
+    /// A code has three letters. What is longer is none, and is cut.
+    private static let currencyLettersMax = 8
+    /// Currencies whose sign is not mistaken for another's.
+    private static let symbols = [
+        "USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CAD": "CA$", "AUD": "A$", "INR": "₹",
+        "KRW": "₩", "BRL": "R$", "MXN": "MX$", "NZD": "NZ$", "ILS": "₪", "VND": "₫", "TRY": "₺",
+    ]
+
+    let isNegative: Bool
+    let symbol: String
+    let units: Substring
+    let fraction: Substring
+
+    init(_ money: Money) {
+        isNegative = money.amount.hasPrefix("-")
+        let parts = money.amount.drop { $0 == "-" }.split(separator: ".", maxSplits: 1)
+        units = parts.first ?? "0"
+        // Yen have no cents, which the contract writes all the same.
+        let decimals = parts.count > 1 ? parts[1] : ""
+        fraction = money.currency == "JPY" && decimals.allSatisfy { $0 == "0" } ? "" : decimals
+        symbol =
+            Self.symbols[money.currency]
+            ?? money.currency.prefix(Self.currencyLettersMax) + "\u{A0}"
+    }
+
+    var isZero: Bool { (units + fraction).allSatisfy { $0 == "0" } }
+
+    var text: String {
+        symbol + Figures.grouped(units) + (fraction.isEmpty ? "" : "." + fraction)
+    }
+}

@@ -1,0 +1,137 @@
+/// The document around a page's content: head, navigation, the line of the app, heading, news.
+package struct Layout: Sendable {
+    /// What stands in the browser's tab, before the app.
+    package var title: String
+    package var section: Section
+    /// The heading. Empty if the content has its own.
+    package var heading: Markup
+    package var lede: Markup = ""
+    /// Buttons beside the heading.
+    package var actions: Markup = ""
+    /// The way to this page, above the heading.
+    package var trail: Markup = ""
+    /// The name of the page in `/live?page=`. Nil if nothing on it is live.
+    package var live: String?
+    package var isWide = true
+    package var scripts: [Asset] = []
+    package var content: Markup
+
+    package init(
+        title: String, section: Section, heading: Markup, lede: Markup = "", actions: Markup = "",
+        trail: Markup = "", live: String? = nil, isWide: Bool = true, scripts: [Asset] = [],
+        content: Markup
+    ) {
+        self.title = title
+        self.section = section
+        self.heading = heading
+        self.lede = lede
+        self.actions = actions
+        self.trail = trail
+        self.live = live
+        self.isWide = isWide
+        self.scripts = scripts
+        self.content = content
+    }
+
+    /// The header `Content-Security-Policy` of every page.
+    package static let contentSecurityPolicy = """
+        default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
+        connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
+        """
+
+    /// The entry of the navigation that is marked.
+    package enum Section: Sendable {
+        case overview, charts, reports, customers, events, notifications, webhooks, products
+        case checks, phone
+        /// A page outside of the navigation.
+        case none
+    }
+
+    package func html(in frame: Frame) -> String {
+        let fields = Fields([
+            "head": .html(Self.head(title: "\(title) · \(frame.app)", scripts: scripts)),
+            "theme": .html(frame.theme.map { " data-theme=\"\($0.rawValue)\"" } ?? ""),
+            "live": .html(live.map { " data-source=\"\(frame.link(.live($0)))\"" } ?? ""),
+            "brand": .html(Icon.brand),
+            "home": .html(frame.link(.overview)),
+            "menu": .html(Icon.menu.markup),
+            "navigation": .html(navigation(in: frame)),
+            "app": .html(.bdi(frame.app)),
+            "environments": .html(environments(in: frame)),
+            "session": .html(session(in: frame)),
+            "isWide": .flag(isWide),
+            "trail": .html(trail),
+            "heading": .html(heading),
+            "lede": .html(lede),
+            "actions": .html(actions),
+            "notices": .html(news(in: frame)),
+            "content": .html(content),
+        ])
+        return Template.layout.markup(fields).html
+    }
+
+    static func head(title: String, scripts: [Asset] = []) -> Markup {
+        let sources = ([Asset.script] + scripts).map { asset -> Markup in
+            "<script src=\"\(asset.path)\" defer></script>"
+        }
+        return """
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <title>\(title) · Perennial</title>
+            <link rel="icon" href="\(Asset.icon.path)">
+            <link rel="stylesheet" href="\(Asset.style.path)">
+            \(sources.joined(by: "\n"))
+            """
+    }
+
+    // MARK: - The line of the app
+
+    private func environments(in frame: Frame) -> Markup {
+        if frame.isSimulated { return "<span class=\"chip plain hand\">simulated App Store</span>" }
+        guard frame.environments.count > 1 else { return "" }
+        let links = frame.environments.map { environment -> Markup in
+            let path = DashboardPath.overview.in(environment).text
+            let current: Markup = environment == frame.environment ? " aria-current=\"true\"" : ""
+            let name =
+                environment.rawValue.prefix(1).uppercased() + environment.rawValue.dropFirst()
+            return "<a href=\"\(path)\"\(current)>\(name)</a>"
+        }
+        return "<nav class=\"seg\" aria-label=\"Environment\">\(links.joined())</nav>"
+    }
+
+    private func session(in frame: Frame) -> Markup {
+        let live: Markup =
+            live == nil ? "" : "<span data-live><span class=\"dot\"></span>Live</span>"
+        let next = frame.theme == .dark ? "light" : "dark"
+        let signedIn: Markup =
+            "Signed in as \(.bdi(frame.viewer.name)), \(frame.viewer.role.rawValue)"
+        return """
+            \(live)<form method="post" action="\(frame.link(.theme))">\(frame.csrf)\
+            <input type="hidden" name="next" value="\(.value(frame.path))">\
+            <button class="link" type="submit" name="theme" value="\(next)" data-theme-button \
+            aria-label="Change between light and dark">\(Icon.halfMoon.markup)</button></form>\
+            <button class="link" type="button" popovertarget="session">\(.bdi(frame.viewer.name))\
+            </button><dialog popover id="session" aria-labelledby="session-h">\
+            <h2 id="session-h">\(signedIn)</h2>\
+            <form method="post" action="\(frame.link(.logout))">\(frame.csrf)<div class="row">\
+            <button class="btn" type="button" popovertarget="session" \
+            popovertargetaction="hide">Stay</button>\
+            <button class="btn go" type="submit">Sign out</button></div></form></dialog>
+            """
+    }
+
+    /// The line of the sandbox first, then what acts have said.
+    private func news(in frame: Frame) -> Markup {
+        var notices = frame.notices.map { $0.markup(in: frame) }
+        if frame.environment == .sandbox, !frame.isSimulated {
+            notices.insert(
+                """
+                <div class="say">\(Icon.about.markup)<div><strong>You look at the \
+                sandbox.</strong> \
+                No money here, and time is short: a month is five minutes. \
+                <a href="\(DashboardPath.overview.text)">Back to production</a></div></div>
+                """, at: 0)
+        }
+        return notices.joined()
+    }
+}

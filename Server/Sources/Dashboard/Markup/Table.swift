@@ -1,0 +1,83 @@
+/// A table in a region that scrolls.
+struct Table {
+    struct Column {
+        var title: Markup
+        var classes: Markup
+
+        init(_ title: Markup, _ classes: Markup = "") {
+            self.title = title
+            self.classes = classes
+        }
+
+        static func number(_ title: Markup) -> Column { Column(title, "num") }
+    }
+
+    /// Names the region for people who do not see it.
+    var name: Markup
+    var columns: [Column]
+    /// Rows, as `Row` makes them.
+    var rows: [Markup]
+    var foot: Markup = ""
+    /// `fold`: entries of some lines on a phone. `roomy`: scrolls there.
+    var classes: Markup = "fold"
+    /// The id of the table's body, whose rows are live.
+    var bodyID: Markup = ""
+
+    var markup: Markup {
+        let heads = columns.map { column -> Markup in
+            "<th scope=\"col\"\(Self.attribute("class", column.classes))>\(column.title)</th>"
+        }
+        let live: Markup = bodyID.isEmpty ? "" : " id=\"\(bodyID)\" data-rows"
+        return """
+            <div class="scroll" role="region" tabindex="0" aria-label="\(name)">\
+            <table\(Self.attribute("class", classes))><caption class="vh">\(name)</caption>\
+            <thead><tr>\(heads.joined())</tr></thead><tbody\(live)>\(rows.joined(by: "\n"))</tbody>\
+            \(foot.isEmpty ? "" : "<tfoot>\(foot)</tfoot>")</table></div>
+            """
+    }
+
+    static func attribute(_ name: Markup, _ value: Markup) -> Markup {
+        value.isEmpty ? "" : " \(name)=\"\(value)\""
+    }
+
+    struct Cell {
+        var content: Markup
+        var classes: Markup
+
+        init(_ content: Markup, _ classes: Markup = "") {
+            self.content = content
+            self.classes = classes
+        }
+    }
+
+    /// The first cell heads the row.
+    static func row(id: String? = nil, _ head: Cell, _ cells: [Cell]) -> Markup {
+        let rest = cells.map { cell -> Markup in
+            "<td\(attribute("class", cell.classes))>\(cell.content)</td>"
+        }
+        return """
+            <tr\(attribute("id", Markup(text: id ?? "")))>\
+            <th scope="row"\(attribute("class", head.classes))>\(head.content)</th>\
+            \(rest.joined())</tr>
+            """
+    }
+}
+
+/// A box with a heading.
+struct Panel {
+    var title: Markup
+    /// Beside the heading: a link or a few words.
+    var side: Markup = ""
+    var content: Markup
+    /// `flush` for tables.
+    var classes: Markup = ""
+    var id: Markup = ""
+
+    var markup: Markup {
+        """
+        <section class="panel\(classes.isEmpty ? "" : " \(classes)")"\
+        \(Table.attribute("id", id))><header><h2>\(title)</h2>\
+        \(side.isEmpty ? "" : "<p>\(side)</p>")</header>\(content)</section>
+        """
+    }
+}

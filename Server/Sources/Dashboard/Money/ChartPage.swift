@@ -1,0 +1,183 @@
+/// The pages `/charts/{name}`: a picture, its finding, its definition, and the same as a table.
+package struct ChartPage: Sendable {
+    package var menu: ChartMenu
+    /// The name in the path.
+    package var name: String
+    package var title: String
+    package var lede: String
+    package var filters: [ChartFilter]
+    /// The number that matters, and what it is of: `$16,288.59`, `now, November so far`.
+    package var headline: String
+    package var headlineRemark: String
+    /// On the right of the headline: `twice the $8,214.16 of a year ago`.
+    package var aside: String
+    /// What the picture shows, in words.
+    package var finding: String
+    /// Heads the table's first column: `Month`.
+    package var period: String
+    package var content: Content
+    package var definition: ChartDefinition?
+    package var breakdowns: [Breakdown]
+    /// What is not in the numbers, such as a currency without a rate.
+    package var gaps: [Notice]
+
+    package enum Content: Sendable {
+        case line(LineChart)
+        /// The movement has its sum, with the difference, under it.
+        case bars(BarChart, sum: SumPicture?)
+        case cohorts(HeatTable)
+        /// Nothing in the range. The link leads to the first day with numbers.
+        case empty(String, String, first: DashboardPath?)
+        /// Longer than a second: how much is being counted, and how long that takes.
+        case counting(String)
+    }
+
+    package init(
+        menu: ChartMenu = .known, name: String, title: String, lede: String,
+        filters: [ChartFilter] = [], headline: String = "", headlineRemark: String = "",
+        aside: String = "", finding: String = "", period: String = "Month", content: Content,
+        definition: ChartDefinition? = nil, breakdowns: [Breakdown] = [], gaps: [Notice] = []
+    ) {
+        self.menu = menu
+        self.name = name
+        self.title = title
+        self.lede = lede
+        self.filters = filters
+        self.headline = headline
+        self.headlineRemark = headlineRemark
+        self.aside = aside
+        self.finding = finding
+        self.period = period
+        self.content = content
+        self.definition = definition
+        self.breakdowns = breakdowns
+        self.gaps = gaps
+    }
+
+    package static let pictureHeight = 300.0
+
+    package func html(in frame: Frame) -> String {
+        let fields = Fields([
+            "menu": .html(menu.markup(current: name, in: frame)),
+            "action": .html(frame.link(.chart(name))),
+            "environment": .html(frame.environmentField),
+            "filters": .html(filters.enumerated().map { $1.markup(number: $0) }.joined()),
+            "gaps": .html(gaps.map { $0.markup(in: frame) }.joined()),
+            "panels": .html(panels(in: frame)),
+            "definition": .html(definition?.markup ?? ""),
+            "table": .html(table(in: frame)),
+            "breakdowns": .html(breakdowns.map { $0.markup(in: frame) }.joined()),
+        ])
+        return Layout(
+            title: title, section: .charts, heading: .bdi(title), lede: .bdi(lede),
+            actions: downloads(in: frame), content: Template.chart.markup(fields)
+        ).html(in: frame)
+    }
+
+    private func downloads(in frame: Frame) -> Markup {
+        guard hasNumbers else { return "" }
+        return ["csv", "json"].map { format -> Markup in
+            let path = filters.reduce(DashboardPath.chart(name)) { path, filter in
+                path.with(filter.name, filter.selected)
+            }.with("format", format)
+            return """
+                <a class="btn" href="\(frame.link(path))">\(Icon.download.markup)\
+                \(format.uppercased())</a>
+                """
+        }.joined()
+    }
+
+    private var hasNumbers: Bool {
+        switch content {
+        case .line, .bars, .cohorts: true
+        case .empty, .counting: false
+        }
+    }
+
+    // MARK: - Panels
+
+    private func panels(in frame: Frame) -> Markup {
+        switch content {
+        case .line(let chart):
+            figure(chart.picture(height: Self.pictureHeight, in: frame), key: chart.key)
+        case .bars(let chart, let sum):
+            figure(chart.picture(height: Self.pictureHeight + 20, in: frame), key: chart.key)
+                + (sum.map { self.sum($0, in: frame) } ?? "")
+        case .cohorts(let table):
+            cohorts(table, in: frame)
+        case .empty(let title, let text, let first):
+            empty(title, text, first, in: frame)
+        case .counting(let remark):
+            """
+            <section class="panel">\(
+                Bones.markup("The chart is being counted", remark: .bdi(remark)))</section>
+            """
+        }
+    }
+
+    private func figure(_ picture: Markup, key: Markup) -> Markup {
+        """
+        <section class="panel" id="chart"><header><h2 class="big">\(.bdi(headline)) \
+        <span>\(.bdi(headlineRemark))</span></h2><p>\(.bdi(aside))</p></header><figure>\
+        <figcaption>\(.bdi(finding))</figcaption>\(picture)\(key)</figure></section>
+        """
+    }
+
+    private func sum(_ sum: SumPicture, in frame: Frame) -> Markup {
+        let signs = sum.parts.map { part -> Markup in
+            "\(part.value < 0 ? " −" : " +") \(.bdi(part.name.lowercased()))"
+        }
+        return Panel(
+            title: "As a sum",
+            side: "Opening\(signs.joined()) = \(.bdi(sum.closingName.lowercased()))",
+            content: sum.table(in: frame)
+        ).markup
+    }
+
+    private func cohorts(_ table: HeatTable, in frame: Frame) -> Markup {
+        let shades = [1, 3, 5, 7, 9].map { Markup("<span class=\"h\($0)\">&emsp;</span>") }
+        return """
+            <section class="panel" id="chart"><header><h2>\(.bdi(headline))</h2><p>\
+            <span class="row"><span>fewer</span>\(shades.joined())<span>more</span></span></p>\
+            </header><figure><figcaption>\(.bdi(finding)) Dashed cells are still open: they can \
+            grow.</figcaption>\(table.markup(in: frame))</figure><footer>Point at a cell for the \
+            number of people; open it for the purchases. Fewer than \(HeatTable.peopleMin) \
+            people: no \
+            shade, so that chance does not look like a pattern.</footer></section>
+            """
+    }
+
+    private func empty(
+        _ title: String, _ text: String, _ first: DashboardPath?, in frame: Frame
+    ) -> Markup {
+        let link: Markup =
+            first.map {
+                "<a class=\"btn\" href=\"\(frame.link($0))\">Show from there</a>"
+            } ?? ""
+        let empty = Empty(title: .bdi(title), text: .bdi(text), actions: link)
+        return "<section class=\"panel\">\(empty.markup)</section>"
+    }
+
+    private func table(in frame: Frame) -> Markup {
+        let (table, opens): (Markup, Bool) =
+            switch content {
+            case .line(let chart):
+                (
+                    chart.table(period: period, in: frame),
+                    chart.points.contains { $0.purchases != nil }
+                )
+            case .bars(let chart, _):
+                (
+                    chart.table(period: period, in: frame),
+                    chart.columns.contains { !$0.purchases.isEmpty }
+                )
+            case .cohorts, .empty, .counting: ("", false)
+            }
+        guard !table.isEmpty else { return "" }
+        return Panel(
+            title: "The same as a table",
+            side: opens ? "Each number opens the purchases behind it" : "", content: table,
+            classes: "flush"
+        ).markup
+    }
+}

@@ -1,0 +1,175 @@
+import PerennialContract
+
+/// The page `/charts/{name}/purchases`: what a number is made of. Their sum, at the foot, is that
+/// number.
+package struct ChartPurchasesPage: Sendable {
+    package var chart: ChartMenu.Entry
+    /// What the number is of: `November 2026 so far`, `Contraction`.
+    package var period: String
+    package var part: String
+    /// What the part means: `The same subscription pays less a month.`
+    package var sentence: String
+    package var unit: ChartUnit
+    /// The number that one came from.
+    package var number: Int64
+    package var rows: [Row]
+    /// How many there are in all.
+    package var total: Int
+    package var olderCursor: String?
+    /// The view, for links.
+    package var path: DashboardPath
+    /// Where the rates come from. Empty if nothing was converted.
+    package var ratesSentence: String
+
+    package struct Row: Sendable {
+        package var customerID: String?
+        package var productID: String
+        /// Set if the product changed.
+        package var newProductID: String?
+        package var at: Timestamp
+        package var priceBefore: Money?
+        package var price: Money?
+        /// What counts, in its own currency.
+        package var amount: Money?
+        /// The rate of the day, as decimal text.
+        package var rate: String?
+        /// In the unit of the number.
+        package var value: Int64
+        package var documentID: String?
+
+        package init(
+            customerID: String?, productID: String, newProductID: String? = nil, at: Timestamp,
+            priceBefore: Money? = nil, price: Money? = nil, amount: Money? = nil,
+            rate: String? = nil, value: Int64, documentID: String? = nil
+        ) {
+            self.customerID = customerID
+            self.productID = productID
+            self.newProductID = newProductID
+            self.at = at
+            self.priceBefore = priceBefore
+            self.price = price
+            self.amount = amount
+            self.rate = rate
+            self.value = value
+            self.documentID = documentID
+        }
+    }
+
+    package init(
+        chart: ChartMenu.Entry, period: String, part: String, sentence: String = "",
+        unit: ChartUnit, number: Int64, rows: [Row], total: Int, olderCursor: String? = nil,
+        path: DashboardPath, ratesSentence: String = ""
+    ) {
+        self.chart = chart
+        self.period = period
+        self.part = part
+        self.sentence = sentence
+        self.unit = unit
+        self.number = number
+        self.rows = rows
+        self.total = total
+        self.olderCursor = olderCursor
+        self.path = path
+        self.ratesSentence = ratesSentence
+    }
+
+    /// What the rows of this page add up to.
+    package var sum: Int64 { rows.map(\.value).reduce(0, +) }
+
+    private var isWhole: Bool { olderCursor == nil && rows.count == total }
+
+    package func html(in frame: Frame) -> String {
+        let verb: Markup = total == 1 ? "makes" : "make"
+        let heading: Markup =
+            "\(Figures.count(total, "purchase")) \(verb) \(unit.signedText(number))"
+        return Layout(
+            title: "\(chart.title), \(part)", section: .charts, heading: heading,
+            lede:
+                "\(.bdi(part)) in \(.bdi(period))\(sentence.isEmpty ? "." : ": \(.bdi(sentence))")",
+            actions: """
+                <a class="btn" href="\(frame.link(path.with("format", "csv")))">\
+                \(Icon.download.markup)CSV</a>
+                """,
+            trail: """
+                <a href="\(frame.link(.chart(chart.name)))">\(.bdi(chart.title))</a> / \
+                \(.bdi(period)) / \(.bdi(part))
+                """, content: content(in: frame)
+        ).html(in: frame)
+    }
+
+    private func content(in frame: Frame) -> Markup {
+        guard !rows.isEmpty else {
+            let empty = Empty(
+                title: "No purchase makes this number",
+                text: "It is zero, or the view has changed.",
+                actions: """
+                    <a class="btn" href="\(frame.link(.chart(chart.name)))">Back to the chart</a>
+                    """)
+            return "<section class=\"panel\">\(empty.markup)</section>"
+        }
+        return """
+            <section class="panel flush">\(table(in: frame))</section>\(older(in: frame))\
+            <p class="muted small">The last column is the signed document, byte for byte as it \
+            came. \
+            \(.bdi(ratesSentence))</p>
+            """
+    }
+
+    private func table(in frame: Frame) -> Markup {
+        Table(
+            name: "Purchases behind the number",
+            columns: [
+                .init("Customer"), .init("What"), .init("On"), .init("Price"),
+                .number("Counts, own currency"), .number("Rate of the day"), .number("Counts"),
+                .init("Signed by Apple"),
+            ], rows: rows.map { row($0, in: frame) }, foot: foot, classes: "roomy"
+        ).markup
+    }
+
+    private func row(_ row: Row, in frame: Frame) -> Markup {
+        let product: Markup = """
+            \(.bdi(row.productID))\(row.newProductID.map { " → \(.bdi($0))" })
+            """
+        let prices = [row.priceBefore, row.price].compactMap { $0 }.map {
+            Markup(text: Figures.money($0))
+        }
+        return Table.row(
+            .init(frame.customer(row.customerID)),
+            [
+                .init(product), .init("\(frame.day(row.at))"), .init(prices.joined(by: " → ")),
+                .init(row.amount.map { "\(Figures.signedMoney($0))" } ?? "–", "num"),
+                .init(row.rate.map(Markup.bdi) ?? "–", "num"),
+                .init("\(unit.signedText(row.value))", "num"),
+                .init(row.documentID.map { DocumentLink(id: $0).markup(in: frame) } ?? "–"),
+            ])
+    }
+
+    private var foot: Markup {
+        guard isWhole else {
+            return """
+                <tr><th scope="row" colspan="6">Sum of these \(Figures.count(rows.count)); all \
+                \(Figures.count(total)) make \(unit.signedText(number))</th>\
+                <td class="num">\(unit.signedText(sum))</td><td></td></tr>
+                """
+        }
+        let difference = number - sum
+        let line: Markup = """
+            <tr><th scope="row" colspan="6">Sum, the number you came from</th>\
+            <td class="num">\(unit.signedText(sum))</td><td></td></tr>
+            """
+        guard difference != 0 else { return line }
+        return """
+            \(line)<tr><th scope="row" colspan="6"><span class="down">They do not add up. \
+            Difference</span></th><td class="num down">\(unit.signedText(difference))</td><td></td>\
+            </tr>
+            """
+    }
+
+    private func older(in frame: Frame) -> Markup {
+        guard let olderCursor else { return "" }
+        return """
+            <div class="row end"><span></span><a class="btn s" \
+            href="\(frame.link(path.with("cursor", olderCursor)))">More</a></div>
+            """
+    }
+}

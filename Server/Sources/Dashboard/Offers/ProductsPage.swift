@@ -1,0 +1,234 @@
+import PerennialContract
+
+/// The page `/products`: what is sold, and what does it open?
+package struct ProductsPage: Sendable {
+    package var offerings: Offerings
+    package var figures: [String: Sold]
+    /// How many customers have each entitlement open now.
+    package var open: [String: Int]
+    /// Products that are sold, and that the configuration does not name.
+    package var unknown: [Unknown]
+    /// The last applied change of the configuration.
+    package var lastChange: Change?
+
+    /// What is known of a product beside the configuration.
+    package struct Sold: Sendable {
+        /// As the `.storekit` file or App Store Connect has it.
+        package var displayName: String?
+        /// `subscription, 1 month`
+        package var kind: String?
+        package var price: Money?
+        package var active: Int?
+
+        package init(
+            displayName: String? = nil, kind: String? = nil, price: Money? = nil,
+            active: Int? = nil
+        ) {
+            self.displayName = displayName
+            self.kind = kind
+            self.price = price
+            self.active = active
+        }
+    }
+
+    package struct Unknown: Sendable {
+        package var productID: String
+        package var people: Int
+        package var since: Timestamp
+
+        package init(productID: String, people: Int, since: Timestamp) {
+            self.productID = productID
+            self.people = people
+            self.since = since
+        }
+    }
+
+    package struct Change: Sendable {
+        package var at: Timestamp
+        package var actor: String?
+        /// As `perennial config diff` writes them.
+        package var lines: [String]
+
+        package init(at: Timestamp, actor: String?, lines: [String]) {
+            self.at = at
+            self.actor = actor
+            self.lines = lines
+        }
+    }
+
+    package init(
+        offerings: Offerings, figures: [String: Sold] = [:], open: [String: Int] = [:],
+        unknown: [Unknown] = [], lastChange: Change? = nil
+    ) {
+        self.offerings = offerings
+        self.figures = figures
+        self.open = open
+        self.unknown = unknown
+        self.lastChange = lastChange
+    }
+
+    package func html(in frame: Frame) -> String {
+        let fields = Fields([
+            "warnings": .html(unknown.map { warning($0, in: frame) }.joined()),
+            "sold": .html(sold),
+            "opens": .html(opens),
+            "placements": .html(placements),
+            "wallets": .html(wallets),
+            "change": .html(lastChange.map { change($0, in: frame) } ?? ""),
+        ])
+        return Layout(
+            title: "Products", section: .products, heading: "Products",
+            lede: """
+                What is sold, what it opens, and what is shown in the app. Read from \
+                perennial.yaml; \
+                changed there, reviewed like code.
+                """, content: Template.products.markup(fields)
+        ).html(in: frame)
+    }
+
+    private func warning(_ product: Unknown, in frame: Frame) -> Markup {
+        let id = Markup.bdi(product.productID)
+        let people = product.people == 1 ? "1 person" : "\(product.people) people"
+        return """
+            <div class="say warn">\(Icon.warning.markup)<div><strong>\(id) is sold, and opens \
+            nothing.</strong> \(people) bought it since \(frame.day(product.since)). Add it to \
+            <code>perennial.yaml</code>: <code>\(id): [pro]</code>. They get their access at \
+            once, for \
+            the past, too.</div></div>
+            """
+    }
+
+    // MARK: - Sold
+
+    private var sold: Markup {
+        guard !offerings.products.isEmpty else {
+            return Empty(
+                title: "No product yet",
+                text: """
+                    Write each product and what it opens into <code>perennial.yaml</code>, then \
+                    <code>perennial check</code> it.
+                    """,
+                actions:
+                    """
+                    <pre>apps:
+                      \(.bdi(offerings.app)):
+                        products:
+                          pro.monthly: [pro]</pre>
+                    """
+            ).markup
+        }
+        return Table(
+            name: "Products",
+            columns: [
+                .init("Product"), .init("Is"), .init("Opens"), .number("Price"), .number("Active"),
+            ], rows: offerings.products.map(row), classes: "roomy"
+        ).markup
+    }
+
+    private func row(_ product: Offerings.Product) -> Markup {
+        let known = figures[product.productID]
+        let name: Markup =
+            known?.displayName.map {
+                "<br><span class=\"muted small\">\(.bdi($0))</span>"
+            } ?? ""
+        let family: Markup =
+            product.familyShareable == true
+            ? "<br><span class=\"muted small\">families share it</span>" : ""
+        return Table.row(
+            .init("<b>\(.bdi(product.productID))</b>\(name)"),
+            [
+                .init("\(kind(of: product))\(family)"), .init(Self.opens(product)),
+                .init(known?.price.map { "\(Figures.money($0))" } ?? "–", "num"),
+                .init(known?.active.map { "\(Figures.count($0))" } ?? "–", "num"),
+            ])
+    }
+
+    private func kind(of product: Offerings.Product) -> Markup {
+        if let kind = figures[product.productID]?.kind { return .bdi(kind) }
+        if let term = product.term { return "term, \(Self.length(of: term))" }
+        guard product.credits.isEmpty else {
+            let credits = product.credits.sorted { $0.key < $1.key }.map { name, amount -> Markup in
+                "\(Figures.count(amount)) \(.bdi(name))"
+            }
+            return "to be used up, credits \(credits.joined(by: ", "))"
+        }
+        return "subscription, or to keep"
+    }
+
+    private static func length(of term: Offerings.Term) -> Markup {
+        var parts: [String] = []
+        if term.months > 0 { parts.append(Figures.count(term.months, "month")) }
+        if term.days > 0 { parts.append(Figures.count(term.days, "day")) }
+        if term.bonusDays > 0 { parts.append(Figures.count(term.bonusDays, "bonus day")) }
+        return "\(parts.joined(separator: " and "))"
+    }
+
+    private static func opens(_ product: Offerings.Product) -> Markup {
+        guard !product.entitlements.isEmpty else {
+            return "<span class=\"muted\">nothing by itself</span>"
+        }
+        let chips = product.entitlements.map { Chip($0, .plain).markup }
+        return "<span class=\"row\">\(chips.joined())</span>"
+    }
+
+    // MARK: - Opens, and is shown
+
+    private var opens: Markup {
+        let names = Set(offerings.products.flatMap(\.entitlements)).sorted()
+        guard !names.isEmpty else { return "" }
+        let lines = names.map { name -> Markup in
+            let by = offerings.products.filter { $0.entitlements.contains(name) }
+                .map { Markup.bdi($0.productID) }.joined(by: ", ")
+            let count: Markup = open[name].map { "\(Figures.count($0)) open now" } ?? ""
+            return """
+                <li><div><b>\(.bdi(name))</b> <span class="muted">\(by)</span></div>\
+                <div class="num">\(count)</div></li>
+                """
+        }
+        return Panel(title: "Opens", content: "<ul class=\"feed two\">\(lines.joined())</ul>")
+            .markup
+    }
+
+    private var placements: Markup {
+        guard !offerings.placements.isEmpty else { return "" }
+        let lines = offerings.placements.enumerated().map { index, placement -> Markup in
+            let chip = index == 0 ? Chip("the default", .open).markup : ""
+            let products = placement.products.map(Markup.bdi).joined(by: ", ")
+            return """
+                <li><div><b>\(.bdi(placement.placementID))</b> \(chip)</div>\
+                <div class="num">\(Figures.count(placement.products.count, "product"))</div>\
+                <div class="sub">\(products)</div></li>
+                """
+        }
+        return Panel(
+            title: "Offerings", content: "<ul class=\"feed two\">\(lines.joined())</ul>"
+        ).markup
+    }
+
+    private var wallets: Markup {
+        guard !offerings.wallets.isEmpty else { return "" }
+        let lines = offerings.wallets.sorted { $0.key < $1.key }.map { name, wallet -> Markup in
+            let offline: Markup =
+                wallet.maxOffline.map {
+                    ", \(Figures.count($0)) before we confirm"
+                } ?? ""
+            let debt: Markup = wallet.allowsDebt ? ", also below zero" : ""
+            return """
+                <li><div><b>\(.bdi(name))</b></div><div class="num"></div>\
+                <div class="sub">spent by the \(.bdi(wallet.spend))\(offline)\(debt)</div></li>
+                """
+        }
+        return Panel(
+            title: "Wallets", content: "<ul class=\"feed two\">\(lines.joined())</ul>"
+        ).markup
+    }
+
+    private func change(_ change: Change, in frame: Frame) -> Markup {
+        let actor: Markup = change.actor.map { "\(.bdi($0)), " } ?? ""
+        let lines = change.lines.map(Markup.bdi).joined(by: "\n")
+        return Panel(
+            title: "The last change", side: "\(actor)\(frame.time(change.at))",
+            content: "<pre>\(lines)</pre>"
+        ).markup
+    }
+}

@@ -1,0 +1,108 @@
+import PerennialContract
+
+/// What the customer adds to the charts: recurring revenue, revenue, and whether she counts.
+/// Computed from her events.
+struct PhoneBooks: Hashable, Sendable {
+    struct Point: Hashable, Sendable {
+        var at: Timestamp
+        /// In thousandths of the currency's unit.
+        var monthly: Int64
+        var revenue: Int64
+    }
+
+    /// One for each event that changed something, oldest first.
+    private(set) var points: [Point] = []
+    let now: Timestamp
+    let currency: String
+    let remark: String
+
+    var monthly: Int64 { points.last?.monthly ?? 0 }
+    var revenue: Int64 { points.last?.revenue ?? 0 }
+
+    init(_ state: PhoneState) {
+        now = state.now
+        currency = state.products.first?.currency ?? "USD"
+        remark =
+            switch state.access?.state {
+            case .trial?: "a trial does not count"
+            case .grace?: "at risk"
+            case .retry?: "not while it is retried"
+            default: ""
+            }
+        var (monthly, revenue): ([String: Int64], Int64) = ([:], 0)
+        for event in state.events.sorted(by: { ($0.at, $0.sequence) < ($1.at, $1.sequence) }) {
+            if let money = event.money, money.currency == currency {
+                revenue += Self.milliunits(money)
+            }
+            if let purchase = event.purchaseID, let after = event.after {
+                monthly[purchase] =
+                    Self.counts(after)
+                    ? state.product(after.productID)?.monthlyMilliunits ?? 0 : 0
+            }
+            let sum = monthly.values.reduce(0, +)
+            guard sum != self.monthly || revenue != self.revenue else { continue }
+            points.append(Point(at: event.at, monthly: sum, revenue: revenue))
+        }
+    }
+
+    private static func counts(_ condition: PurchaseCondition) -> Bool {
+        switch condition.state {
+        case .paid?, .offer?, .grace?, .unconfirmed?: true
+        default: false
+        }
+    }
+
+    /// The amount in thousandths of the currency's unit, which is how the App Store counts.
+    static func milliunits(_ money: Money) -> Int64 {
+        let parts = money.amount.drop { $0 == "-" }.split(separator: ".", maxSplits: 1)
+        let fraction = parts.count > 1 ? parts[1].prefix(3) : ""
+        let thousandths = String(fraction) + String(repeating: "0", count: 3 - fraction.count)
+        let amount = (parts.first.flatMap { Int64($0) } ?? 0) * 1000 + (Int64(thousandths) ?? 0)
+        return money.amount.hasPrefix("-") ? -amount : amount
+    }
+
+    // MARK: - Drawing
+
+    var markup: Markup {
+        """
+        <div class="stats bare" id="books">\
+        <div class="stat"><div class="k">MRR</div><div class="v">\(text(monthly))</div>\
+        \(line(\.monthly))</div>\
+        <div class="stat"><div class="k">Revenue</div><div class="v">\(text(revenue))</div>\
+        \(line(\.revenue))</div>\
+        <div class="stat"><div class="k">Active</div><div class="v">\(monthly > 0 ? 1 : 0)</div>\
+        <div class="d">\(remark)</div></div></div>
+        """
+    }
+
+    private func text(_ milliunits: Int64) -> String {
+        let cents = (milliunits + 5) / 10
+        return Figures.money(Money(milliunits: cents * 10, currency: currency))
+    }
+
+    private static let (width, floor, height): (Int64, Int64, Int64) = (1000, 260, 240)
+
+    /// Steps, because nothing happens between two events. Heights are in tenths.
+    private func line(_ value: KeyPath<Point, Int64>) -> Markup {
+        guard let first = points.first else { return "" }
+        let length = max(1, now.milliseconds - first.at.milliseconds)
+        let most = max(1, points.map { $0[keyPath: value] }.max() ?? 1)
+        func y(_ point: Point?) -> Markup {
+            let height = (point?[keyPath: value] ?? 0) * Self.height / most
+            let tenths = Self.floor - min(Self.height, max(0, height))
+            return "\(Int(tenths / 10)).\(Int(tenths % 10))"
+        }
+        var (steps, last): ([Markup], Point?) = (["0,\(y(nil))"], nil)
+        for point in points {
+            let x = Int((point.at.milliseconds - first.at.milliseconds) * Self.width / length)
+            steps += ["\(x),\(y(last))", "\(x),\(y(point))"]
+            last = point
+        }
+        let path = (steps + ["1000,\(y(last))"]).joined(by: " ")
+        return """
+            <svg viewBox="0 0 1000 28" preserveAspectRatio="none" aria-hidden="true">\
+            <polygon class="area" points="0,28 \(path) 1000,28"/>\
+            <polyline class="ln" points="\(path)"/></svg>
+            """
+    }
+}

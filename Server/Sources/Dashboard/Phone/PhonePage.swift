@@ -1,0 +1,105 @@
+import PerennialContract
+
+/// The page of `perennial dev` with an iPhone beside what the App Store and the server say.
+package struct PhonePage: Sendable {
+    package var state: PhoneState
+
+    package init(_ state: PhoneState) { self.state = state }
+
+    /// What the page loads beside the assets of every page.
+    package static let script = Asset(
+        name: "phone", fileExtension: "js", contentType: "text/javascript; charset=utf-8",
+        bytes: PackageResources.phone_js)
+
+    package func html(in frame: Frame) -> String {
+        Layout(
+            title: "The phone", section: .phone, heading: "", scripts: [Self.script],
+            content: content(in: frame)
+        ).html(in: frame)
+    }
+
+    private func piece(_ name: PhonePiece.Name, _ hint: PhoneAct?) -> Markup {
+        name.markup(state, hint)
+    }
+
+    private func content(in frame: Frame) -> Markup {
+        let hint = PhoneTour(state).hint
+        return """
+            <h1 class="vh">The phone</h1>
+            <form id="sim" method="post" action="\(frame.link(.phone))" \
+            data-live-source="\(frame.link(.phone))/live" \
+            data-customer="\(state.customer.customerID)">\(frame.csrf)
+            \(clock(hint))
+            <div class="stack">\(piece(.trouble, hint))\
+            <div class="row end guide">\(piece(.tour, hint))\
+            <button \(button(.startOver, hint).attributes("btn s"))>Start over</button></div></div>
+            <div class="stage">
+            <section class="phone-col" aria-label="The phone of \(state.customer.customerID)">\
+            <div class="phone">\(piece(.screen, hint))</div></section>
+            <div class="stack">
+            <div class="stack">
+            \(answerPanel(hint))
+            \(purchases(hint, in: frame))
+            \(charts(hint, in: frame))
+            \(code(hint, in: frame))
+            </div>
+            <section class="panel flush"><header><h2>On the wire</h2><p>newest first</p></header>\
+            \(piece(.wire, hint))</section>
+            </div>
+            </div></form>
+            """
+    }
+
+    private func button(_ act: PhoneAct, _ hint: PhoneAct?) -> PhoneButton {
+        PhoneButton(act: act, isHinted: act == hint)
+    }
+
+    private func clock(_ hint: PhoneAct?) -> Markup {
+        """
+        <div class="clock" role="group" aria-label="Virtual clock">
+        <div><span class="lab">Virtual time, UTC</span>\(piece(.now, hint))</div>
+        <div><span class="lab">Let time pass</span>\(piece(.pass, hint))</div>
+        \(piece(.due, hint))
+        </div>
+        """
+    }
+
+    private func answerPanel(_ hint: PhoneAct?) -> Markup {
+        let look = PhoneAnswer(state).look
+        return """
+            <section class="panel answer\(look.isEmpty ? "" : " \(look)")" id="answer" \
+            aria-label="The answer"><p class="line" role="status">\(piece(.line, hint))</p>\
+            \(piece(.word, hint))</section>
+            """
+    }
+
+    private func purchases(_ hint: PhoneAct?, in frame: Frame) -> Markup {
+        let id = state.customer.customerID
+        return """
+            <section class="panel"><header><h2>Her purchases over time</h2>\
+            <p><a href="\(frame.link(.customer(id)))">\(.bdi(id))’s page</a></p></header>\
+            \(piece(.picture, hint))</section>
+            """
+    }
+
+    private func charts(_ hint: PhoneAct?, in frame: Frame) -> Markup {
+        """
+        <section class="panel flush"><header><h2>What she adds to the charts</h2>\
+        <p><a href="\(frame.link(.chart("mrr")))">All charts</a></p></header>\
+        \(piece(.books, hint))</section>
+        """
+    }
+
+    private func code(_ hint: PhoneAct?, in frame: Frame) -> Markup {
+        let path = Paths.customer(state.customer.customerID)
+        return """
+            <section class="panel">\(piece(.others, hint))\
+            <details open><summary>What her app gets: <code>GET \(path)</code></summary>\
+            \(piece(.json, hint))</details>\
+            <details><summary>All of it, in a terminal</summary><pre>\(state.curl)</pre>\
+            <button class="btn s" type="button" data-copy="\(state.curl)">Copy</button></details>\
+            <div class="row"><a class="btn s" href="\(frame.link(.events))">Events</a>\
+            <a class="btn s" href="\(frame.link(.webhooks))">Webhooks</a></div></section>
+            """
+    }
+}

@@ -1,0 +1,124 @@
+import PerennialContract
+
+/// The part of the screen where the customer changes what happens: renewal, card, refund, family.
+struct PhoneSettings {
+    let state: PhoneState
+    let hint: PhoneAct?
+
+    init(_ state: PhoneState, hint: PhoneAct?) {
+        self.state = state
+        self.hint = hint
+    }
+
+    var markup: Markup {
+        let device = state.device
+        return """
+            \(renewal)\
+            \(toggle(
+                .switchCard, "My card works", isOn: device.cardWorks,
+                device.cardWorks ? "switch off: renewals fail" : "renewals are refused"))
+            \(refund)\
+            \(restore)\
+            \(entry(.switchScreen, "Family and privacy", choices, isDisabled: false))
+            """
+    }
+
+    /// The choices of which another screen of the phone consists.
+    var choicesMarkup: Markup {
+        let device = state.device
+        return """
+            \(entry(.switchScreen, "Back to the birds", "", isDisabled: false))\
+            \(toggle(
+                .switchParent, "Ask a parent first", isOn: device.asksParent,
+                "each purchase waits for them"))\
+            \(toggle(
+                .switchFamily, "Share with my family", isOn: device.sharesWithFamily,
+                device.sharesWithFamily ? "ben is in it" : "\(shareable)"))\
+            \(toggle(
+                .switchConsumption, "Apple may learn how I use it", isOn: device.allowsConsumption,
+                "before it decides on a refund"))
+            """
+    }
+
+    /// Which of the choices are on.
+    private var choices: Markup {
+        let device = state.device
+        let words: [Markup] = [
+            device.asksParent ? "parent" : "",
+            device.sharesWithFamily ? "family" : "",
+            device.allowsConsumption ? "Apple" : "",
+        ]
+        let on = words.filter { !$0.isEmpty }
+        return on.isEmpty ? "ask a parent, share" : "on: \(on.joined(by: ", "))"
+    }
+
+    private var running: BookedPurchase? { state.subscription.flatMap { $0.isOver ? nil : $0 } }
+
+    private var shareable: Markup {
+        let names = state.products.filter(\.isFamilyShareable).map {
+            PhoneScreen.name(of: $0, in: state)
+        }
+        return names.isEmpty
+            ? "nothing here can be shared" : "\(names.joined(separator: ", ")) can be shared"
+    }
+
+    private var renewal: Markup {
+        let small: Markup =
+            switch running?.willRenew {
+            case nil: "nothing to renew"
+            case true?: "switch off to cancel"
+            case false?: "cancelled"
+            }
+        return toggle(
+            .switchRenewal, "Renew automatically", isOn: running?.willRenew == true, small,
+            isDisabled: running == nil)
+    }
+
+    private var refund: Markup {
+        let decided = state.refund.map { Markup(text: CivilTime($0.decidedAt).date) }
+        return entry(
+            .requestRefund, decided == nil ? "Ask for a refund" : "Refund asked for",
+            decided.map { "Apple decides on \($0)" } ?? "",
+            isDisabled: decided != nil || state.refundableID == nil)
+    }
+
+    private var restore: Markup {
+        let count = state.device.restoredCount
+        return entry(
+            .restoreElsewhere, "Restore on another device",
+            count == 0 ? "" : "also open on \(count) \(count == 1 ? "iPad" : "iPads")",
+            isDisabled: state.books.isEmpty)
+    }
+
+    private func toggle(
+        _ act: PhoneAct, _ title: Markup, isOn: Bool, _ small: Markup, isDisabled: Bool = false
+    ) -> Markup {
+        let button = PhoneButton(act: act, isHinted: act == hint, isDisabled: isDisabled)
+        return """
+            <button \(button.attributes("it")) role="switch" \
+            aria-checked="\(isOn ? "true" : "false")"><span>\(title)\
+            <small>\(small)</small></span><i class="sw"></i></button>
+            """
+    }
+
+    private func entry(
+        _ act: PhoneAct, _ title: Markup, _ small: Markup, isDisabled: Bool
+    ) -> Markup {
+        let button = PhoneButton(act: act, isHinted: act == hint, isDisabled: isDisabled)
+        return """
+            <button \(button.attributes("it"))><span>\(title)\
+            \(small.isEmpty ? "" : "<small>\(small)</small>")</span>\
+            <span class="muted" aria-hidden="true">›</span></button>
+            """
+    }
+}
+
+extension PhoneState {
+    /// The transaction whose refund the customer can request: that of the subscription that is
+    /// paid, or else the newest purchase.
+    package var refundableID: String? {
+        let own = books.filter { !$0.isShared && $0.isOpen && !$0.isRetried }
+        let subscription = own.last { product($0.productID)?.period != nil }
+        return (subscription ?? own.last)?.refundableID
+    }
+}

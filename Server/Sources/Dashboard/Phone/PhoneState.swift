@@ -1,0 +1,133 @@
+import PerennialContract
+
+/// Everything that the phone's page shows, as it was read from the App Store and from the server.
+/// What the page says about it is computed from these values alone.
+package struct PhoneState: Hashable, Sendable {
+    /// The customer whose phone it is, as the server answers their app.
+    package var customer: Customer
+    /// The virtual time.
+    package var now: Timestamp
+    /// The entitlement that the page is about, such as `pro`.
+    package var entitlement: String
+    /// What the app on the phone sells.
+    package var products: [PhoneProduct]
+    /// What the customer has according to the App Store's own books.
+    package var books: [BookedPurchase] = []
+    /// A purchase about which a parent is asked.
+    package var pending: PendingOrder?
+    /// A refund that was asked for and is not decided.
+    package var refund: AskedRefund?
+    /// The customer's events, oldest first.
+    package var events: [Event] = []
+    /// Newest first.
+    package var wire: [WireEntry] = []
+    package var device = PhoneDevice()
+    /// A member of the customer's family, as the server answers their app. Nil without a family.
+    package var relative: Customer?
+    /// What the customer's app gets, as far as the page speaks of it, and how a developer gets all
+    /// of it.
+    package var json = ""
+    package var curl = ""
+
+    package init(
+        customer: Customer, now: Timestamp, entitlement: String, products: [PhoneProduct]
+    ) {
+        self.customer = customer
+        self.now = now
+        self.entitlement = entitlement
+        self.products = products
+    }
+}
+
+/// What a customer has chosen on the phone, and what the phone shows at the moment.
+package struct PhoneDevice: Hashable, Sendable {
+    package var cardWorks = true
+    package var asksParent = false
+    package var sharesWithFamily = false
+    /// Whether the app may tell Apple how purchases were used.
+    package var allowsConsumption = false
+    /// Whether the screen shows the choices about family and privacy instead of the app.
+    package var showsChoices = false
+    /// The product whose payment sheet is open.
+    package var sheet: String?
+    /// Other devices on which the purchases were restored.
+    package var restoredCount = 0
+    /// Whether Apple has decided about a refund, in whichever way.
+    package var hasRefundDecision = false
+    /// What was not done, and why. Nil if the last act succeeded.
+    package var trouble: String?
+
+    package init() {}
+}
+
+/// One purchase in the App Store's books, which the server does not see.
+package struct BookedPurchase: Hashable, Sendable {
+    package var originalTransactionID: String
+    package var productID: String
+    /// As in the simulator's books: `trial`, `offer`, `paid`, `grace`, `retry`, `expired` or
+    /// `refunded`.
+    package var state: String
+    package var isOpen: Bool
+    package var until: Timestamp?
+    package var willRenew: Bool
+    package var renewsTo: String?
+    package var graceUntil: Timestamp?
+    /// The end of the last paid period.
+    package var paidUntil: Timestamp?
+    package var isShared = false
+    /// The newest transaction that was charged and not refunded.
+    package var refundableID: String?
+
+    package init(
+        originalTransactionID: String, productID: String, state: String, isOpen: Bool,
+        until: Timestamp? = nil, willRenew: Bool = false, renewsTo: String? = nil,
+        graceUntil: Timestamp? = nil, paidUntil: Timestamp? = nil, refundableID: String? = nil
+    ) {
+        self.originalTransactionID = originalTransactionID
+        self.productID = productID
+        self.state = state
+        self.isOpen = isOpen
+        self.until = until
+        self.willRenew = willRenew
+        self.renewsTo = renewsTo
+        self.graceUntil = graceUntil
+        self.paidUntil = paidUntil
+        self.refundableID = refundableID
+    }
+}
+
+package struct PendingOrder: Hashable, Sendable {
+    package var id: String
+    package var productID: String
+
+    package init(id: String, productID: String) {
+        self.id = id
+        self.productID = productID
+    }
+}
+
+package struct AskedRefund: Hashable, Sendable {
+    package var decidedAt: Timestamp
+
+    package init(decidedAt: Timestamp) { self.decidedAt = decidedAt }
+}
+
+extension PhoneState {
+    func product(_ id: String?) -> PhoneProduct? { products.first { $0.id == id } }
+
+    /// The access that the page is about.
+    var access: Entitlement? { customer.entitlements[entitlement] }
+
+    /// The newest subscription in the books to one of the products on the phone.
+    package var subscription: BookedPurchase? {
+        let own = books.filter { !$0.isShared && product($0.productID)?.period != nil }
+        return own.last { !$0.isOver } ?? own.last
+    }
+}
+
+extension BookedPurchase {
+    /// Whether nothing follows by itself any more.
+    package var isOver: Bool { state == "expired" || state == "refunded" }
+    /// Whether a payment failed and is tried again.
+    package var isRetried: Bool { state == "grace" || state == "retry" }
+}

@@ -1,0 +1,67 @@
+// The phone's page of `perennial dev`. Everything works without this file; it only saves reloads.
+'use strict';
+{
+  const form = document.getElementById('sim'), newest = () => +document.querySelector('#wire li')?.dataset.id || 0;
+  let busy = false;
+
+  // The button that has the focus, so that its successor gets it: the payment sheet's, the same one,
+  // the one that opened the sheet, or else the one that comes next.
+  const focused = () => document.activeElement?.name === 'act' ? document.activeElement.value : null;
+  let opener = null, lost = null, later = null;
+  const focus = value => {
+    lost = null;
+    const find = wanted => form.querySelector(`button[name=act][value="${CSS.escape(wanted || '-')}"]:not([disabled])`);
+    (form.querySelector('.sheet .buy') || find(value) || find(opener) || form.querySelector('.hint') ||
+      form.querySelector('#screen button:not([disabled])'))?.focus({ preventScroll: true });
+  };
+
+  function replace(pieces) {
+    const value = focused(), last = newest(), wire = document.getElementById('wire').scrollTop;
+    for (const { id, html } of pieces) {
+      const old = document.getElementById(id);
+      if (!old || old.outerHTML === html) continue;
+      const box = document.createElement('template');
+      box.innerHTML = html;
+      old.replaceWith(box.content);
+    }
+    const line = document.getElementById('line');
+    // Another person has the phone: more than the pieces is theirs.
+    if (line.dataset.customer !== form.dataset.customer) return location.reload();
+    document.getElementById('answer').className = 'panel answer ' + line.dataset.look;
+    for (const li of document.querySelectorAll('#wire li')) if (+li.dataset.id > last) li.classList.add('fresh');
+    document.getElementById('wire').scrollTop = wire;
+    if (!value || focused() === value) return;
+    // The pieces of one change come one by one: the last ones have what comes next.
+    clearTimeout(later);
+    later = setTimeout(focus, 40, lost = lost || value);
+  }
+
+  form.addEventListener('submit', async event => {
+    const act = event.submitter?.value;
+    if (!act || busy) return event.preventDefault();
+    event.preventDefault();
+    busy = true;
+    if (act.startsWith('sheet ')) opener = act;
+    try {
+      const body = new URLSearchParams(new FormData(form));
+      body.set('act', act);
+      const answer = await fetch(form.action, { method: 'POST', body, headers: { accept: 'application/json' } });
+      if (!answer.ok) return location.reload();
+      replace(await answer.json());
+      if (act === 'yes' || act === 'no') opener = null;
+    } catch { location.reload(); } finally { busy = false; }
+  });
+
+  const live = new EventSource(form.dataset.liveSource);
+  let broken = null;
+  live.onmessage = message => replace([JSON.parse(message.data)]);
+  live.onopen = () => { if (broken) location.reload(); };
+  live.onerror = () => {
+    if (broken) return;
+    broken = document.createElement('div');
+    broken.className = 'say warn';
+    broken.setAttribute('role', 'status');
+    broken.innerHTML = `<div><strong>Not live.</strong> bin/dev went away at ${new Date().toISOString().slice(11, 19)} UTC. What you see is of then.</div>`;
+    document.getElementById('news')?.append(broken);
+  };
+}

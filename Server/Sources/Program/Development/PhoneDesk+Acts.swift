@@ -1,0 +1,325 @@
+import AppStoreFormats
+import Dashboard
+import Foundation
+import PerennialContract
+
+// What each act asks of the simulator and of the server.
+
+extension PhoneDesk {
+    func carryOut(_ act: PhoneAct) async throws {
+        switch act {
+        case .pass(let period): try await pass(until: date(after: period))
+        case .goToDue: try await goToDue()
+        case .startOver: try await startOver()
+        case .openSheet(let product): device.sheet = product
+        case .closeSheet: device.sheet = nil
+        case .confirmSheet: try await buy()
+        case .switchRenewal: try await switchRenewal()
+        case .switchCard: try await switchCard()
+        case .switchScreen: device.showsChoices.toggle()
+        case .switchParent: device.asksParent.toggle()
+        case .switchFamily: try await switchFamily()
+        case .switchConsumption: try await switchConsumption()
+        case .requestRefund: try await requestRefund()
+        case .restoreElsewhere: try await restoreElsewhere()
+        case .approve: try await resolvePending("approve")
+        case .decline: try await resolvePending("decline")
+        case .restoreAsOther: try await restoreAsOther()
+        }
+    }
+
+    /// Sends a request to the simulator.
+    ///
+    /// - Throws: ``Refusal`` if it refuses.
+    @discardableResult
+    private func simulate(_ path: String, _ body: JSON = [:]) async throws -> JSON {
+        let answer = try await settings.simulator.post(path, body)
+        guard answer.isSuccess else { throw Refusal(sentence: answer.complaint) }
+        return answer.json
+    }
+
+    /// The state before the act.
+    private func before() async throws -> PhoneState {
+        if let state { return state }
+        return try await reread()
+    }
+
+    /// The customer's own subscription, while it runs.
+    private func running() async throws -> BookedPurchase {
+        guard let running = try await before().subscription, !running.isOver else {
+            throw Refusal(sentence: "There is no subscription.")
+        }
+        return running
+    }
+
+    private var phonePath: String { "/_sim/devices/\(phone ?? "")" }
+
+    /// Returns when the server has nothing left to do at the present time.
+    func quiesce() async throws { try await simulate("/_sim/clock", ["advance": "PT0S"]) }
+
+    // MARK: - Time
+
+    /// The maximum number of stops on the way, and how many of them are shown one after the other.
+    private static let (stopsMax, shownStopsMax) = (500, 14)
+    private static let stopPause = Duration.milliseconds(150)
+
+    /// Moves the clock, with a stop at each moment at which something happens by itself, so that
+    /// pages that are open show a year happening.
+    private func pass(until target: Timestamp) async throws {
+        var state = try await reread()
+        for stop in 0..<Self.stopsMax {
+            guard let due = PhoneDue(state), due.at <= target else { break }
+            try await set(clock: due.at)
+            state = try await reread()
+            if stop < Self.shownStopsMax, !pages.isEmpty {
+                try await Task.sleep(for: Self.stopPause)
+            }
+        }
+        if state.now < target { try await set(clock: target) }
+    }
+
+    private func set(clock: Timestamp) async throws {
+        try await simulate("/_sim/clock", ["set": .string(clock.description)])
+    }
+
+    /// Counted by the App Store's calendar, which is California's, so that a month later is when a
+    /// subscription renews.
+    private func date(after period: PhonePeriod) async throws -> Timestamp {
+        let now = try await reread().now
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = TimeZone(identifier: "America/Los_Angeles") ?? .gmt
+        let unit: Calendar.Component =
+            switch period.unit {
+            case .day: .day
+            case .week: .weekOfYear
+            case .month: .month
+            case .year: .year
+            }
+        let start = Date(timeIntervalSince1970: Double(now.milliseconds) / 1000)
+        guard let end = calendar.date(byAdding: unit, value: period.count, to: start) else {
+            throw Refusal(sentence: "The clock cannot go on.")
+        }
+        return Timestamp(milliseconds: Int64((end.timeIntervalSince1970 * 1000).rounded()))
+    }
+
+    private func goToDue() async throws {
+        guard let due = PhoneDue(try await reread()) else {
+            throw Refusal(sentence: "Nothing falls due.")
+        }
+        try await set(clock: due.at)
+    }
+
+    /// The next person takes the phone. Everybody else stays as they are.
+    private func startOver() async throws {
+        if device.sharesWithFamily { try await leaveFamily() }
+        let left = Self.people.drop { $0 != customer }.dropFirst()
+        for name in left {
+            let (isBooked, isKnown) = try await (hasPurchases(name), isKnown(name))
+            guard !isBooked, !isKnown else { continue }
+            let otherPhone = otherPhone
+            forget()
+            (customer, self.otherPhone) = (name, otherPhone)
+            phone = try await addDevice(of: name)
+            return
+        }
+        throw Refusal(sentence: "Nobody is left. Start with --fresh.")
+    }
+
+    // MARK: - Purchases
+
+    private func buy() async throws {
+        guard let product = device.sheet else { throw Refusal(sentence: "No sheet is open.") }
+        device.sheet = nil
+        let choice = device.cardWorks ? device.asksParent ? "ask" : "confirm" : "fail"
+        var order = [JSON.Member("product_id", .string(product))]
+        order.append(JSON.Member("choice", .string(choice)))
+        // With the token the purchase is hers from the first moment: Apple's notification may be
+        // earlier than the app's posting.
+        if let token = try await accountToken() {
+            order.append(JSON.Member("app_account_token", .string(token)))
+        }
+        let bought = try await simulate("\(phonePath)/purchases", .object(order))
+        switch bought["result"]?.string {
+        case "purchased": try await post(bought: bought)
+        case "pending": say("A parent is asked. Nothing is bought yet.")
+        case "cancelled": say("The purchase was cancelled.")
+        default: say("The card is refused. Nothing is bought.")
+        }
+    }
+
+    /// The token that the app sets at each purchase, which it has from the server. Nil if the app's
+    /// tokens mean something else.
+    private func accountToken() async throws -> String? {
+        if let token { return token }
+        let path = "\(Paths.customer(customer))/account_token"
+        let answer = try await settings.app.post(path)
+        add(answer, to: "POST \(path)", by: "phone")
+        guard answer.isSuccess else { throw Refusal(sentence: answer.complaint) }
+        token = answer.json["account_token"]?.string
+        return token
+    }
+
+    /// The app posts what it has bought, and finishes the transaction when the server has it.
+    private func post(bought: JSON) async throws {
+        let signed = [bought["signed_transaction"]].compactMap { $0 }
+        let answer = try await post(signed, intent: "purchase", by: "phone")
+        if answer.isSuccess, let id = bought["transaction_id"]?.string {
+            try await simulate("\(phonePath)/transactions/\(id)/finish")
+        }
+        if device.sharesWithFamily { try await synchronizeRelative() }
+    }
+
+    /// Posts signed transactions as an app does.
+    @discardableResult
+    private func post(
+        _ signed: [JSON], renewals: [JSON] = [], intent: String, as id: String? = nil,
+        by who: String
+    ) async throws -> LoopbackClient.Answer {
+        let answer = try await settings.app.post(
+            Paths.purchases,
+            [
+                "customer_id": .string(id ?? customer), "intent": .string(intent),
+                "signed_transactions": .array(signed),
+                "signed_renewal_infos": .array(renewals),
+            ])
+        add(answer, to: "POST \(Paths.purchases)", by: who)
+        return answer
+    }
+
+    private func resolvePending(_ verb: String) async throws {
+        guard let pending = try await before().pending else {
+            throw Refusal(sentence: "No parent is asked.")
+        }
+        let answer = try await simulate("/_sim/transactions/\(pending.id)/\(verb)")
+        say(verb == "approve" ? "Yes, buy it." : "No.", by: "parent", result: "")
+        if answer["result"]?.string == "purchased" { try await post(bought: answer) }
+    }
+
+    // MARK: - Settings
+
+    private func switchRenewal() async throws {
+        let running = try await running()
+        try await simulate(
+            "/_sim/subscriptions/\(running.originalTransactionID)/"
+                + (running.willRenew ? "cancel" : "resume"))
+    }
+
+    private func switchCard() async throws {
+        let state = try await before()
+        let works = !device.cardWorks
+        device.cardWorks = works
+        say(works ? "The card works again." : "The card will be refused from now on.")
+        let own = state.books.filter {
+            !$0.isShared && !$0.isOver && $0.renewsTo != nil
+        }
+        for purchase in own {
+            try await simulate(
+                "/_sim/subscriptions/\(purchase.originalTransactionID)/"
+                    + (works ? "recover-billing" : "fail-billing"))
+        }
+    }
+
+    private func switchConsumption() async throws {
+        let consents = !device.allowsConsumption
+        let path = "\(Paths.customer(customer))/consumption"
+        let answer = try await settings.secret.replace(
+            path, with: ["consented": .bool(consents)])
+        add(answer, to: "PUT \(path)", by: "server")
+        guard answer.isSuccess else { throw Refusal(sentence: answer.complaint) }
+        device.allowsConsumption = consents
+    }
+
+    private func requestRefund() async throws {
+        guard let id = try await before().refundableID else {
+            throw Refusal(sentence: "There is nothing to refund.")
+        }
+        let answer = try await simulate(
+            "\(phonePath)/refund-request", ["transaction_id": .string(id)])
+        let result = answer["result"]?.string
+        guard result == "success" else {
+            throw Refusal(sentence: "Apple did not accept the request: \(result ?? "no result").")
+        }
+        say("Asks Apple for the money back.", result: "")
+    }
+
+    // MARK: - Other devices and people
+
+    private func restoreElsewhere() async throws {
+        let device = try await addDevice(of: customer)
+        let answer = try await postRestored(on: device, intent: "restore", by: "iPad")
+        if let answer { try explain(answer) }
+        self.device.restoredCount += 1
+    }
+
+    /// Posts everything that a device has after restoring. Returns nil if there is nothing.
+    private func postRestored(
+        on device: String, intent: String, as id: String? = nil, by who: String
+    ) async throws -> LoopbackClient.Answer? {
+        let restored = try await simulate("/_sim/devices/\(device)/restore")
+        let signed = restored["signed_transactions"]?.array ?? []
+        guard !signed.isEmpty else {
+            // An app that only looks says nothing if there is nothing.
+            if intent == "restore" { say("There is nothing to restore.", by: who) }
+            return nil
+        }
+        let renewals = restored["signed_renewal_infos"]?.array ?? []
+        return try await post(signed, renewals: renewals, intent: intent, as: id, by: who)
+    }
+
+    private func restoreAsOther() async throws {
+        let answer = try await postRestored(
+            on: phone ?? "", intent: "restore", as: Self.other, by: Self.other)
+        if let answer { try explain(answer) }
+    }
+
+    /// Adds what the server made of a restore.
+    private func explain(_ answer: LoopbackClient.Answer) throws {
+        guard answer.isSuccess else {
+            let code = answer.json["code"]?.string
+            let isKept = code == ProblemCode.purchaseBelongsToAnotherCustomer.rawValue
+            lines.append(
+                .init(
+                    "server",
+                    .sentence(isKept ? "It stays \(customer)’s." : answer.complaint),
+                    detail: code))
+            return
+        }
+        let verdicts = try Self.customer(answer).purchases.map(\.verdict.rawValue)
+        let hasMoved = verdicts.contains { $0 != "theirs" }
+        let what = hasMoved ? "This has changed:" : "It is \(customer)’s already: nothing moves."
+        lines.append(
+            .init(
+                "server", .sentence(what), detail: hasMoved ? verdicts.joined(separator: ", ") : nil
+            ))
+    }
+
+    private func switchFamily() async throws {
+        guard !device.sharesWithFamily else {
+            try await leaveFamily()
+            return
+        }
+        if otherPhone == nil { otherPhone = try await addDevice(of: Self.other) }
+        for account in [customer, Self.other] {
+            try await simulate(
+                "/_sim/families/\(customer)/join", ["account": .string(account)])
+        }
+        device.sharesWithFamily = true
+        say("\(Self.other) is in the family of \(customer).", result: "")
+        try await synchronizeRelative()
+    }
+
+    private func leaveFamily() async throws {
+        for account in [Self.other, customer] {
+            try await simulate(
+                "/_sim/families/\(customer)/leave", ["account": .string(account)])
+        }
+        device.sharesWithFamily = false
+        say("\(Self.other) has left the family.", result: "")
+    }
+
+    /// The family member's app posts what it finds.
+    private func synchronizeRelative() async throws {
+        _ = try await postRestored(
+            on: otherPhone ?? "", intent: "sync", as: Self.other, by: Self.other)
+    }
+}

@@ -1,0 +1,38 @@
+import Engine
+import Ledger
+
+extension PhoneDesk {
+    /// Whom the desk asks, and what the app's products give.
+    struct Settings: Sendable {
+        var simulator: LoopbackClient
+        /// With the app key: the app on the phone.
+        var app: LoopbackClient
+        /// With the secret key: the developer's own server.
+        var secret: LoopbackClient
+        /// The products that give each entitlement.
+        var entitlements: [String: Set<String>]
+        /// The currency that a consumable credits, by product.
+        var currencies: [String: String]
+
+        init(
+            _ settings: AppSettings, simulator: LoopbackClient, app: LoopbackClient,
+            secret: LoopbackClient
+        ) {
+            (self.simulator, self.app, self.secret) = (simulator, app, secret)
+            entitlements = Dictionary(
+                uniqueKeysWithValues: settings.entitlements.map { right, products in
+                    (right.rawValue, Set(products.map(\.rawValue)))
+                })
+            currencies = Dictionary(
+                uniqueKeysWithValues: settings.wallets.credits.compactMap { product, credits in
+                    credits.keys.map(\.rawValue).min().map { (product.rawValue, $0) }
+                })
+        }
+
+        /// The entitlement of a product that the fewest other products give; by name if several do.
+        func chiefEntitlement(of product: String) -> String? {
+            let own = entitlements.filter { $0.value.contains(product) }
+            return own.min { ($0.value.count, $0.key) < ($1.value.count, $1.key) }?.key
+        }
+    }
+}

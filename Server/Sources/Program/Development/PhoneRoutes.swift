@@ -1,0 +1,171 @@
+import Dashboard
+import Foundation
+import HTTPServer
+import HTTPTypes
+import Hummingbird
+import PerennialContract
+import ServiceLifecycle
+
+/// The routes of the phone's page. They are added to the server's own router, in `perennial dev`
+/// only.
+struct PhoneRoutes: Sendable {
+    /// The maximum size of a form, in bytes.
+    static let formBytesMax = 16_384
+    /// A page that is open gets a sign of life after this time.
+    static let commentPause = Duration.seconds(15)
+    /// How often pages that are open look for changes that they have not caused.
+    static let refreshPause = Duration.seconds(1)
+
+    let phone: DeferredPhone
+    /// The app's name in the configuration.
+    let app: String
+
+    func add(to router: Router<ServerContext>) {
+        let path = DashboardPath.phone.path
+        router.get(RouterPath(path)) { request, _ in try await guarded(request, page) }
+        router.post(RouterPath(path)) { request, _ in try await guarded(request, act) }
+        router.get(RouterPath(path + "/live")) { request, _ in try await guarded(request, live) }
+        for asset in Asset.common + [PhonePage.script] {
+            router.get(RouterPath(asset.path)) { _, _ in response(asset) }
+        }
+    }
+
+    private typealias Answer = @Sendable (Request, PhoneDesk) async throws -> Response
+
+    private func guarded(
+        _ request: Request, _ respond: @escaping Answer
+    ) async throws -> Response {
+        if let refusal = LoopbackOrigin(request.head).refusal {
+            return text(refusal, status: .forbidden)
+        }
+        guard let desk = phone.desk else {
+            return text(
+                "The simulator is starting. Load the page again.", status: .serviceUnavailable)
+        }
+        do { return try await respond(request, desk) } catch let refusal as PhoneDesk.Refusal {
+            return text(refusal.sentence, status: .conflict)
+        }
+    }
+
+    // MARK: - Page and acts
+
+    @Sendable private func page(_ request: Request, _ desk: PhoneDesk) async throws -> Response {
+        let state = try await desk.current()
+        let frame = Frame(
+            viewer: Viewer(name: "developer", role: .admin, csrf: ""), app: app, now: state.now,
+            theme: theme(of: request), isSimulated: true)
+        var response = text(PhonePage(state).html(in: frame), type: "text/html; charset=utf-8")
+        response.headers[.contentSecurityPolicy] = Layout.contentSecurityPolicy
+        return response
+    }
+
+    /// Carries out an act. A script gets the pieces that the page then has; a form gets the page.
+    @Sendable private func act(_ request: Request, _ desk: PhoneDesk) async throws -> Response {
+        let body = try await request.body.collect(upTo: Self.formBytesMax)
+        let form = Form(String(decoding: body.readableBytesView, as: UTF8.self))
+        guard let act = form["act"].flatMap({ PhoneAct(name: $0) }) else {
+            return text("There is no such act.", status: .badRequest)
+        }
+        let state = try await desk.perform(act)
+        guard request.headers[.accept] == "application/json" else {
+            return Response(
+                status: .seeOther, headers: [.location: DashboardPath.phone.path])
+        }
+        let pieces = try JSONEncoder().encode(PhonePiece.all(of: state))
+        return text(String(decoding: pieces, as: UTF8.self), type: "application/json")
+    }
+
+    private func theme(of request: Request) -> Frame.Theme? {
+        let cookies = request.headers[.cookie]?.split(separator: ";") ?? []
+        let theme = cookies.lazy.map { $0.drop { $0 == " " } }.first { $0.hasPrefix("theme=") }
+        return theme.flatMap { Frame.Theme(rawValue: String($0.dropFirst("theme=".count))) }
+    }
+
+    // MARK: - Live
+
+    /// Sends the pieces that change, as server-sent events, until the page is closed or the server
+    /// stops.
+    @Sendable private func live(_ request: Request, _ desk: PhoneDesk) async throws -> Response {
+        guard !desk.pages.isFull else {
+            return text("Too many pages are open.", status: .serviceUnavailable)
+        }
+        let body = ResponseBody { writer in
+            guard let page = desk.pages.open() else { return try await writer.finish(nil) }
+            defer { desk.pages.close(page.number) }
+            try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await Self.refresh(desk) }
+                group.addTask { try await Self.touch(desk.pages, page.number) }
+                for await pieces in page.pieces.cancelOnGracefulShutdown() {
+                    try await writer.write(ByteBuffer(string: try Self.messages(pieces)))
+                }
+                group.cancelAll()
+            }
+            try await writer.finish(nil)
+        }
+        return Response(
+            status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+            body: body)
+    }
+
+    private static func refresh(_ desk: PhoneDesk) async throws {
+        while true {
+            try await Task.sleep(for: refreshPause)
+            // The next act says what is wrong.
+            try? await desk.refresh()
+        }
+    }
+
+    private static func touch(_ pages: PhonePages, _ number: Int) async throws {
+        while true {
+            try await Task.sleep(for: commentPause)
+            pages.touch(number)
+        }
+    }
+
+    /// One message for each piece; a comment if there is none.
+    private static func messages(_ pieces: [PhonePiece]) throws -> String {
+        guard !pieces.isEmpty else { return ": nothing new\n\n" }
+        // JSON that is not indented contains no line break.
+        return try pieces.map {
+            "data: \(String(decoding: try JSONEncoder().encode($0), as: UTF8.self))\n\n"
+        }.joined()
+    }
+
+    // MARK: - Responses
+
+    @Sendable private func response(_ asset: Asset) -> Response {
+        Response(
+            status: .ok,
+            headers: [.contentType: asset.contentType, .cacheControl: Asset.cacheControl],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: asset.bytes)))
+    }
+
+    private func text(
+        _ text: String, status: HTTPResponse.Status = .ok,
+        type: String = "text/plain; charset=utf-8"
+    ) -> Response {
+        Response(
+            status: status, headers: [.contentType: type],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+}
+
+/// The fields of a form, as browsers encode them (WHATWG URL, "application/x-www-form-urlencoded").
+private struct Form {
+    private var fields: [String: String] = [:]
+
+    init(_ body: String) {
+        for part in body.split(separator: "&") {
+            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = Self.decoded(pair[0]) else { continue }
+            fields[name] = pair.count > 1 ? Self.decoded(pair[1]) : ""
+        }
+    }
+
+    subscript(_ name: String) -> String? { fields[name] }
+
+    private static func decoded(_ text: Substring) -> String? {
+        text.replacing("+", with: " ").removingPercentEncoding
+    }
+}

@@ -1,0 +1,170 @@
+import Testing
+
+@testable import Dashboard
+
+@Suite struct ChartTests {
+    private let samples = Samples()
+    private var frame: Frame { samples.frame }
+
+    /// The texts of all elements of one class.
+    private func texts(of className: String, in html: String) -> [String] {
+        html.split(separator: "class=\"\(className)\"").dropFirst().map { part in
+            String(part.drop { $0 != ">" }.dropFirst().prefix { $0 != "<" })
+        }
+    }
+
+    @Test func `each number that a line shows stands in its table`() {
+        let chart = samples.mrrChart
+        let tips = texts(of: "tip", in: chart.picture(height: 300, in: frame).html)
+        let table = chart.table(period: "Month", in: frame).html
+        #expect(tips.count == chart.points.count)
+        for (tip, point) in zip(tips, chart.points) {
+            let number = chart.unit.text(point.value)
+            #expect(tip.contains("\(point.name): \(number)"))
+            #expect(table.contains(">\(number)</a>"))
+        }
+    }
+
+    @Test func `each number that bars show stands in their table, and nets are sums`() {
+        let chart = samples.movementChart
+        let tips = texts(of: "tip", in: chart.picture(height: 300, in: frame).html)
+        let table = chart.table(period: "Month", in: frame).html
+        for (tip, column) in zip(tips, chart.columns) {
+            #expect(column.net == column.values.reduce(0, +))
+            #expect(tip.contains(chart.unit.signedText(column.net)))
+            #expect(table.contains("<b>\(chart.unit.signedText(column.net))</b>"))
+            for value in column.values {
+                #expect(table.contains(">\(chart.unit.signedText(value))</a>"))
+            }
+        }
+    }
+
+    @Test func `a period that does not close shows what is missing`() {
+        var chart = samples.movementChart
+        #expect(chart.columns.allSatisfy { $0.difference == 0 })
+        #expect(!chart.table(period: "Month", in: frame).html.contains("class=\"down\""))
+        chart.columns[3].closing = 0
+        #expect(chart.table(period: "Month", in: frame).html.components(of: "class=\"down\"") == 1)
+    }
+
+    @Test func `bars stand on zero, what went below it, and reach as far as their values`() {
+        let scale = ChartScale(low: -1_000, high: 3_000, top: 26, height: 200)
+        #expect(scale.ticks.first == -1_000)
+        #expect(scale.ticks.last == 3_000)
+        #expect(scale.ticks.contains(0))
+        #expect(scale.y(3_000) == 26)
+        #expect(scale.y(-1_000) == 226)
+        #expect(scale.y(0) == 176)
+    }
+
+    @Test func `an axis begins at zero and has round steps, five at most above it`() {
+        let table: [(Int64, [Int64])] = [
+            (16_288_590, [0, 5_000_000, 10_000_000, 15_000_000, 20_000_000]),
+            (9, [0, 2, 4, 6, 8, 10]), (1, [0, 1]), (0, [0, 1]), (143, [0, 50, 100, 150]),
+        ]
+        for (high, ticks) in table {
+            #expect(
+                ChartScale(low: 500_000_000_000 > high ? high : 0, high: high, top: 0, height: 1)
+                    .ticks == ticks)
+        }
+        let huge = ChartScale(low: 0, high: Int64.max / 4, top: 0, height: 1)
+        #expect(huge.ticks.count <= 7)
+    }
+
+    @Test func `a tick is short`() {
+        let dollars = ChartUnit.money(currency: "USD")
+        let table: [(ChartUnit, Int64, Bool, String)] = [
+            (dollars, 0, false, "$0"), (dollars, 5_000_000, false, "$5k"),
+            (dollars, 2_500_000, false, "$2.5k"), (dollars, -1_000_000, true, "−$1k"),
+            (dollars, 1_000_000, true, "+$1k"), (dollars, 1_250_000_000, false, "$1.25M"),
+            (.count, 500, false, "500"), (.count, 2_000, false, "2k"),
+            (.share, 400, false, "40\u{A0}%"), (dollars, 500, false, "$0.5"),
+        ]
+        for (unit, value, isSigned, text) in table {
+            #expect(unit.tick(value, isSigned: isSigned) == text)
+        }
+    }
+
+    @Test func `fewer than two points make a sentence`() {
+        var chart = samples.mrrChart
+        chart.points = Array(chart.points.prefix(1))
+        #expect(chart.picture(height: 300, in: frame).html.contains("A line needs two points."))
+        chart.points = []
+        #expect(chart.picture(height: 300, in: frame).html.contains("Nothing to draw yet."))
+    }
+
+    @Test func `what is not over is dashed, a past that changed is marked`() {
+        let html = samples.mrrChart.picture(height: 300, in: frame).html
+        #expect(html.contains("ln sofar"))
+        #expect(html.components(of: "class=\"then\"") == 4)
+        var over = samples.mrrChart
+        over.points[12].isOver = true
+        #expect(!over.picture(height: 300, in: frame).html.contains("sofar"))
+    }
+
+    @Test func `a sum shows its difference, also where it is zero`() {
+        var sum = samples.movementSum
+        #expect(sum.difference == 0)
+        #expect(sum.table(in: frame).html.contains("The parts add up. Difference: $0.00"))
+        sum.closing += 10
+        #expect(sum.table(in: frame).html.contains("<b>$0.01</b>"))
+        #expect(sum.table(in: frame).html.contains("class=\"down\""))
+    }
+
+    @Test func `cohorts under twenty people have no shade, and the last row adds up`() {
+        let html = samples.heat.markup(in: frame).html
+        let rows = html.split(separator: "<tr>").filter { $0.contains("scope=\"row\"") }
+        for (row, cohort) in zip(rows, samples.heat.cohorts) {
+            #expect(row.contains("<td class=\"h") == (cohort.people >= HeatTable.peopleMin))
+        }
+        let people = samples.heat.cohorts.map(\.people).reduce(0, +)
+        #expect(html.contains("<td class=\"num\">\(Figures.count(people))</td>"))
+        #expect(html.contains("class=\"h9\""))
+    }
+
+    @Test func `the timeline's table has every span of the picture`() {
+        let html = samples.timeline.table(in: frame).html
+        let spans = samples.timeline.lanes.flatMap(\.spans)
+        #expect(html.components(of: "<th scope=\"row\"") == spans.count)
+        let picture = samples.timeline.markup(in: frame).html
+        #expect(picture.components(of: "height=\"22\"") == spans.count)
+        #expect(picture.contains(">now</text>"))
+    }
+
+    @Test func `a timeline of centuries and one without an end are drawn`() {
+        let old = TimelinePicture(lanes: [
+            .init(
+                name: "x",
+                spans: [
+                    .init(.paid, from: .init(milliseconds: -5_000_000_000_000), until: nil),
+                    .init(.next, from: Samples.now, until: Samples.at("2999-01-01T00:00:00Z")),
+                ])
+        ])
+        let document = HTMLDocument(old.markup(in: frame).html)
+        #expect(document.faults == [])
+        #expect(document.elements.count < 80)
+    }
+
+    @Test func `a breakdown's foot is the sum of its rows`() {
+        let breakdown = samples.mrrPage.breakdowns[0]
+        #expect(breakdown.sum == 16_288_590)
+        #expect(breakdown.markup(in: frame).html.contains("<td class=\"num\">$16,288.59</td>"))
+    }
+
+    @Test func `the purchases behind a number add up to it, or say what is missing`() {
+        var page = samples.behind
+        #expect(page.sum == page.number)
+        #expect(!page.html(in: frame).contains("They do not add up."))
+        page.number -= 10
+        #expect(page.html(in: frame).contains("They do not add up."))
+        page.olderCursor = "more"
+        #expect(page.html(in: frame).contains("Sum of these 2; all 2 make"))
+    }
+}
+
+extension String {
+    /// How often a part occurs.
+    func components(of part: String) -> Int {
+        split(separator: part, omittingEmptySubsequences: false).count - 1
+    }
+}

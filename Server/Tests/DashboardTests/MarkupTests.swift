@@ -1,0 +1,98 @@
+import PerennialContract
+import Testing
+
+@testable import Dashboard
+
+@Suite struct MarkupTests {
+    @Test func `a text is escaped scalar by scalar`() {
+        let table = [
+            ("<script>", "&lt;script&gt;"), ("a & b", "a &amp; b"),
+            ("\"'`", "&quot;&#39;&#96;"), ("\"\u{301}", "&quot;\u{301}"),
+            ("\u{0}\t\n\u{7F}", "\u{FFFD}\t\n\u{FFFD}"), ("👩‍👩‍👧‍👦 שלום", "👩‍👩‍👧‍👦 שלום"), ("", ""),
+        ]
+        for (text, html) in table { #expect(Markup(text: text).html == html) }
+    }
+
+    @Test func `an interpolated text is escaped, an interpolated literal is markup`() {
+        let text = "<i>"
+        let markup: Markup = "<b>\(text)\(true ? "<br>" : "")\(Markup("<u>"))</b>"
+        #expect(markup.html == "<b>&lt;i&gt;<br><u></b>")
+        let nested: Markup = "\(true ? "<a>\(text)</a>" : "")"
+        #expect(nested.html == "<a>&lt;i&gt;</a>")
+    }
+
+    @Test func `a text from outside is isolated, and its direction controls are seen`() {
+        #expect(Markup.bdi("שלום").html == "<bdi>שלום</bdi>")
+        #expect(Markup.bdi("\u{202E}a\u{2069}").html == "<bdi>[U+202E]a[U+2069]</bdi>")
+    }
+
+    @Test func `money has its sign, its currency and a true minus`() {
+        let table = [
+            ("9.99", "USD", "$9.99", "+\u{A0}$9.99"), ("-9.99", "USD", "−$9.99", "−\u{A0}$9.99"),
+            ("1234567.8", "EUR", "€1,234,567.8", "+\u{A0}€1,234,567.8"),
+            ("4500.00", "JPY", "¥4,500", "+\u{A0}¥4,500"), ("0.00", "USD", "$0.00", "$0.00"),
+            ("4.00", "CHF", "CHF\u{A0}4.00", "+\u{A0}CHF\u{A0}4.00"),
+            ("3.50", "CAD", "CA$3.50", "+\u{A0}CA$3.50"),
+        ]
+        for (amount, currency, plain, signed) in table {
+            let money = Money(amount: amount, currency: currency)
+            #expect(Figures.money(money) == plain)
+            #expect(Figures.signedMoney(money) == signed)
+        }
+    }
+
+    @Test func `numbers are grouped by thousands`() {
+        #expect(Figures.count(12_408) == "12,408")
+        #expect(Figures.count(-1_000) == "−1,000")
+        #expect(Figures.change(87) == "+\u{A0}87")
+        #expect(Figures.change(0) == "0")
+        #expect(Figures.count(1, "delivery", "deliveries") == "1 delivery")
+        #expect(Figures.count(Int64.min) == "−9,223,372,036,854,775,808")
+        #expect(Figures.percent(thousandths: 378) == "37.8\u{A0}%")
+    }
+
+    @Test func `a time is written with its day, and today only with its hour`() {
+        let frame = Samples().frame
+        let table = [
+            ("2026-11-24T08:51:19Z", "08:51 UTC", "08:51", "24 Nov"),
+            ("2026-11-23T22:14:00Z", "23 Nov 2026, 22:14 UTC", "23 Nov 22:14", "23 Nov"),
+            ("2025-01-01T00:00:00Z", "1 Jan 2025, 00:00 UTC", "1 Jan 2025", "1 Jan 2025"),
+        ]
+        for (time, long, short, day) in table {
+            let at = Samples.at(time)
+            #expect(frame.time(at) == long)
+            #expect(frame.shortTime(at) == short)
+            #expect(frame.day(at) == day)
+        }
+        #expect(CivilTime(frame.now).weekdayName == "Tuesday")
+        #expect(CivilTime(Timestamp(milliseconds: -1)).weekdayName == "Wednesday")
+        #expect(CivilTime(Timestamp(milliseconds: -1)).date == "31 Dec 1969")
+    }
+
+    @Test func `a path carries any id and keeps the environment`() {
+        #expect(DashboardPath.customer("a/b ?#").text == "/customers/a%2Fb%20%3F%23")
+        #expect(DashboardPath.overview.in(.sandbox).text == "/?environment=sandbox")
+        #expect(
+            DashboardPath.events.with("customer_id", "a&b").in(.sandbox).text
+                == "/events?customer_id=a%26b&environment=sandbox")
+        #expect(DashboardPath.events.with("what", "").with("from", nil).text == "/events")
+    }
+
+    @Test func `an asset's path changes with its content`() {
+        let one = Asset(name: "a", fileExtension: "css", contentType: "text/css", bytes: [1])
+        let other = Asset(name: "a", fileExtension: "css", contentType: "text/css", bytes: [2])
+        #expect(one.path != other.path)
+        #expect(one.path.hasPrefix("/assets/a-"))
+        #expect(one.path.count == "/assets/a-.css".count + 16)
+    }
+
+    @Test func `every template can be parsed, and shows only what is markup already`() {
+        for template in Template.allCases {
+            let rest = template.source.replacing("{{{", with: "").replacing("}}}", with: "")
+            for part in rest.split(separator: "{{").dropFirst() {
+                #expect("#^/".contains(part.prefix(1)), "\(template): {{\(part.prefix(12))")
+            }
+            _ = template.markup(Fields([:]))
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+@testable import Dashboard
+
+@Suite struct PageTests {
+    @Test func `every page is well-formed`() {
+        for (name, html) in Pages().all {
+            #expect(HTMLDocument(html).faults == [], "\(name)")
+        }
+    }
+
+    @Test func `every page names each id once, and refers only to ids that it has`() {
+        for (name, html) in Pages().all {
+            let elements = HTMLDocument(html).elements
+            let ids = elements.compactMap { $0.attributes["id"] }
+            #expect(Set(ids).count == ids.count, "\(name): \(ids.sorted())")
+            for attribute in ["for", "popovertarget", "aria-labelledby"] {
+                for id in elements.compactMap({ $0.attributes[attribute] }) {
+                    #expect(ids.contains(id), "\(name): \(attribute)=\(id)")
+                }
+            }
+        }
+    }
+
+    @Test func `no page has an inline style, an inline handler or an inline script`() {
+        for (name, html) in Pages().all {
+            for element in HTMLDocument(html).elements {
+                let names = element.attributes.keys
+                #expect(!names.contains("style"), "\(name): \(element)")
+                #expect(!names.contains { $0.hasPrefix("on") }, "\(name): \(element)")
+                #expect(element.name != "style", "\(name)")
+                #expect(
+                    element.name != "script"
+                        || element.attributes["src"]?.hasPrefix("/assets/") == true, "\(name)")
+            }
+        }
+    }
+
+    @Test func `every form that changes something carries the token, and no search does`() {
+        for (name, html) in Pages().all where !name.hasPrefix("login") {
+            let elements = HTMLDocument(html).elements
+            for (index, element) in elements.enumerated() where element.name == "form" {
+                let next = elements[index + 1].attributes["name"] == "csrf"
+                #expect(next == (element.attributes["method"] == "post"), "\(name): \(element)")
+            }
+        }
+    }
+
+    @Test func `a page weighs no more than it should`() {
+        let common = Asset.style.bytes.count + Asset.script.bytes.count
+        #expect(Asset.style.bytes.count <= 25 * 1024)
+        #expect(Asset.script.bytes.count <= 4 * 1024)
+        for (name, html) in Pages().all {
+            #expect(html.utf8.count + common <= 60 * 1024, "\(name): \(html.utf8.count)")
+        }
+    }
+
+    @Test func `a viewer sees no acts, no secrets and no documents`() {
+        for (name, html) in Pages(samples: Samples(role: .viewer)).all
+        where !name.hasPrefix("login") {
+            let document = HTMLDocument(html)
+            let posts = document.elements.filter { $0.attributes["method"] == "post" }
+                .compactMap { $0.attributes["action"] }
+            #expect(
+                posts.allSatisfy { $0.hasPrefix("/theme") || $0.hasPrefix("/logout") },
+                "\(name): \(posts)")
+            #expect(
+                document.elements.filter { $0.name == "dialog" }
+                    .allSatisfy { $0.attributes["id"] == "session" }, "\(name)")
+            #expect(!html.contains("whsec_"), "\(name)")
+            #expect(!html.contains("href=\"/documents"), "\(name)")
+            #expect(!html.contains("upstream connect error</bdi></pre>"), "\(name)")
+        }
+    }
+
+    @Test func `support helps customers, and does not configure`() {
+        let samples = Samples(role: .support)
+        #expect(samples.customer.html(in: samples.frame).contains("/customers/cleo/grants"))
+        #expect(!samples.customer.html(in: samples.frame).contains("/customers/cleo/erase"))
+        #expect(!samples.webhooks.html(in: samples.frame).contains("/webhooks/crm.example.com/"))
+    }
+
+    @Test func `the sandbox is said on top of every page, and stays in every link`() {
+        let samples = Samples()
+        let html = samples.customer.html(in: samples.noticed)
+        #expect(html.contains("You look at the sandbox."))
+        #expect(html.contains("/customers/cleo/grants?environment=sandbox"))
+        #expect(!samples.customer.html(in: samples.frame).contains("environment=sandbox\"><"))
+    }
+
+    /// Writes the pages and what they load, to look at them:
+    /// `PERENNIAL_PAGES=folder bin/test DashboardTests`.
+    @Test(.enabled(if: ProcessInfo.processInfo.environment["PERENNIAL_PAGES"]?.isEmpty == false))
+    func `the pages can be written into a folder`() throws {
+        let folder = URL(
+            filePath: ProcessInfo.processInfo.environment["PERENNIAL_PAGES"] ?? "")
+        try FileManager.default.createDirectory(
+            at: folder.appending(path: "assets"), withIntermediateDirectories: true)
+        for (name, html) in Pages().all {
+            try Data(html.utf8).write(to: folder.appending(path: "\(name).html"))
+        }
+        let hostile = "\u{202E}<b>\"" + String(repeating: "👩‍👩‍👧‍👦x", count: 100)
+        for (name, html) in Pages(samples: Samples(text: { $0 + hostile })).all {
+            try Data(html.utf8).write(to: folder.appending(path: "hostile-\(name).html"))
+        }
+        for asset in Asset.common {
+            try Data(asset.bytes).write(to: folder.appending(path: asset.path))
+        }
+    }
+}

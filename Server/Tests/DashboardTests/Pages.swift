@@ -1,0 +1,80 @@
+@testable import Dashboard
+
+/// Every page with its sample values.
+struct Pages {
+    var samples = Samples()
+
+    var all: [(name: String, html: String)] {
+        let frame = samples.frame
+        return [
+            ("index", samples.overview.html(in: frame)),
+            ("index-empty", OverviewPage(tiles: [], events: []).html(in: simulated)),
+            ("customers", samples.customers.html(in: frame)),
+            ("customers-none", emptySearch.html(in: samples.noticed)),
+            ("customers-empty", CustomersPage(rows: []).html(in: frame)),
+            ("customer", samples.customer.html(in: frame)),
+            ("customer-sandbox", samples.customer.html(in: samples.noticed)),
+            ("customer-anna", samples.anna.html(in: frame)),
+            ("customer-empty", samples.emptyCustomer.html(in: frame)),
+            ("move", samples.move.html(in: frame)),
+            ("move-none", samples.moveNothing.html(in: frame)),
+            ("events", samples.events.html(in: frame)),
+            ("events-none", samples.filteredEvents.html(in: frame)),
+            ("events-empty", EventsPage(events: []).html(in: simulated)),
+            ("events-waiting", EventsPage(events: [], isWaiting: true).html(in: frame)),
+            ("webhooks", samples.webhooks.html(in: frame)),
+            ("webhooks-empty", WebhooksPage(webhooks: []).html(in: frame)),
+            ("webhook", samples.openedWebhook.html(in: frame)),
+        ] + moneyPages + operationPages
+    }
+
+    private var moneyPages: [(name: String, html: String)] {
+        let frame = samples.frame
+        return [
+            ("mrr", samples.mrrPage.html(in: frame)),
+            ("mrr-movement", samples.movementPage.html(in: frame)),
+            ("retention", samples.retentionPage.html(in: frame)),
+            ("chart-empty", samples.emptyChart.html(in: frame)),
+            ("chart-counting", samples.countingChart.html(in: frame)),
+            ("purchases", samples.behind.html(in: frame)),
+            ("reports", samples.apple.html(in: frame)),
+            ("reports-empty", AppleReportsPage(comparison: nil).html(in: frame)),
+        ]
+    }
+
+    private var operationPages: [(name: String, html: String)] {
+        let frame = samples.frame
+        let nothing = NotificationsPage(.cameIn(.init(items: [])))
+        let nothingSent = NotificationsPage(
+            .sentOn(.init(addresses: [], forwards: .init(items: [], nextCursor: nil))))
+        return [
+            ("notifications", samples.cameIn.html(in: frame)),
+            ("notifications-sent-on", samples.sentOn.html(in: frame)),
+            ("notifications-asked", samples.asked.html(in: frame)),
+            ("notifications-trouble", samples.cannotAsk.html(in: frame)),
+            ("notifications-empty", nothing.html(in: frame)),
+            ("sent-on-empty", nothingSent.html(in: frame)),
+            ("products", samples.products.html(in: frame)),
+            ("products-empty", samples.noProducts.html(in: frame)),
+            ("checks", samples.checks.html(in: frame)),
+            ("checks-waiting", ChecksPage(checks: []).html(in: frame)),
+            ("problem-404", samples.problem(404, "route_unknown").html(in: frame)),
+            ("problem-403", samples.problem(403, "key_scope_missing").html(in: frame)),
+            ("problem-500", samples.problem(500, "internal").html(in: frame)),
+            ("document", samples.document.html(in: frame)),
+            ("login", samples.login(.wrong(triesLeft: 4)).html()),
+            ("login-shut", samples.login(.shut(until: Samples.now)).html()),
+            ("login-first", samples.login(.firstRun).html()),
+        ]
+    }
+
+    private var simulated: Frame {
+        var samples = samples
+        samples.isSimulated = true
+        return samples.frame
+    }
+
+    private var emptySearch: CustomersPage {
+        CustomersPage(query: samples.text("clea"), rows: [], search: .asking)
+    }
+}

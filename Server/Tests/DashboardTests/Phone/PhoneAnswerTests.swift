@@ -1,0 +1,91 @@
+import PerennialContract
+import Testing
+
+@testable import Dashboard
+
+@Suite struct PhoneAnswerTests {
+    private func line(_ life: PhoneLife) -> String {
+        life.piece("line").replacing(#/<[^>]*>/#, with: "")
+    }
+
+    @Test func `nobody who has bought nothing may use anything`() {
+        let life = PhoneLife()
+        #expect(line(life) == "anna may use nothing yet: she has bought nothing.")
+        #expect(life.piece("line").contains(#"data-look="shut""#))
+        #expect(life.piece("word").contains("nothing"))
+    }
+
+    @Test func `each state of access has its sentence, its colour and its word`() {
+        let rows: [(AccessState, willRenew: Bool, String, look: String)] = [
+            (
+                .trial, true,
+                "may use pro: a free trial until 10 Dec 2026, 09:00 UTC, then she pays.", ""
+            ),
+            (
+                .trial, false,
+                "may use pro: a free trial until 10 Dec 2026, 09:00 UTC, then it ends.", ""
+            ),
+            (.paid, true, "may use pro: paid until 10 Dec 2026, 09:00 UTC, then it renews.", ""),
+            (.paid, false, "may use pro: paid until 10 Dec 2026, 09:00 UTC, then it ends.", ""),
+            (
+                .grace, true,
+                "may use pro until 10 Dec 2026, 09:00 UTC: her card was refused, and Apple "
+                    + "grants time.",
+                "warn"
+            ),
+            (
+                .retry, true,
+                "may not use pro: her card is still refused. Apple tries until 8 Feb 2027.", "shut"
+            ),
+            (.expired, false, "may not use pro: it ended on 10 Dec 2026, 09:00 UTC.", "shut"),
+            (
+                .refunded, false,
+                "may not use pro: Apple gave her money back on 10 Dec 2026, 09:00 UTC.", "bad"
+            ),
+            (.revoked, false, "may not use pro: nobody shares it with her any more.", "bad"),
+        ]
+        for row in rows {
+            var life = PhoneLife()
+            life.set(row.0, until: "2026-12-10T09:00:00Z", willRenew: row.willRenew)
+            #expect(line(life) == "anna \(row.2)")
+            #expect(life.piece("line").contains("data-look=\"\(row.look)\""), "\(row.0)")
+            #expect(life.piece("word").contains(row.0.rawValue))
+        }
+    }
+
+    @Test func `why it ended is the last end's reason`() {
+        var life = PhoneLife.inGrace
+        life.add(.expired, "2027-01-23T09:00:00Z", .expired, why: "billing")
+        #expect(line(life).hasSuffix("as the payment never came."))
+        life.add(.expired, "2027-01-23T09:00:00Z", .expired, why: "cancelled")
+        #expect(line(life).hasSuffix("as she had cancelled."))
+    }
+
+    @Test func `a change that is due names the next product`() {
+        var life = PhoneLife()
+        life.set(.paid, until: "2026-12-10T09:00:00Z")
+        life.state.customer.subscriptions[0].renewsTo = "pro.yearly"
+        #expect(line(life).hasSuffix("then it goes on as pro.yearly."))
+    }
+
+    @Test func `books that say something else are shown`() {
+        var life = PhoneLife.inGrace
+        #expect(life.piece("word").contains("Apple’s books agree"))
+        life.state.books[0].isOpen = false
+        #expect(life.piece("word").contains("Apple’s books say that it is shut."))
+        life.state.customer.subscriptions = []
+        life.state.books[0].isOpen = true
+        #expect(life.piece("word").contains("Apple’s books say that it is open."))
+    }
+
+    @Test func `a customer's id cannot become markup`() {
+        var life = PhoneLife()
+        life.state.customer.customerID = "<script>"
+        life.state.json = "</pre><script>"
+        life.state.device.trouble = "<b>"
+        for piece in PhonePiece.all(of: life.state) {
+            #expect(!piece.html.contains("<script>"), "\(piece.id)")
+        }
+        #expect(life.piece("trouble").contains("&lt;b&gt;"))
+    }
+}

@@ -1,0 +1,90 @@
+import PerennialContract
+import Testing
+
+@testable import Dashboard
+
+@Suite struct PhonePictureTests {
+    private func texts(_ life: PhoneLife) -> [String] {
+        PhonePicture(life.state).lanes.flatMap(\.spans).map { span in
+            let end = span.until == PhonePicture.openEnd ? "…" : day(span.until)
+            return "\(span.look) \(day(span.from)) – \(end)"
+        }
+    }
+
+    private func day(_ timestamp: Timestamp) -> String { String("\(timestamp)".prefix(10)) }
+
+    @Test func `the states of a subscription follow each other without a gap`() {
+        var life = PhoneLife.inGrace
+        #expect(
+            texts(life) == [
+                "paid 2026-09-24 – 2026-10-24", "paid 2026-10-24 – 2026-11-24",
+                "grace 2026-11-24 – 2026-12-10",
+            ])
+        life.add(.graceEnded, "2026-12-10T09:00:00Z", .retry)
+        #expect(texts(life).last == "retry 2026-12-10 – 2027-01-23")
+        life.add(
+            .billingRecovered, "2026-12-20T09:00:00Z", .paid, until: "2027-01-20T09:00:00Z",
+            money: "9.99")
+        #expect(texts(life).suffix(3).first == "retry 2026-12-10 – 2026-12-20")
+        #expect(texts(life).suffix(2).first == "paid 2026-12-20 – 2027-01-20")
+        #expect(texts(life).last == "next 2027-01-20 – …")
+    }
+
+    @Test func `a refunded period is drawn until the end that it would have had`() {
+        var life = PhoneLife()
+        life.add(
+            .purchased, "2026-09-24T09:00:00Z", .paid, until: "2026-10-24T09:00:00Z", money: "9.99")
+        life.add(.refunded, "2026-09-30T09:00:00Z", .refunded, money: "-9.99")
+        #expect(
+            texts(life) == ["paid 2026-09-24 – 2026-09-30", "refunded 2026-09-30 – 2026-10-24"])
+        #expect(PhonePicture(life.state).flags.map(\.word) == ["refunded"])
+    }
+
+    @Test func `an event that changes no period starts no shape`() {
+        var life = PhoneLife()
+        life.add(
+            .purchased, "2026-09-24T09:00:00Z", .paid, until: "2026-10-24T09:00:00Z", money: "9.99")
+        life.add(.renewalTurnedOff, "2026-09-30T09:00:00Z", .paid, until: "2026-10-24T09:00:00Z")
+        life.state.customer.entitlements["pro"]?.willRenew = false
+        #expect(texts(life) == ["paid 2026-09-24 – 2026-10-24"])
+    }
+
+    @Test func `what is kept has a lane of its own`() {
+        var life = PhoneLife()
+        #expect(life.piece("picture").contains("Nothing yet"))
+        life.state.customer.oneTime = [
+            OneTimePurchase(productID: "guide", purchasedAt: PhoneLife.start, revokedAt: nil),
+            OneTimePurchase(productID: "seeds.100", purchasedAt: PhoneLife.start, revokedAt: nil),
+        ]
+        #expect(PhonePicture(life.state).lanes.map(\.name) == ["guide"])
+        #expect(life.piece("picture").contains(#"class="p-paid""#))
+    }
+
+    @Test func `a year of months is drawn within its frame`() {
+        var life = PhoneLife()
+        for month in 1...11 {
+            let next = month + 1 < 10 ? "0\(month + 1)" : "\(month + 1)"
+            let this = month < 10 ? "0\(month)" : "\(month)"
+            life.add(
+                month == 1 ? .purchased : .renewed, "2026-\(this)-24T09:00:00Z", .paid,
+                until: "2026-\(next)-24T09:00:00Z", money: "9.99")
+        }
+        let html = life.piece("picture")
+        #expect(html.matches(of: #/class="p-paid"/#).count == 11)
+        let places = html.matches(of: #/ x="([0-9.]+)%"/#).compactMap { Double($0.1) }
+        #expect(places.count > 12 && places.allSatisfy { $0 <= 100 })
+        #expect(!html.contains("style="))
+    }
+
+    @Test func `the sums of the charts follow the events`() {
+        var life = PhoneLife.inGrace
+        #expect(PhoneBooks(life.state).monthly == 9990)
+        #expect(PhoneBooks(life.state).revenue == 19_980)
+        #expect(life.piece("books").contains("at risk"))
+        life.add(.graceEnded, "2026-12-10T09:00:00Z", .retry)
+        #expect(PhoneBooks(life.state).monthly == 0)
+        life.add(.refunded, "2026-12-12T09:00:00Z", .refunded, money: "-9.99")
+        #expect(PhoneBooks(life.state).revenue == 9990)
+        #expect(life.piece("books").contains("$9.99"))
+    }
+}

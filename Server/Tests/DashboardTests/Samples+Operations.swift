@@ -1,0 +1,194 @@
+import PerennialContract
+
+@testable import Dashboard
+
+extension Samples {
+    // MARK: - Notifications
+
+    var cameIn: NotificationsPage {
+        func item(
+            _ time: String, _ type: String, _ subtype: String?,
+            _ outcome: DocumentOutcome.Word, _ customer: String?, _ remark: String
+        ) -> NotificationsPage.Incoming {
+            .init(
+                at: at("2026-11-24T\(time)Z"), type: text(type), subtype: subtype.map(text),
+                outcome: outcome, customerID: customer.map(text), documentID: text("9f2c"),
+                accepted: outcome == .kept ? 1 : 0, waiting: outcome == .kept ? 1 : 0,
+                remark: text(remark))
+        }
+        let hours = (0..<24).map { hour in
+            Strip.Hour(good: 20 + hour * 13 % 17, bad: hour == 17 ? 3 : 0)
+        }
+        return NotificationsPage(
+            .cameIn(
+                .init(
+                    day: .init(
+                        recorded: 1_204, repeated: 12, refused: 3, milliseconds: 3,
+                        slowMilliseconds: 9), hours: hours,
+                    items: [
+                        item(
+                            "08:59:12", "DID_FAIL_TO_RENEW", "GRACE_PERIOD", .kept, "cleo", "2 ms"),
+                        item("08:58:40", "SUBSCRIBED", "INITIAL_BUY", .kept, "usr_88213", "3 ms"),
+                        item("08:57:04", "DID_RENEW", nil, .repeat, "usr_41907", "1 ms"),
+                        item("08:40:02", "DID_RENEW", nil, .refused, nil, "for another app"),
+                        item("08:39:02", "REFUND", nil, .init(rawValue: text("odd")), nil, ""),
+                    ], olderCursor: text("n1"))), waiting: 38)
+    }
+
+    var sentOn: NotificationsPage {
+        func forward(_ state: Forward.State, _ attempts: Int) -> Forward {
+            Forward(
+                documentID: text("9f2c41bb01"), url: text("https://vendor.example.net"),
+                environment: .production, state: state, createdAt: at("2026-11-23T22:14:00Z"),
+                attempts: attempts, lastStatus: 500, lastTrouble: text("silence for 10 s"),
+                nextAttemptAt: state == .waiting ? at("2026-11-24T09:04:00Z") : nil)
+        }
+        return NotificationsPage(
+            .sentOn(
+                .init(
+                    addresses: [
+                        .init(
+                            url: text("https://old.example.com"),
+                            environments: [.production, .sandbox], accepted: 1_204),
+                        .init(
+                            url: text("https://vendor.example.net"), environments: [.production],
+                            trouble: text("answers 500"), waiting: 38,
+                            oldestWaiting: at("2026-11-24T07:48:00Z"), accepted: 9,
+                            nextAttemptAt: at("2026-11-24T09:04:00Z")),
+                    ],
+                    forwards: ForwardList(
+                        items: [
+                            forward(.givenUp, 36), forward(.waiting, 31), forward(.accepted, 1),
+                            forward(.leftOut, 0), forward(.init(rawValue: text("odd")), 2),
+                        ], nextCursor: text("f1")))), waiting: 38)
+    }
+
+    var asked: NotificationsPage {
+        NotificationsPage(
+            .asked(
+                .init(
+                    notifications: 8_310, missed: 2, latestMilliseconds: 2_460_000,
+                    nextAt: at("2026-11-24T09:41:00Z"))))
+    }
+
+    var cannotAsk: NotificationsPage {
+        NotificationsPage(
+            .asked(
+                .init(notifications: 0, missed: 0, trouble: text("No key is configured."))))
+    }
+
+    // MARK: - Products
+
+    var products: ProductsPage {
+        ProductsPage(
+            offerings: Offerings(
+                app: text("birds"), bundleID: text("com.example.birds"), environment: .production,
+                products: [
+                    .init(
+                        productID: text("pro.monthly"), entitlements: [text("pro")],
+                        familyShareable: true),
+                    .init(
+                        productID: text("season.spring") + " ",
+                        entitlements: [text("season") + " "],
+                        term: .init(months: 3, days: 1, bonusDays: 0, chain: text("season"))),
+                    .init(productID: text("seeds.100") + "  ", credits: [text("seeds"): 100]),
+                ],
+                placements: [
+                    .init(placementID: text("default"), products: [text("pro.monthly")]),
+                    .init(placementID: text("winter"), products: [text("pro.monthly")]),
+                ],
+                wallets: [
+                    text("seeds"): .init(spend: text("app"), maxOffline: 50, allowsDebt: true)
+                ],
+                timeZone: text("Europe/Vienna"), overlap: text("stack"), unconfirmedHoldHours: 24,
+                offlineDays: 7),
+            figures: [
+                text("pro.monthly"): .init(
+                    displayName: text("Birds Pro, monthly"), kind: text("subscription, 1 month"),
+                    price: money("9.99"), active: 801)
+            ], open: [text("pro"): 1_899],
+            unknown: [
+                .init(
+                    productID: text("pro.weekly"), people: 2, since: at("2026-11-22T09:00:00Z"))
+            ],
+            lastChange: .init(
+                at: at("2026-11-20T14:02:00Z"), actor: text("mira"),
+                lines: [text("app birds"), text("  + product pro.yearly gives pro")]))
+    }
+
+    var noProducts: ProductsPage {
+        ProductsPage(
+            offerings: Offerings(
+                app: text("birds"), bundleID: text("b"), environment: .production, timeZone: "UTC",
+                overlap: "stack", unconfirmedHoldHours: 24, offlineDays: 7))
+    }
+
+    // MARK: - Moving a purchase
+
+    var move: MovePage {
+        MovePage(
+            customerID: text("cleo"), query: text("MLQ4X2"), reason: text("ticket 4711"),
+            found: [
+                .init(
+                    originalTransactionID: text("2000000731118202"),
+                    productID: text("season.spring"),
+                    owner: text("usr_20991") + " ", state: .paid, isBlocked: true),
+                .init(originalTransactionID: text("2000000731118203")),
+                .init(
+                    originalTransactionID: text("2000000731118204"), productID: text("guide"),
+                    owner: text("cleo")),
+            ])
+    }
+
+    var moveNothing: MovePage {
+        MovePage(customerID: text("cleo"), query: text("MLQ4X2"), reason: text("why"), found: [])
+    }
+
+    // MARK: - Checks, problems, documents
+
+    var checks: ChecksPage {
+        ChecksPage(
+            checks: [
+                .init(text("Database"), .well, text("answers in 0.4 ms; 2.1 GB; last write now")),
+                .init(text("Apple’s key"), .well, text("accepted 3 minutes ago")),
+                .init(
+                    text("Configuration"), .needsYou,
+                    text("pro.weekly is sold, and opens nothing."),
+                    link: .init(text("Add it to perennial.yaml"), .products),
+                    remedy: text("pro.weekly: [pro]")),
+                .init(
+                    text("Webhooks"), .failed,
+                    text("crm.example.com has accepted nothing for 5 hours."),
+                    link: .init(text("214 deliveries wait"), .webhooks)),
+            ],
+            requests: .init(
+                perMinute: 312, minutes: (0..<48).map { .init(good: 20 + $0 * 7 % 31) },
+                facts: [(text("Customer answered"), text("0.9 ms; 99 of 100 under 4 ms"))]),
+            log: [
+                .init(
+                    at: at("2026-11-24T07:22:00Z"), actor: text("mira"),
+                    deed: text("moved a purchase from usr_31224 to usr_55180: ticket 4702"))
+            ])
+    }
+
+    func problem(_ status: Int, _ code: String) -> ProblemPage {
+        ProblemPage(
+            Problem(
+                code: .init(rawValue: text(code)), status: status,
+                title: text("The transfer was superseded."), detail: text("usr_55180 has it now."),
+                remedy: text("Look at usr_55180."), requestID: text("7f31a2")), wasAct: true)
+    }
+
+    var document: DocumentPage {
+        DocumentPage(
+            documentID: text("9f2c41bb01"), kind: text("notification"),
+            receivedAt: at("2026-11-24T08:51:00Z"), origin: text("Apple’s server"),
+            customerID: text("cleo"), payload: text("{\n  \"type\": \"REFUND\"\n}"),
+            signed: text("eyJhbGciOi.payload.signature"))
+    }
+
+    func login(_ state: LoginPage.State) -> LoginPage {
+        LoginPage(
+            host: text("store.birds.example"), name: text("mira"), next: text("/"), state: state)
+    }
+}

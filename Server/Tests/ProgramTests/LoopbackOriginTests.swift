@@ -1,0 +1,96 @@
+import Dashboard
+import HTTPTypes
+import Testing
+
+@testable import Program
+
+@Suite struct LoopbackOriginTests {
+    private static let form = "application/x-www-form-urlencoded"
+
+    private func isAccepted(
+        _ method: HTTPRequest.Method, host: String?, origin: String? = nil, site: String? = nil,
+        type: String? = form
+    ) -> Bool {
+        var request = HTTPRequest(method: method, scheme: "http", authority: host, path: "/phone")
+        request.headerFields[.origin] = origin
+        request.headerFields[.contentType] = type
+        if let name = HTTPField.Name("Sec-Fetch-Site") { request.headerFields[name] = site }
+        return LoopbackOrigin(request).refusal == nil
+    }
+
+    @Test func `only names that always are this machine may be in Host`() {
+        let rows: [(String?, Bool)] = [
+            ("localhost", true), ("localhost:8080", true), ("LOCALHOST:1", true),
+            ("127.0.0.1:8080", true), ("[::1]:8080", true), ("[::1]", true), (nil, false),
+            ("", false), ("evil.example", false), ("localhost.evil.example", false),
+            ("localhost:80@evil.example", false), ("127.0.0.1.evil.example:80", false),
+            ("127.0.0.2", false), ("0.0.0.0", false), ("[::2]", false),
+            ("[::1].evil.example", false),
+            ("localhost:", true), ("evil.example:8080", false), ("[::1", false),
+        ]
+        for (host, isAccepted) in rows {
+            #expect(self.isAccepted(.get, host: host) == isAccepted, "\(host ?? "none")")
+            #expect(self.isAccepted(.post, host: host) == isAccepted, "\(host ?? "none")")
+        }
+    }
+
+    @Test func `a post comes from a page of this very server, or from no browser`() {
+        let host = "localhost:8080"
+        let rows: [(origin: String?, site: String?, Bool)] = [
+            (nil, nil, true), ("http://localhost:8080", "same-origin", true),
+            ("http://localhost:8080", nil, true), (nil, "same-origin", true),
+            ("HTTP://LOCALHOST:8080", nil, true), ("http://localhost:8081", nil, false),
+            ("http://127.0.0.1:8080", nil, false), ("https://localhost:8080", nil, false),
+            ("http://evil.example", nil, false), ("null", nil, false),
+            ("http://localhost:8080", "cross-site", false), (nil, "same-site", false),
+            (nil, "none", false), (nil, "cross-site", false),
+        ]
+        for (origin, site, isAccepted) in rows {
+            #expect(
+                self.isAccepted(.post, host: host, origin: origin, site: site) == isAccepted,
+                "\(origin ?? "none") \(site ?? "none")")
+            #expect(self.isAccepted(.get, host: host, origin: origin, site: site))
+        }
+    }
+
+    @Test func `a post is a form`() {
+        let rows: [(String?, Bool)] = [
+            (Self.form, true), ("Application/X-WWW-Form-Urlencoded; charset=utf-8", true),
+            (nil, false), ("text/plain", false), ("application/json", false),
+            ("multipart/form-data", false),
+        ]
+        for (type, isAccepted) in rows {
+            #expect(self.isAccepted(.post, host: "localhost", type: type) == isAccepted)
+        }
+    }
+}
+
+@Suite struct PhonePagesTests {
+    @Test func `an open page gets all pieces first, and then those that differ`() async {
+        let pages = PhonePages()
+        let (first, second) = (PhonePiece(id: "a", html: "1"), PhonePiece(id: "b", html: "1"))
+        pages.publish([first, second])
+        guard let page = pages.open() else {
+            Issue.record("No page was opened.")
+            return
+        }
+        let changed = PhonePiece(id: "a", html: "2")
+        pages.publish([changed, second])
+        pages.publish([changed, second])
+        pages.touch(page.number)
+        pages.close(page.number)
+        var seen: [Set<PhonePiece>] = []
+        for await pieces in page.pieces { seen.append(Set(pieces)) }
+        #expect(seen == [[first, second], [changed], []])
+        #expect(pages.isEmpty)
+    }
+
+    @Test func `too many open pages are refused`() {
+        let pages = PhonePages()
+        let open = (1...PhonePages.countMax).compactMap { _ in pages.open() }
+        #expect(open.count == PhonePages.countMax && pages.isFull)
+        #expect(pages.open() == nil)
+        pages.close(open[0].number)
+        #expect(pages.open() != nil)
+    }
+}
