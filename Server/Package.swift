@@ -113,8 +113,8 @@ let package = Package(
         library(
             "HTTPServer",
             [
-                "Dashboard", "Engine", "Ledger", "Reports", "RevenueCatWebhooks", contract, hummingbird, logging, nioCore,
-                nioHTTP1, serviceLifecycle,
+                "Dashboard", "Engine", "Ledger", "Reports", "RevenueCatWebhooks", contract,
+                hummingbird, logging, nioCore, nioHTTP1, serviceLifecycle,
             ]),
         library(
             "Simulator",
@@ -180,7 +180,7 @@ let package = Package(
             "StorageTests",
             [
                 "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "Ledger",
-                "Eventually",
+                "Reports", "Eventually",
             ]),
         tests(
             "EngineTests",
@@ -214,7 +214,8 @@ let package = Package(
             [
                 "AppStoreClient", "AppStoreFormats", "Convergence", "Courier", "Dice", "Engine",
                 "Ledger", "Eventually", "PostgresCluster",
-                "Program", "Reports", "Signing", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
+                "Program", "Reports", "Signing", "Simulator", "Storage", "StoragePostgres",
+                "StorageSQLite",
                 crypto, httpClient, logging,
             ], tables: true),
         tests("TidyTests", []),

@@ -11,6 +11,8 @@ package struct Frame: Sendable {
     package var now: Timestamp
     /// Nil follows the system.
     package var theme: Theme?
+    /// Whether `/live` is served. If not, no page asks for it.
+    package var isLive: Bool
     /// Whether purchases are made in the simulator: then the navigation leads to the phone.
     package var isSimulated: Bool
     /// Numbers in the navigation. Zero shows none.
@@ -26,7 +28,8 @@ package struct Frame: Sendable {
     package init(
         viewer: Viewer, app: String, environment: StoreEnvironment = .production,
         environments: [StoreEnvironment] = [.production, .sandbox], now: Timestamp,
-        theme: Theme? = nil, isSimulated: Bool = false, deliveriesWaiting: Int = 0,
+        theme: Theme? = nil, isLive: Bool = true, isSimulated: Bool = false,
+        deliveriesWaiting: Int = 0,
         checksOpen: Int = 0, path: String = "/", notices: [Notice] = []
     ) {
         self.viewer = viewer
@@ -35,6 +38,7 @@ package struct Frame: Sendable {
         self.environments = environments
         self.now = now
         self.theme = theme
+        self.isLive = isLive
         self.isSimulated = isSimulated
         self.deliveriesWaiting = deliveriesWaiting
         self.checksOpen = checksOpen

@@ -20,6 +20,8 @@ package struct PerennialServer: Sendable {
     var listener = Listener.only
     /// Adds routes that are no part of the HTTP interface: the pages of `perennial dev`.
     package var additions: (@Sendable (Router<ServerContext>) -> Void)?
+    /// Who looks at the dashboard. Nil if the server has none.
+    package var dashboard: DashboardAccess?
     let keys: KeyCache
     let counts = RequestCounts()
     let bodies: BodyBudget
@@ -72,6 +74,7 @@ package struct PerennialServer: Sendable {
         }) {
             refuseOtherMethods(than: methods, at: path, of: router)
         }
+        if let dashboard { DashboardRoutes(server: self, access: dashboard).add(to: router) }
         additions?(router)
         return router
     }

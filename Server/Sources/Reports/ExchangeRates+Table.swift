@@ -14,8 +14,8 @@ extension ExchangeRates {
     }
 
     /// Reads the form in which the European Central Bank publishes its reference rates
-    /// (`eurofxref-hist.csv`): a first line `Date,USD,JPY,…`, then a line for each day with units of
-    /// each currency for one euro, in any order. `N/A` and an empty field are no rate.
+    /// (`eurofxref-hist.csv`): a first line `Date,USD,JPY,…`, then a line for each day with units
+    /// of each currency for one euro, in any order. `N/A` and an empty field are no rate.
     ///
     /// - Parameter base: the currency that the rates are for, if it is not the euro.
     package init(table text: String, base: String = "EUR") throws(Defect) {

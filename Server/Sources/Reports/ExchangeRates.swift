@@ -33,8 +33,8 @@ package struct ExchangeRates: Hashable, Sendable {
         package var rateDay: Int64
     }
 
-    /// Converts an amount at the rate of a day, or of the last day before it that has rates, rounded
-    /// to the nearest. Returns nil if there is no such rate.
+    /// Converts an amount at the rate of a day, or of the last day before it that has rates,
+    /// rounded to the nearest. Returns nil if there is no such rate.
     package func convert(
         _ amount: Int64, from currency: String, to other: String, on day: Int64
     ) -> Conversion? {

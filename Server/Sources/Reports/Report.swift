@@ -4,8 +4,8 @@ import Ledger
 package struct Report: Sendable {
     package var definition: ReportDefinition
     package var rows: [Row]
-    /// Currencies that could not be converted, because the table of rates lacks them. They are shown
-    /// unconverted.
+    /// Currencies that could not be converted, because the table of rates lacks them. They are
+    /// shown unconverted.
     package var unconverted: [String]
     /// The first and the last day of the rates that were used; nil if nothing was converted.
     package var rateDays: ClosedRange<Int64>?
@@ -17,6 +17,12 @@ package struct Report: Sendable {
         package var part: String?
         /// In the order of the definition's columns.
         package var values: [ReportValue]
+    }
+
+    init(_ definition: ReportDefinition, rows: [Row]) {
+        self.definition = definition
+        self.rows = rows
+        unconverted = []
     }
 
     /// - Parameters:

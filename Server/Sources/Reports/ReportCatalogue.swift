@@ -2,10 +2,11 @@ import Ledger
 
 /// Every report that can be asked for.
 package enum ReportCatalogue {
-    package static let all: [ReportDefinition] = [
-        revenue, mrr, mrrMovement, active, activeMovement, trials, churn, refunds, billing,
-        payments,
-    ]
+    package static let all: [ReportDefinition] =
+        [
+            revenue, mrr, mrrMovement, active, activeMovement, trials, churn, refunds, billing,
+            payments,
+        ] + cohorts
 
     package static func named(_ name: String) -> ReportDefinition? {
         all.first { $0.name == name }

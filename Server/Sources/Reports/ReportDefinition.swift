@@ -8,6 +8,8 @@ package struct ReportDefinition: Sendable {
     package var title: String
     /// What the report answers, for people.
     package var sentence: String
+    /// Set if its rows are cohorts: then movements are not added up by period.
+    package var cohort: Cohort? = nil
     package var columns: [Column]
 
     /// Whether it shows what is there when a period begins or ends.
@@ -93,10 +95,14 @@ package struct PeriodTally: Hashable, Sendable {
     package var flows: [Movement.Kind: Totals]
     /// Only if amounts were converted: what the opening amount gained because rates changed.
     package var exchange: Int64
+    /// Of a report about cohorts: see ``Cohort``.
+    package var cohort: [Int64]
 
     package init(
-        opening: Totals = Totals(), flows: [Movement.Kind: Totals] = [:], exchange: Int64 = 0
+        opening: Totals = Totals(), flows: [Movement.Kind: Totals] = [:], exchange: Int64 = 0,
+        cohort: [Int64] = []
     ) {
+        self.cohort = cohort
         self.opening = opening
         self.flows = flows
         self.exchange = exchange

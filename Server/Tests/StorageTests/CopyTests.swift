@@ -1,5 +1,6 @@
 import Ledger
 import PostgresCluster
+import Reports
 import StorageSQLite
 import Testing
 
@@ -60,6 +61,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
             try fillWithPeople(tx)
             try fillWithStanding(tx)
             try fillWithWebhooks(tx)
+            try fillWithMoney(tx)
             let person = StoredCustomer(customer: "aa", ids: ["aa", "aa-2"])
             try tx.erase(
                 person, names: ["aa": "erased_1", "aa-2": "erased_2"],
@@ -96,6 +98,19 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 payment: Payment(transaction: "1", product: "summer", from: now, until: nil))
             try tx.emitReminder(reminder, to: "ä", watch: watch, in: app, at: now)
         }
+    }
+
+    private func fillWithMoney(_ tx: DatabaseSession) throws {
+        let segment = Segment(product: "pro", price: Money(milliunits: 9990, currency: "EUR"))
+        let movement = Movement(.new, at: now, of: "1", segment)
+        try tx.record(
+            MovementHistory.Change(from: MovementHistory(), to: [movement], at: now),
+            of: PurchaseID("ä", in: .production), in: app)
+        try tx.beginMoneyFill(of: app)
+        _ = try tx.insert(
+            AppleReport(
+                kind: "SALES", days: 1...1, digest: [UInt8](repeating: 7, count: 32), name: "x",
+                rowsCount: 1, importedAt: now, content: [1, 2]), in: app)
     }
 
     private func fillWithStanding(_ tx: DatabaseSession) throws {

@@ -81,8 +81,8 @@ enum Arrows {
 
     /// Every module we wrote, and every product that Server/Package.swift names.
     private static let everything: Set<String> =
-        foundation.union(["CZlib"]).union(locks).union(system).union(web).union(certificates).union([
-            "PerennialContract", "Ledger", "Intake", "Reports", "RevenueCatWebhooks",
+        foundation.union(locks).union(system).union(web).union(certificates).union([
+            "CZlib", "PerennialContract", "Ledger", "Intake", "Reports", "RevenueCatWebhooks",
             "AppStoreFormats", "AppStoreTrust",
             "AppStoreClient", "Convergence", "Courier", "Storage", "StorageSQLite",
             "StoragePostgres", "Engine", "Dashboard", "HTTPServer", "Simulator", "AsyncHTTPClient",

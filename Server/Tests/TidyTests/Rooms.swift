@@ -19,7 +19,7 @@ enum Rooms {
         "AppStoreTrust": ["Certificates", "Documents"],
         "Convergence": ["Faults", "Oracles", "Population", "Scripts", "Trial"],
         "Dashboard": ["Charts", "Markup", "Phone"],
-        "HTTPServer": ["Connections", "OpenAPI", "Problems", "Requests"],
+        "HTTPServer": ["Connections", "Dashboard", "OpenAPI", "Problems", "Requests"],
         "Ledger": ["Time"],
         "Program": ["Commands", "Composition", "Configuration", "Development", "Workers"],
         "Simulator": [

@@ -3,11 +3,11 @@
 public struct ReportTransactionList: Hashable, Sendable, Codable {
     /// The column whose numbers these are.
     public var column: String
-    public var items: [Item]
+    public var items: [Source]
     /// Send it as `after` for the next page; nil on the last one.
     public var nextCursor: String?
 
-    public init(column: String, items: [Item], nextCursor: String?) {
+    public init(column: String, items: [Source], nextCursor: String?) {
         self.column = column
         self.items = items
         self.nextCursor = nextCursor
@@ -21,7 +21,7 @@ public struct ReportTransactionList: Hashable, Sendable, Codable {
 
     /// One movement; or one purchase with the sum of its movements, for numbers that say what is
     /// there at a period's end.
-    public struct Item: Hashable, Sendable, Codable {
+    public struct Source: Hashable, Sendable, Codable {
         public var at: Timestamp
         /// What happened, such as `renewal`; nil for a purchase.
         public var kind: String?

@@ -1,5 +1,5 @@
-/// The codes of countries (ISO 3166-1). Signed documents name a storefront by three letters, reports
-/// by two.
+/// The codes of countries (ISO 3166-1). Signed documents name a storefront by three letters,
+/// reports by two.
 package enum CountryCode {
     /// Returns nil for a code that is no country's.
     package static func twoLetters(of code: String) -> String? { table.two[code] }

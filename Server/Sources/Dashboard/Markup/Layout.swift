@@ -48,6 +48,7 @@ package struct Layout: Sendable {
     }
 
     package func html(in frame: Frame) -> String {
+        let live = frame.isLive ? live : nil
         let fields = Fields([
             "head": .html(Self.head(title: "\(title) · \(frame.app)", scripts: scripts)),
             "theme": .html(frame.theme.map { " data-theme=\"\($0.rawValue)\"" } ?? ""),
@@ -101,7 +102,8 @@ package struct Layout: Sendable {
 
     private func session(in frame: Frame) -> Markup {
         let live: Markup =
-            live == nil ? "" : "<span data-live><span class=\"dot\"></span>Live</span>"
+            live == nil || !frame.isLive
+            ? "" : "<span data-live><span class=\"dot\"></span>Live</span>"
         let next = frame.theme == .dark ? "light" : "dark"
         let signedIn: Markup =
             "Signed in as \(.bdi(frame.viewer.name)), \(frame.viewer.role.rawValue)"

@@ -38,7 +38,7 @@ package struct PhonePage: Sendable {
             <div class="phone">\(piece(.screen, hint))</div></section>
             <div class="stack">
             <div class="stack">
-            \(answerPanel(hint))
+            \(truthPanel(hint))
             \(purchases(hint, in: frame))
             \(charts(hint, in: frame))
             \(code(hint, in: frame))
@@ -64,7 +64,7 @@ package struct PhonePage: Sendable {
         """
     }
 
-    private func answerPanel(_ hint: PhoneAct?) -> Markup {
+    private func truthPanel(_ hint: PhoneAct?) -> Markup {
         let look = PhoneAnswer(state).look
         return """
             <section class="panel answer\(look.isEmpty ? "" : " \(look)")" id="answer" \

@@ -3,14 +3,20 @@ import Storage
 
 package typealias ExportedTable = Storage.ExportedTable
 
+/// A value of an exported row.
+package enum ExportedValue: Hashable, Sendable {
+    case none
+    case number(Int64)
+    case text(String)
+}
+
 extension Engine {
-    /// Reads a table that owners read, some purchases at a time, and passes each row's values on as
-    /// text; nil for a missing value.
+    /// Reads a table that owners read, some purchases at a time, and passes each row's values on.
     ///
     /// - Parameter since: leaves out rows that are earlier: see ``ExportedTable/sinceColumn``.
     package func export(
         _ table: ExportedTable, of app: AppID, in environment: Environment, since: Instant?,
-        _ body: ([String?]) throws -> Void
+        _ body: ([ExportedValue]) throws -> Void
     ) async throws {
         _ = try self.app(app)
         var last: String? = ""
@@ -19,19 +25,19 @@ extension Engine {
                 try tx.exportedRows(
                     of: table, in: app, environment, after: begin, since: since?.description)
             }
-            for row in rows { try body(row.values.map(\.text)) }
+            for row in rows { try body(row.values.map(\.exported)) }
             last = end
         }
     }
 }
 
 extension Value {
-    fileprivate var text: String? {
+    fileprivate var exported: ExportedValue {
         switch self {
-        case .null: nil
-        case .integer(let number): "\(number)"
-        case .text(let text): text
-        case .bytes(let bytes): Hexadecimal.text(bytes)
+        case .null: .none
+        case .integer(let number): .number(number)
+        case .text(let text): .text(text)
+        case .bytes(let bytes): .text(Hexadecimal.text(bytes))
         }
     }
 }

@@ -23,6 +23,20 @@ extension Engine {
             app: appID, environment: query.environment, until: moment, division: query.division,
             part: query.part, asKnownAt: query.asKnownAt)
         let days = periods[0].days.lowerBound..<periods[periods.count - 1].days.upperBound
+        func result(_ report: Report, _ fill: MoneyFill?) -> ReportResult {
+            ReportResult(
+                report: report, query: query, periods: periods, today: today,
+                clock: app.money.rules.clock, isFilling: !Self.isDone(fill, app))
+        }
+        if let cohort = definition.cohort {
+            guard query.division == nil, query.currency == nil else {
+                throw .invalidReport("\(query.name) has neither segments nor conversion")
+            }
+            let (cohorts, fill) = try await read { tx in
+                (try tx.cohortSums(cohort, filter, in: days), try tx.moneyFill(of: appID))
+            }
+            return result(Report(definition, periods, cohorts: cohorts), fill)
+        }
         let (sums, fill) = try await read { tx in
             (try tx.movementSums(filter, in: days), try tx.moneyFill(of: appID))
         }
@@ -36,9 +50,7 @@ extension Engine {
         }
         let report = Report(
             definition, periods, from: sums, in: query.currency, rates: app.money.rates)
-        return ReportResult(
-            report: report, query: query, periods: periods, today: today,
-            clock: app.money.rules.clock, isFilling: !Self.isDone(fill, app))
+        return result(report, fill)
     }
 
     /// Lists the movements behind a number of a report, in order of time.

@@ -41,11 +41,10 @@ extension PerennialServer {
         guard holder.kind == .secret else { return try await consent(request, context, holder) }
         return try await respond(request, context) { id, environment in
             let asked = try await request.value(ConsumptionRequest.self, max: BodyLimit.consumption)
-            let report = ConsumptionReport(
-                isConsentGiven: asked.consented, hadSample: asked.sampleContentProvided,
-                uses: try (asked.purchases ?? []).map(Self.purchaseUse))
             return ConsumptionOverview(
-                try await engine.record(report, of: id, app: holder.app, environment: environment))
+                try await engine.record(
+                    try ConsumptionReport(asked), of: id, app: holder.app,
+                    environment: environment))
         }
     }
 
@@ -73,6 +72,17 @@ extension PerennialServer {
         }
     }
 
+}
+
+extension ConsumptionReport {
+    /// - Throws: ``ProblemError`` if how a purchase was delivered is no known word, or if its used
+    ///   part is no percentage.
+    init(_ asked: ConsumptionRequest) throws {
+        self.init(
+            isConsentGiven: asked.consented, hadSample: asked.sampleContentProvided,
+            uses: try (asked.purchases ?? []).map(Self.purchaseUse))
+    }
+
     private static func purchaseUse(_ told: PerennialContract.PurchaseUse) throws
         -> Ledger.PurchaseUsage
     {
@@ -90,7 +100,7 @@ extension PerennialServer {
 }
 
 extension ConsumptionOverview {
-    fileprivate init(_ state: ConsumptionState) {
+    init(_ state: ConsumptionState) {
         self.init(
             consented: state.consent?.isGiven, consentedAt: state.consent.map { Timestamp($0.at) },
             sampleContentProvided: state.consent?.hadSample,

@@ -87,7 +87,7 @@ extension PerennialServer {
 }
 
 extension CustomerList.Found {
-    fileprivate init(_ found: FoundCustomer) {
+    init(_ found: FoundCustomer) {
         let customer = found.customer
         self.init(
             customerID: customer?.customer.rawValue,

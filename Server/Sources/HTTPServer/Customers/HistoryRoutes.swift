@@ -34,7 +34,7 @@ extension PerennialServer {
 }
 
 extension History.Line {
-    fileprivate init(_ line: HistoryLine) {
+    init(_ line: HistoryLine) {
         self.init(
             at: Timestamp(line.at), kind: line.kind.rawValue, sentence: line.sentence,
             purchaseID: line.purchase?.description, documentID: line.document?.rawValue,

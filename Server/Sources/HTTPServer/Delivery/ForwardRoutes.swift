@@ -36,24 +36,35 @@ extension PerennialServer {
     }
 
     /// The number of forwards on a page if the request sets no limit.
-    private static let forwardsDefault = 100
+    static let forwardsDefault = 100
 
     /// Lists notifications that were forwarded or are waiting to be, newest first.
     @Sendable func forwards(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = request.uri.queryParameters
-        let position = try await position(asked["after"].map { String($0) }, holder)
-        let state = try Self.state(asked["state"].map { String($0) })
         let limit = try Self.limit(
             in: request, usual: Self.forwardsDefault, most: Engine.forwardsMax)
-        let forwards = try await engine.forwards(
-            of: holder.app, in: state, after: position, limit: limit)
-        let last = forwards.count == limit ? forwards.last : nil
         return try JSONResponse.ok(
-            ForwardList(
-                items: forwards.map { forward($0, holder) },
-                nextCursor: last.map { Self.cursor(ForwardPosition(after: $0)) }))
+            try await forwards(
+                of: holder.app, in: asked["state"].map { String($0) },
+                after: asked["after"].map { String($0) }, limit: limit))
+    }
+
+    /// A page of an app's forwards, newest first.
+    ///
+    /// - Parameter state: a word of ``PerennialContract/Forward/State``; nil for all.
+    func forwards(
+        of app: AppID, in state: String? = nil, after cursor: String?,
+        limit: Int = forwardsDefault
+    ) async throws -> ForwardList {
+        let position = try await position(cursor, app)
+        let forwards = try await engine.forwards(
+            of: app, in: try Self.state(state), after: position, limit: limit)
+        let last = forwards.count == limit ? forwards.last : nil
+        return ForwardList(
+            items: forwards.map { forward($0, app) },
+            nextCursor: last.map { Self.cursor(ForwardPosition(after: $0)) })
     }
 
     /// Schedules the given-up forwards of a document for another try.
@@ -61,16 +72,19 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let name = context.parameters.get("document_id") ?? ""
+        return try JSONResponse.ok(try await retryForwards(ofDocument: name, app: holder.app))
+    }
+
+    func retryForwards(ofDocument name: String, app: AppID) async throws -> ForwardList {
         let document = name.utf8.count == Self.documentDigits ? Hexadecimal.bytes(name) : nil
         var forwards: [StoredForward] = []
         if let document {
-            forwards = try await engine.retryForwards(of: document, app: holder.app)
+            forwards = try await engine.retryForwards(of: document, app: app)
         }
         guard !forwards.isEmpty else {
             throw ProblemError(.forwardUnknown)
         }
-        return try JSONResponse.ok(
-            ForwardList(items: forwards.map { forward($0, holder) }, nextCursor: nil))
+        return ForwardList(items: forwards.map { forward($0, app) }, nextCursor: nil)
     }
 
     /// The length of a SHA-256 in hexadecimal.
@@ -97,7 +111,7 @@ extension PerennialServer {
     }
 
     private func position(
-        _ cursor: String?, _ holder: StoredKey
+        _ cursor: String?, _ app: AppID
     ) async throws -> ForwardPosition? {
         guard let cursor, !cursor.isEmpty else { return nil }
         let parts = cursor.split(separator: "-", omittingEmptySubsequences: false)
@@ -119,13 +133,11 @@ extension PerennialServer {
         }
         return try await engine.position(
             createdAt: createdAt, document: document, targetDigest: String(parts[2]),
-            app: holder.app)
+            app: app)
     }
 
-    private func forward(_ stored: StoredForward, _ holder: StoredKey) -> PerennialContract.Forward
-    {
-        PerennialContract.Forward(
-            stored, label: engine.forwardLabel(of: stored.target, in: holder.app))
+    private func forward(_ stored: StoredForward, _ app: AppID) -> PerennialContract.Forward {
+        PerennialContract.Forward(stored, label: engine.forwardLabel(of: stored.target, in: app))
     }
 }
 

@@ -5,7 +5,7 @@ import PerennialContract
 
 extension PerennialServer {
     /// The number of deliveries on a page if the request sets no limit.
-    private static let deliveriesDefault = 100
+    static let deliveriesDefault = 100
     /// The maximum number of deliveries in one response.
     private static let deliveriesMax = 500
 
@@ -57,35 +57,54 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = request.uri.queryParameters
-        let position = try Self.deliveryPosition(asked["after"].map { String($0) })
-        let state = try asked["state"].map { text in
-            guard let state = StoredDelivery.State(rawValue: String(text)) else {
+        func text(_ name: Substring) -> String? { asked[name].map { String($0) } }
+        let limit = try Self.limit(
+            in: request, usual: Self.deliveriesDefault, most: Self.deliveriesMax)
+        return try JSONResponse.ok(
+            try await deliveries(
+                to: Self.webhookID(in: context), of: holder.app, in: text("state"),
+                customer: text("customer_id"), after: text("after"), limit: limit))
+    }
+
+    /// A page of a webhook's deliveries, newest first.
+    ///
+    /// - Parameter state: a word of ``WebhookDelivery/State``; nil for all.
+    func deliveries(
+        to webhook: WebhookID, of app: AppID, in state: String?, customer: String? = nil,
+        after cursor: String?, limit: Int = deliveriesDefault
+    ) async throws -> WebhookDeliveryList {
+        let position = try Self.deliveryPosition(cursor)
+        let state = try state.map { text in
+            guard let state = StoredDelivery.State(rawValue: text) else {
                 throw ProblemError(
                     .stateUnknown(known: StoredDelivery.State.allCases.map(\.rawValue)))
             }
             return state
         }
-        let limit = try Self.limit(
-            in: request, usual: Self.deliveriesDefault, most: Self.deliveriesMax)
         let found = try await engine.deliveries(
-            to: Self.webhookID(in: context), of: holder.app, in: state,
-            customer: asked["customer_id"].map { CustomerID(rawValue: String($0)) },
+            to: webhook, of: app, in: state, customer: customer.map(CustomerID.init(rawValue:)),
             after: position, limit: limit)
         let last = found.count == limit ? found.last : nil
-        return try JSONResponse.ok(
-            WebhookDeliveryList(
-                items: found.map { WebhookDelivery($0) },
-                nextCursor: last.map { Self.cursor(of: $0) }))
+        return WebhookDeliveryList(
+            items: found.map { WebhookDelivery($0) },
+            nextCursor: last.map { Self.cursor(of: $0) })
     }
 
     @Sendable func delivery(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let found = try await engine.delivery(
-            context.parameters.get("delivery_id") ?? "", to: Self.webhookID(in: context),
-            of: holder.app)
         return try JSONResponse.ok(
-            WebhookDelivery(found.delivery, log: found.attempts.map { WebhookAttempt($0) }))
+            try await delivery(
+                context.parameters.get("delivery_id") ?? "", to: Self.webhookID(in: context),
+                of: holder.app))
+    }
+
+    /// A delivery with every attempt.
+    func delivery(
+        _ id: String, to webhook: WebhookID, of app: AppID
+    ) async throws -> WebhookDelivery {
+        let found = try await engine.delivery(id, to: webhook, of: app)
+        return WebhookDelivery(found.delivery, log: found.attempts.map { WebhookAttempt($0) })
     }
 
     @Sendable func testWebhook(
@@ -99,6 +118,13 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = try await request.value(WebhookReplayRequest.self, max: BodyLimit.order)
+        return try JSONResponse.ok(
+            try await replay(asked, to: Self.webhookID(in: context), of: holder.app))
+    }
+
+    func replay(
+        _ asked: WebhookReplayRequest, to webhook: WebhookID, of app: AppID
+    ) async throws -> WebhookReplayResult {
         var replay = WebhookReplay()
         replay.after = try asked.after.map(Self.place)
         replay.until = try asked.until.map(Self.place)
@@ -109,10 +135,8 @@ extension PerennialServer {
             return try Self.place(String(text.dropFirst("evt_".count)))
         }
         replay.customer = asked.customerID.map(CustomerID.init(rawValue:))
-        let done = try await engine.replay(
-            replay, to: Self.webhookID(in: context), of: holder.app)
-        return try JSONResponse.ok(
-            WebhookReplayResult(count: done.count, nextCursor: done.next.map { "\($0)" }))
+        let done = try await engine.replay(replay, to: webhook, of: app)
+        return WebhookReplayResult(count: done.count, nextCursor: done.next.map { "\($0)" })
     }
 
     private static func place(_ text: String) throws -> LogPosition {

@@ -76,6 +76,13 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = try await request.value(WebhookRequest.self, max: BodyLimit.order)
+        return try JSONResponse.ok(try await addWebhook(asked, of: holder.app))
+    }
+
+    /// Adds a webhook. The result shows its secret.
+    func addWebhook(
+        _ asked: WebhookRequest, of app: AppID
+    ) async throws -> PerennialContract.Webhook {
         var settings = WebhookSettings(url: asked.url)
         settings.filter.types = try Self.types(asked.types)
         settings.filter.products = Self.products(asked.products)
@@ -83,8 +90,8 @@ extension PerennialServer {
         settings.format = try Self.format(asked.format) ?? .perennial
         settings.authorization = asked.authorization.flatMap { $0.isEmpty ? nil : $0 }
         let added = try await engine.addWebhook(
-            settings, secret: asked.secret, isPaused: asked.paused ?? false, of: holder.app)
-        return try JSONResponse.ok(PerennialContract.Webhook(added, showsSecret: true))
+            settings, secret: asked.secret, isPaused: asked.paused ?? false, of: app)
+        return PerennialContract.Webhook(added, showsSecret: true)
     }
 
     @Sendable func changeWebhook(

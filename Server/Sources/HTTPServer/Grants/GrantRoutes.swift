@@ -35,11 +35,7 @@ extension PerennialServer {
         let id = try Self.customerID(in: context)
         let environment = try Self.environment(in: request)
         let asked = try await request.value(GrantRequest.self, max: BodyLimit.order)
-        try ProblemError.requireLength(for: asked.reason, bytesMax: NewGrant.reasonBytesMax)
-        let order = NewGrant(
-            entitlement: EntitlementID(rawValue: asked.entitlement),
-            until: asked.until.map { Instant(milliseconds: $0.milliseconds) },
-            reason: asked.reason, key: try Self.idempotencyKey(in: request))
+        let order = try NewGrant(asked, key: try Self.idempotencyKey(in: request))
         let kept = try await engine.grant(
             order, to: id, app: holder.app, environment: environment)
         return try JSONResponse.ok(PerennialContract.Grant(kept.grant))
@@ -62,6 +58,17 @@ extension PerennialServer {
                 of: id, app: holder.app, environment: environment)
             return GrantList(items: grants.map { PerennialContract.Grant($0) })
         }
+    }
+}
+
+extension NewGrant {
+    /// - Throws: ``ProblemError`` if the reason is too long to be stored.
+    init(_ asked: GrantRequest, key: String? = nil) throws {
+        try ProblemError.requireLength(for: asked.reason, bytesMax: Self.reasonBytesMax)
+        self.init(
+            entitlement: EntitlementID(rawValue: asked.entitlement),
+            until: asked.until.map { Instant(milliseconds: $0.milliseconds) },
+            reason: asked.reason, key: key)
     }
 }
 

@@ -67,7 +67,7 @@ extension ReportTransactionList {
     package init(_ sources: ReportSources) {
         self.init(
             column: sources.column.name,
-            items: sources.movements.map { Item($0, sources.column) },
+            items: sources.movements.map { Source($0, sources.column) },
             nextCursor: sources.next?.text)
     }
 
@@ -89,7 +89,7 @@ extension ReportTransactionList {
     }
 }
 
-extension ReportTransactionList.Item {
+extension ReportTransactionList.Source {
     fileprivate init(_ source: ReportSource, _ column: ReportDefinition.Column) {
         self.init(
             at: Timestamp(source.at), kind: source.kind?.rawValue,

@@ -50,7 +50,7 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let isCSV = try Self.isCSV(request)
-        let query = try Self.reportQuery(request, named: context.parameters.get("name") ?? "")
+        let query = try Self.reportQuery(in: request, context)
         let report = PerennialContract.Report(
             try await engine.report(query, of: holder.app))
         return isCSV ? Self.csv(report.csvLines) : try JSONResponse.ok(report)
@@ -60,14 +60,12 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let isCSV = try Self.isCSV(request)
-        let query = try Self.reportQuery(request, named: context.parameters.get("name") ?? "")
+        let query = try Self.reportQuery(in: request, context)
         let parameters = request.uri.queryParameters
         let limit = try Self.limit(
             in: request, usual: Self.reportSourcesDefault, most: Engine.reportSourcesMax)
-        let cursor = try parameters["after"].flatMap { $0.isEmpty ? nil : String($0) }.map { text in
-            guard let cursor = SourceCursor(text) else { throw ProblemError(.cursorUnknown) }
-            return cursor
-        }
+        let cursor = try Self.sourceCursor(
+            parameters["after"].flatMap { $0.isEmpty ? nil : String($0) })
         let sources = try await engine.reportSources(
             query, column: parameters["column"].map(String.init), of: holder.app, after: cursor,
             limit: limit)
@@ -75,7 +73,13 @@ extension PerennialServer {
         return isCSV ? Self.csv(list.csvLines) : try JSONResponse.ok(list)
     }
 
-    private static func csv(_ lines: [[String]]) -> Response {
+    static func sourceCursor(_ text: String?) throws -> SourceCursor? {
+        guard let text else { return nil }
+        guard let cursor = SourceCursor(text) else { throw ProblemError(.cursorUnknown) }
+        return cursor
+    }
+
+    static func csv(_ lines: [[String]]) -> Response {
         JSONResponse.text(.init(string: CSVText.text(lines)), mediaType: "text/csv; charset=utf-8")
     }
 
@@ -90,11 +94,19 @@ extension PerennialServer {
     }
 
     private static func reportQuery(
-        _ request: Request, named name: String
+        in request: Request, _ context: ServerContext
     ) throws -> ReportQuery {
         let parameters = request.uri.queryParameters
-        func text(_ name: String) -> String? { parameters[Substring(name)].map(String.init) }
-        var query = ReportQuery(name, in: try environment(in: request))
+        return try reportQuery(
+            named: context.parameters.get("name") ?? "", in: try environment(in: request)
+        ) { parameters[Substring($0)].map(String.init) }
+    }
+
+    /// - Parameter text: the value of a parameter; nil if it is missing.
+    static func reportQuery(
+        named name: String, in environment: Ledger.Environment, _ text: (String) -> String?
+    ) throws -> ReportQuery {
+        var query = ReportQuery(name, in: environment)
         if let by = text("by") {
             query.length = try word(by, "by", ReportPeriod.Length.self)
         }

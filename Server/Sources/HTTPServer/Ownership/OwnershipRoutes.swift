@@ -193,13 +193,18 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
-        let name = context.parameters.get("transfer_id") ?? ""
+        let place = try Self.transfer(named: context.parameters.get("transfer_id") ?? "")
+        let undone = try await engine.undoTransfer(place, of: id, app: holder.app)
+        return try JSONResponse.ok(PerennialContract.Transfer(undone))
+    }
+
+    /// The position that a transfer's id names.
+    static func transfer(named name: String) throws -> LogPosition {
         guard name.hasPrefix("trf_"), let place = LogPosition(String(name.dropFirst("trf_".count)))
         else {
             throw ProblemError(.transferUnknown, detail: "Found \(ProblemError.quoted(name)).")
         }
-        let undone = try await engine.undoTransfer(place, of: id, app: holder.app)
-        return try JSONResponse.ok(PerennialContract.Transfer(undone))
+        return place
     }
 
     @Sendable func block(
@@ -226,8 +231,15 @@ extension PerennialServer {
     private static func order(in request: Request) async throws -> OwnershipChange {
         let environment = try environment(in: request)
         let asked = try await request.value(OwnershipRequest.self, max: BodyLimit.order)
-        try ProblemError.requireLength(for: asked.reason, bytesMax: OwnershipChange.reasonBytesMax)
-        return OwnershipChange(
+        return try OwnershipChange(asked, in: environment)
+    }
+}
+
+extension OwnershipChange {
+    /// - Throws: ``ProblemError`` if the reason is too long to be stored.
+    init(_ asked: OwnershipRequest, in environment: Ledger.Environment) throws {
+        try ProblemError.requireLength(for: asked.reason, bytesMax: Self.reasonBytesMax)
+        self.init(
             purchase: PurchaseID(
                 TransactionID(rawValue: asked.originalTransactionID), in: environment),
             reason: asked.reason)
@@ -272,7 +284,7 @@ extension PurchasePreview.Shown {
 }
 
 extension PerennialContract.Transfer {
-    fileprivate init(_ kept: StoredTransfer) {
+    init(_ kept: StoredTransfer) {
         self.init(
             transferID: kept.stays ? nil : "trf_\(kept.position)",
             originalTransactionID: kept.purchase.original.rawValue,

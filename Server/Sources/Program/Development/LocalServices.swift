@@ -69,7 +69,11 @@ extension LocalServices {
             engine: assembly.engine, logger: settings.logger,
             logLinesDropped: { LineLog.standardError.droppedCount })
         if let phone {
-            let routes = PhoneRoutes(phone: phone, app: settings.app.settings.id.rawValue)
+            let dashboard = DashboardAccess.developer(
+                of: settings.app.settings.id,
+                random: (.random(in: .min ... .max), .random(in: .min ... .max)))
+            server.dashboard = dashboard
+            let routes = PhoneRoutes(phone: phone, access: dashboard)
             server.additions = { routes.add(to: $0) }
         }
         return server

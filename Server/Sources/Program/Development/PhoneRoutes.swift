@@ -17,17 +17,16 @@ struct PhoneRoutes: Sendable {
     static let refreshPause = Duration.seconds(1)
 
     let phone: DeferredPhone
-    /// The app's name in the configuration.
-    let app: String
+    /// The dashboard that the page is a part of. It serves what every page loads.
+    let access: DashboardAccess
 
     func add(to router: Router<ServerContext>) {
         let path = DashboardPath.phone.path
         router.get(RouterPath(path)) { request, _ in try await guarded(request, page) }
         router.post(RouterPath(path)) { request, _ in try await guarded(request, act) }
         router.get(RouterPath(path + "/live")) { request, _ in try await guarded(request, live) }
-        for asset in Asset.common + [PhonePage.script] {
-            router.get(RouterPath(asset.path)) { _, _ in response(asset) }
-        }
+        let script = PhonePage.script
+        router.get(RouterPath(script.path)) { _, _ in response(script) }
     }
 
     private typealias Answer = @Sendable (Request, PhoneDesk) async throws -> Response
@@ -52,8 +51,8 @@ struct PhoneRoutes: Sendable {
     @Sendable private func page(_ request: Request, _ desk: PhoneDesk) async throws -> Response {
         let state = try await desk.current()
         let frame = Frame(
-            viewer: Viewer(name: "developer", role: .admin, csrf: ""), app: app, now: state.now,
-            theme: theme(of: request), isSimulated: true)
+            viewer: access.viewer, app: access.app.rawValue, now: state.now,
+            theme: request.cookie("theme").flatMap(Frame.Theme.init), isSimulated: true)
         var response = text(PhonePage(state).html(in: frame), type: "text/html; charset=utf-8")
         response.headers[.contentSecurityPolicy] = Layout.contentSecurityPolicy
         return response
@@ -62,7 +61,7 @@ struct PhoneRoutes: Sendable {
     /// Carries out an act. A script gets the pieces that the page then has; a form gets the page.
     @Sendable private func act(_ request: Request, _ desk: PhoneDesk) async throws -> Response {
         let body = try await request.body.collect(upTo: Self.formBytesMax)
-        let form = Form(String(decoding: body.readableBytesView, as: UTF8.self))
+        let form = FormFields(String(decoding: body.readableBytesView, as: UTF8.self))
         guard let act = form["act"].flatMap({ PhoneAct(name: $0) }) else {
             return text("There is no such act.", status: .badRequest)
         }
@@ -73,12 +72,6 @@ struct PhoneRoutes: Sendable {
         }
         let pieces = try JSONEncoder().encode(PhonePiece.all(of: state))
         return text(String(decoding: pieces, as: UTF8.self), type: "application/json")
-    }
-
-    private func theme(of request: Request) -> Frame.Theme? {
-        let cookies = request.headers[.cookie]?.split(separator: ";") ?? []
-        let theme = cookies.lazy.map { $0.drop { $0 == " " } }.first { $0.hasPrefix("theme=") }
-        return theme.flatMap { Frame.Theme(rawValue: String($0.dropFirst("theme=".count))) }
     }
 
     // MARK: - Live
@@ -148,24 +141,5 @@ struct PhoneRoutes: Sendable {
         Response(
             status: status, headers: [.contentType: type],
             body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
-    }
-}
-
-/// The fields of a form, as browsers encode them (WHATWG URL, "application/x-www-form-urlencoded").
-private struct Form {
-    private var fields: [String: String] = [:]
-
-    init(_ body: String) {
-        for part in body.split(separator: "&") {
-            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = Self.decoded(pair[0]) else { continue }
-            fields[name] = pair.count > 1 ? Self.decoded(pair[1]) : ""
-        }
-    }
-
-    subscript(_ name: String) -> String? { fields[name] }
-
-    private static func decoded(_ text: Substring) -> String? {
-        text.replacing("+", with: " ").removingPercentEncoding
     }
 }

@@ -57,7 +57,8 @@ struct AppleReportsImportCommand: AsyncParsableCommand {
             return "\(name): \(done.kind), \(days), \(done.rowsCount) rows"
                 + (done.isKnown ? ", known already" : "")
         } catch let failure as SalesReportFailure {
-            throw StartFailure("\(name) was not imported: \(failure)", remedy: failure.remedy)
+            throw StartFailure(
+                "\(name) was not imported: \(failure)", remedy: "Nothing of it was stored.")
         } catch {
             throw StartFailure(
                 "\(name) was not imported: \(error)", remedy: "Nothing of it was stored.")

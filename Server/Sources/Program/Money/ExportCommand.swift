@@ -50,15 +50,12 @@ struct ExportCommand: AsyncParsableCommand {
         return Instant(milliseconds: time.milliseconds)
     }
 
-    private func line(_ row: [String?], _ columns: [String]) throws -> String {
+    private func line(_ row: [ExportedValue], _ columns: [String]) throws -> String {
         switch format {
-        case .csv: return CSVText.text([row.map { $0 ?? "" }])
+        case .csv: return CSVText.text([row.map(\.text)])
         case .jsonl:
             let members = try zip(columns, row).map { name, value in
-                let text = try value.map { value in
-                    String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
-                }
-                return "\"\(name)\":\(text ?? "null")"
+                "\"\(name)\":\(try value.json)"
             }
             return "{" + members.joined(separator: ",") + "}\n"
         }
@@ -66,5 +63,25 @@ struct ExportCommand: AsyncParsableCommand {
 
     private static func write(_ text: String) {
         FileHandle.standardOutput.write(Data(text.utf8))
+    }
+}
+
+extension ExportedValue {
+    fileprivate var text: String {
+        switch self {
+        case .none: ""
+        case .number(let number): "\(number)"
+        case .text(let text): text
+        }
+    }
+
+    fileprivate var json: String {
+        get throws {
+            switch self {
+            case .none: "null"
+            case .number(let number): "\(number)"
+            case .text(let text): String(decoding: try JSONEncoder().encode(text), as: UTF8.self)
+            }
+        }
     }
 }

@@ -29,7 +29,7 @@ package struct PurchaseBooks: Hashable, Sendable {
     // MARK: - Money
 
     private mutating func addTransactions(of timeline: Timeline) {
-        var service = PaidService()
+        var service = PaidTime()
         for period in timeline.periods {
             let rate = rules.commissionRate(at: period.from, paidService: service.length)
             transactions.append(TransactionLine(of: period, commissionRate: rate, rules))
@@ -271,7 +271,7 @@ extension Movement {
 
 /// How long a customer has paid for a subscription without a long gap (Apple: "Days of paid
 /// service").
-private struct PaidService {
+private struct PaidTime {
     private(set) var length = Duration.zero
     private var last: Instant?
 

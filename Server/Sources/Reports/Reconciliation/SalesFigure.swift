@@ -34,7 +34,8 @@ package struct SalesFigure: Hashable, Sendable {
     package var gross: Int64 = 0
     package var refundedUnits: Int64 = 0
     package var refunded: Int64 = 0
-    /// What the seller has, in thousandths of the currency's unit. Nil if it is in another currency.
+    /// What the seller has, in thousandths of the currency's unit. Nil if it is in another
+    /// currency.
     package var proceeds: Int64? = 0
     /// Purchases that were shared with family members. Only we know them.
     package var sharedUnits: Int64 = 0

@@ -25,16 +25,10 @@ extension DatabaseSession {
             filled: Int(try row.integer(2)))
     }
 
-    /// Apps of which every row is derived by the present rules.
-    func appsWithCompleteMoney() throws(StorageFailure) -> Set<AppID> {
-        let rows = try connection.rows(
-            "SELECT app, rules FROM money_fills WHERE purchase IS NULL", [])
-        var apps: Set<AppID> = []
-        for row in rows {
-            let app = AppID(rawValue: try row.text(0))
-            if try row.text(1) == rules.money(of: app).fingerprint { apps.insert(app) }
-        }
-        return apps
+    /// Whether every row of an app is derived by the present rules.
+    func isMoneyComplete(of app: AppID) throws(StorageFailure) -> Bool {
+        guard let fill = try moneyFill(of: app) else { return false }
+        return fill.isComplete && fill.rules == rules.money(of: app).fingerprint
     }
 
     /// Begins to derive the rows of every purchase by the present rules.

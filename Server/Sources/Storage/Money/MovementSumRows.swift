@@ -34,7 +34,8 @@ extension DatabaseSession {
     package static let movementSumsMax = 2_000_000
 
     /// Sums of movements up to the last of the given days. Everything before the first of them is
-    /// summed up on the day before it. If there are more than ``movementSumsMax``, some are missing.
+    /// summed up on the day before it. If there are more than ``movementSumsMax``, some are
+    /// missing.
     package func movementSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [MovementSum] {

@@ -134,14 +134,15 @@ extension DatabaseSession {
         differences.add(
             try missing(in: Self.rebuilt, of: "facts").map { "fact without document: \($0)" })
         var purchases = 0
-        let withMoney = try appsWithCompleteMoney()
+        var hasMoney: [AppID: Bool] = [:]
         try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
             purchases += 1
             let stored = try storedTimeline(of: timeline.purchase, in: app)
             if stored != timeline.stored {
                 differences.add(["purchase differs: \(app) \(timeline.purchase)"])
             }
-            if withMoney.contains(app) {
+            if hasMoney[app] == nil { hasMoney[app] = try isMoneyComplete(of: app) }
+            if hasMoney[app] == true {
                 differences.add(try moneyDifferences(of: timeline.purchase, in: app))
             }
         }

@@ -202,7 +202,7 @@ extension DirectShop {
 
 extension AppStoreSimulator {
     /// Nothing of an account that has not come yet.
-    fileprivate func purchases(of name: String) throws -> [TruePurchase] {
+    func purchases(of name: String) throws -> [TruePurchase] {
         do { return try groundTruth(of: name).purchases } catch {
             guard error.code == "unknown_account" else { throw error }
             return []

@@ -39,7 +39,15 @@ import Testing
             ).reconciliation
             #expect(found.comparedCount > 500)
             let missing = found.differences.filter { $0.cause.isResidual }
-            #expect(missing == [], "seed \(seed)")
+            let places = Set(missing.map(\.key.product))
+            var evidence: [String] = []
+            for name in names where !missing.isEmpty {
+                for purchase in try await shop.store.purchases(of: name)
+                where places.contains(ProductID(rawValue: purchase.productID)) {
+                    evidence += purchase.charges.map { "\(name) \($0)" }
+                }
+            }
+            #expect(missing == [], "seed \(seed), charges: \(evidence)")
             #expect(found.residual.isEmpty, "\(found.residual), seed \(seed)")
         }
     }

@@ -6,16 +6,16 @@ import HTTPTypes
 /// that posts to this machine, nor by a host name of its own that leads here (DNS rebinding).
 /// Browsers say where a request comes from in `Origin` and `Sec-Fetch-Site` (Fetch Metadata
 /// Request Headers); a program that is no browser sends neither, and may post.
-struct LoopbackOrigin {
+package struct LoopbackOrigin {
     private static let hosts: Set<Substring> = ["localhost", "127.0.0.1", "[::1]"]
     private static let formType = "application/x-www-form-urlencoded"
 
     let request: HTTPRequest
 
-    init(_ request: HTTPRequest) { self.request = request }
+    package init(_ request: HTTPRequest) { self.request = request }
 
     /// Why the request is refused, as a sentence. Nil if it is not.
-    var refusal: String? {
+    package var refusal: String? {
         guard let authority = request.authority, Self.isLoopback(authority) else {
             return "The page is only at localhost."
         }

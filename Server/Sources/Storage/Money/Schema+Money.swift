@@ -193,6 +193,15 @@ extension Schema {
             FROM money_transactions AS shown \(owners)
             """,
             """
+            CREATE VIEW customer_summaries AS SELECT
+                app, environment, customer_id, currency, count(*) AS transactions,
+                min(purchased_at) AS first_purchased_at, max(purchased_at) AS last_purchased_at,
+                CAST(sum(price_milliunits) AS \(type.integer)) AS price_milliunits,
+                CAST(sum(refunded_milliunits) AS \(type.integer)) AS refunded_milliunits
+            FROM transactions WHERE customer_id IS NOT NULL
+            GROUP BY app, environment, customer_id, currency
+            """,
+            """
             CREATE VIEW movements AS SELECT
                 app, environment, purchase AS original_transaction_id, transaction_id, kind,
                 \(type.timestamp("at_ms")) AS occurred_at,

@@ -1,0 +1,169 @@
+import Dashboard
+import Engine
+import Ledger
+import PerennialContract
+import Reports
+
+/// What somebody wants to see of a report: the query of the pages `/charts/{name}`.
+struct ChartView: Sendable {
+    let definition: ReportDefinition
+    var query: ReportQuery
+    /// The currency whose amounts are drawn: those converted to it, or else only those in it. Nil
+    /// for the one with the largest amounts.
+    var currency: String?
+    /// The column that is drawn. Nil for those that are stacked.
+    var column: String?
+    /// The word in the query for the moment of ``ReportQuery/asKnownAt``.
+    var known: String
+    private let fields: FormFields
+
+    /// Columns that add up, drawn on top of each other.
+    private static let stacks = [
+        "mrr_movement": ["new", "expansion", "reactivation", "contraction", "churn", "exchange"],
+        "active_movement": ["new", "converted", "reactivation", "switched", "churn"],
+        "trials": ["started", "converted", "ended"],
+        "payments": ["new", "renewals", "reactivations", "one_time"],
+        "billing": ["grace_started", "retry_started"],
+    ]
+    /// What is drawn first, if that is not the first column.
+    private static let first = [
+        "churn": "churn_rate", "refunds": "refunded", "trial_conversion": "conversion_rate",
+        "ltv": "ltv",
+    ]
+
+    /// How long ago each word of `known` is, in days.
+    static let knownDays: [(word: String, label: String, days: Int64)] = [
+        ("day", "A day ago", 1), ("week", "A week ago", 7), ("month", "30 days ago", 30),
+        ("quarter", "90 days ago", 90),
+    ]
+
+    /// - Throws: ``ProblemError`` or ``EngineFailure`` if there is no such report, or if a word of
+    ///   the query is unknown.
+    init(_ name: String, of page: PageRequest, rates: ExchangeRates) throws {
+        guard let definition = ReportCatalogue.named(name) else {
+            throw EngineFailure.unknownReport(name, known: ReportCatalogue.all.map(\.name))
+        }
+        let fields = page.query
+        self.definition = definition
+        self.fields = fields
+        query = try PerennialServer.reportQuery(named: name, in: page.environment) { name in
+            ["by", "segment"].contains(name) ? fields[name] : nil
+        }
+        currency = fields["currency"]?.uppercased()
+        if !rates.isEmpty, definition.cohort == nil { query.currency = currency }
+        known = fields["known"] ?? ""
+        let days = Self.knownDays.first { $0.word == known }?.days
+        query.asKnownAt = days.map {
+            Instant(milliseconds: page.frame.now.milliseconds - $0 * 86_400_000)
+        }
+        column = fields["column"]
+        guard let wanted = column else {
+            column = stack == nil ? Self.first[name] ?? definition.columns.first?.name : nil
+            return
+        }
+        guard definition.columns.contains(where: { $0.name == wanted }) else {
+            let names = definition.columns.map(\.name).joined(separator: ", ")
+            throw ProblemError(.reportNotValid, detail: "column must be one of \(names).")
+        }
+    }
+
+    /// The columns that are stacked if no other is chosen and nothing divides them.
+    var stack: [String]? { Self.stacks[definition.name] }
+
+    /// The stacked columns that are drawn. Nil if one column is.
+    var drawnStack: [Int]? {
+        guard column == nil, query.division == nil else { return nil }
+        return stack?.compactMap { name in definition.columns.firstIndex { $0.name == name } }
+    }
+
+    /// The one column that is drawn.
+    var drawnColumn: Int {
+        let name = column ?? stack?.first
+        return definition.columns.firstIndex { $0.name == name } ?? 0
+    }
+
+    /// Whether each amount is shown in its own currency: then purchases add up to a number.
+    var isUnconverted: Bool { query.currency == nil }
+
+    // MARK: - Links
+
+    /// The page behind a number. Nil if no purchases add up to it.
+    func purchases(
+        _ column: ReportDefinition.Column, _ period: ReportPeriod, currency: String?,
+        part: String?
+    ) -> DashboardPath? {
+        guard column.source != .computed, currency == nil || isUnconverted else { return nil }
+        return DashboardPath.chartPurchases(definition.name).with("column", column.name)
+            .with("by", query.length.rawValue).with("segment", query.division?.rawValue)
+            .with("currency", currency).with("known", known)
+            .with("from", CivilDate(dayNumber: period.days.lowerBound).text)
+            .with("to", CivilDate(dayNumber: period.days.upperBound - 1).text)
+            .with("part", part)
+    }
+
+    // MARK: - Filters
+
+    /// - Parameter currencies: those that can be chosen.
+    func filters(_ currencies: [String]) -> [ChartFilter] {
+        var filters = [
+            Self.filter(
+                "by", "Period", ReportPeriod.Length.allCases.map { ($0.rawValue, $0.rawValue) },
+                query.length.rawValue)
+        ]
+        if !showsCohorts { filters.append(columnFilter) }
+        // The numbers of cohorts are of all their subscriptions together.
+        if definition.cohort == nil {
+            filters.append(
+                Self.filter(
+                    "segment", "Divided by",
+                    [("", "nothing")] + Division.allCases.map { ($0.rawValue, $0.rawValue) },
+                    query.division?.rawValue ?? ""))
+        }
+        if currencies.count > 1 {
+            filters.append(
+                Self.filter(
+                    "currency", isConvertible ? "Converted to" : "Currency",
+                    [("", isConvertible ? "nothing" : "the largest")]
+                        + currencies.map { ($0, $0) }, currency ?? ""))
+        }
+        filters.append(
+            Self.filter(
+                "known", "As known",
+                [("", "now")] + Self.knownDays.map { ($0.word, $0.label.lowercased()) }, known))
+        return filters
+    }
+
+    private var columnFilter: ChartFilter {
+        Self.filter(
+            "column", "Number",
+            (stack == nil ? [] : [("", "all together")])
+                + definition.columns.map { ($0.name, Self.words($0.name)) }, column ?? "")
+    }
+
+    /// Whether each column is what is left of the one before, so that all are shown as a table.
+    var showsCohorts: Bool { definition.cohort == .payments }
+
+    private var isConvertible: Bool { currency != nil && query.currency != nil }
+
+    private static func filter(
+        _ name: String, _ label: String, _ options: [(String, String)], _ selected: String
+    ) -> ChartFilter {
+        ChartFilter(
+            name: name, label: label, options: options.map { .init($0.0, $0.1) },
+            selected: selected)
+    }
+
+    /// The name of a column as a heading.
+    static func title(_ name: String) -> String {
+        let words = words(name)
+        return words.prefix(1).uppercased() + words.dropFirst()
+    }
+
+    /// The name of a column as words.
+    static func words(_ name: String) -> String {
+        switch name {
+        case "mrr", "arr": name.uppercased()
+        default: name.replacing("_", with: " ")
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import Dashboard
+import Engine
+import Ledger
+import PerennialContract
+
+extension CustomerState {
+    /// The beginning of the first purchase or grant. Nil if there is none.
+    var since: Timestamp? {
+        let purchases = purchases.compactMap(\.timeline.periods.first?.from)
+        return (purchases + grants.map(\.from)).min().map { Timestamp($0) }
+    }
+
+    /// The purchases as the page lists them: those of one consumable product as one line.
+    var purchaseLines: [PurchaseLine] {
+        let customer = Customer(self)
+        var lines = PurchaseLine.lines(of: customer).filter { $0.kind != .kept }
+        lines += purchases.flatMap { $0.lines }
+        let consumables = Dictionary(grouping: purchases.flatMap(\.consumables)) { $0.productID }
+        lines += consumables.values.compactMap { lines in
+            guard var line = lines.min(by: { $0.from < $1.from }) else { return nil }
+            line.count = lines.map(\.count).reduce(0, +)
+            line.originalTransactionIDs = lines.flatMap(\.originalTransactionIDs)
+            return line
+        }.sorted { ($0.from, $0.productID) < ($1.from, $1.productID) }
+        return lines
+    }
+}
+
+extension PurchaseState {
+    private func line(_ payment: Payment, _ kind: PurchaseLine.Kind) -> PurchaseLine {
+        PurchaseLine(
+            productID: payment.product.rawValue, count: kind == .consumable ? payment.quantity : 1,
+            kind: kind,
+            state: kind == .consumable ? nil : payment.revocation == nil ? .owned : .refunded,
+            from: Timestamp(payment.from), revokedAt: payment.revocation.map { Timestamp($0.at) },
+            originalTransactionIDs: [timeline.purchase.original.rawValue])
+    }
+
+    /// What is owned for good.
+    fileprivate var lines: [PurchaseLine] {
+        timeline.payments { $0 == .nonConsumable }.map { line($0, .kept) }
+    }
+
+    fileprivate var consumables: [PurchaseLine] {
+        timeline.payments { $0 == .consumable }.filter { $0.revocation == nil }
+            .map { line($0, .consumable) }
+    }
+}
+
+// MARK: - Picture
+
+extension TimelinePicture {
+    /// Subscriptions with all their periods, then terms, then what is owned for good.
+    init(_ state: CustomerState) {
+        let subscriptions = state.purchases.compactMap { Self.subscription($0, at: state.asOf) }
+        let terms = Dictionary(grouping: state.displayedTerms, by: \.product).sorted {
+            $0.key < $1.key
+        }.map { product, terms in
+            Lane(
+                name: product.rawValue,
+                spans: terms.map {
+                    Span(.term, from: Timestamp($0.from), until: Timestamp($0.until))
+                })
+        }
+        let owned = state.purchases.flatMap { purchase in
+            purchase.timeline.payments { $0 == .nonConsumable }.map { payment in
+                Lane(
+                    name: payment.product.rawValue,
+                    spans: [
+                        Span(
+                            payment.revocation == nil ? .paid : .refunded,
+                            from: Timestamp(payment.from),
+                            until: payment.revocation.map { Timestamp($0.at) })
+                    ])
+            }
+        }
+        self.init(lanes: subscriptions + terms + owned)
+    }
+
+    private static func subscription(_ state: PurchaseState, at now: Instant) -> Lane? {
+        let periods = state.timeline.periods.filter {
+            $0.payment.kind == .autoRenewable && !$0.isVoid
+        }
+        guard let last = periods.last else { return nil }
+        var spans = periods.map { period in
+            Span(
+                kind(of: period.payment), from: Timestamp(period.from),
+                until: lastMoment(of: period).map { Timestamp($0) }, label: period.product.rawValue)
+        }
+        if let trouble = trouble(state, after: last, at: now) { spans.append(trouble) }
+        return Lane(name: last.product.rawValue, spans: spans)
+    }
+
+    private static func kind(of payment: Payment) -> Kind {
+        if payment.revocation != nil { return .refunded }
+        return payment.terms == .trial ? .trial : .paid
+    }
+
+    private static func lastMoment(of period: Timeline.Period) -> Instant? {
+        guard let revocation = period.payment.revocation else { return period.end }
+        return max(period.from, min(period.end ?? revocation.at, revocation.at))
+    }
+
+    /// The time after the last period in which the App Store tries to collect.
+    private static func trouble(
+        _ state: PurchaseState, after last: Timeline.Period, at now: Instant
+    ) -> Span? {
+        guard let access = state.access, let end = last.end else { return nil }
+        switch access.state {
+        case .grace:
+            return Span(.grace, from: Timestamp(end), until: access.until.map { Timestamp($0) })
+        case .retry: return Span(.retry, from: Timestamp(end), until: Timestamp(max(now, end)))
+        case .paid, .trial, .offer, .unconfirmed, .granted, .owned, .expired, .refunded, .revoked:
+            return nil
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import Dashboard
+
+/// What the page after an act says. The word is kept in a cookie until that page is shown; nothing
+/// else of a notice comes from a request.
+enum DashboardNotice: String, CaseIterable, Sendable {
+    case granted, withdrawn, moved, undone, blocked, unblocked, answered, erased
+    case paused, resumed, tested, replayed, deleted
+    case retried
+    case alwaysSignedIn = "always_signed_in"
+    case notListed = "not_listed"
+
+    /// The name of the cookie.
+    static let cookie = "notice"
+    /// How long the cookie waits for the page.
+    static let secondsMax = 60
+
+    var notice: Notice {
+        switch self {
+        case .granted: Notice(.done, "Access was given.", "It is open now.")
+        case .withdrawn: Notice(.done, "The grant was taken back.")
+        case .moved: Notice(.done, "The purchase was moved here.", "Both apps are told by events.")
+        case .undone: Notice(.done, "The move was taken back.")
+        case .blocked: Notice(.done, "The purchase stays with this customer.")
+        case .unblocked: Notice(.done, "The restore policy applies again.")
+        case .answered:
+            Notice(
+                .done, "It was recorded.", "If Apple's question still waits, it is answered now.")
+        case .erased: Notice(.done, "The person was forgotten.", "Their purchases are nobody's.")
+        case .paused: Notice(.done, "The endpoint is paused.", "Events wait in their order.")
+        case .resumed: Notice(.done, "The endpoint is open again.", "What waits is sent now.")
+        case .tested: Notice(.done, "A test is on its way.", "It is the first delivery below.")
+        case .replayed: Notice(.done, "The events are sent again.", "At most 500 at a time.")
+        case .deleted: Notice(.done, "The endpoint was deleted.")
+        case .retried: Notice(.done, "The notification is sent on again.")
+        case .alwaysSignedIn:
+            Notice(.about, "Nobody signs in here.", "Whoever uses this machine is the developer.")
+        case .notListed:
+            Notice(
+                .about, "Notifications that came in are not listed yet.",
+                "A customer's history names those about them.")
+        }
+    }
+}

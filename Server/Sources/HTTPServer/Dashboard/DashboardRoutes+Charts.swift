@@ -1,0 +1,254 @@
+import Dashboard
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+import Reports
+
+extension DashboardRoutes {
+    /// Pages of purchases that are read to know how many there are.
+    private static let sourcePagesMax = 200
+
+    func addCharts(to router: Router<ServerContext>) {
+        get("/charts/{name}", of: router, chart)
+        get("/charts/{name}/purchases", of: router, chartPurchases)
+    }
+
+    private static let menu: ChartMenu = {
+        let groups: [(title: String, names: Set<String>)] = [
+            ("Money", ["mrr", "mrr_movement", "revenue", "refunds", "payments"]),
+            ("Subscriptions", ["active", "active_movement", "trials", "churn"]),
+        ]
+        let named = groups.map { group in
+            ChartMenu.Group(
+                group.title,
+                ReportCatalogue.all.filter { group.names.contains($0.name) }.map(entry))
+        }
+        let known = groups.reduce(into: Set<String>()) { $0.formUnion($1.names) }
+        let others = ReportCatalogue.all.filter { !known.contains($0.name) }
+        let cohorts = others.filter { $0.cohort != nil }.map(entry)
+        let rest = others.filter { $0.cohort == nil }.map(entry)
+        return ChartMenu(
+            named
+                + [("Over time", cohorts), ("Trouble", rest)].filter { !$0.1.isEmpty }
+                .map { ChartMenu.Group($0.0, $0.1) })
+    }()
+
+    private static func entry(_ definition: ReportDefinition) -> ChartMenu.Entry {
+        ChartMenu.Entry(definition.name, definition.title)
+    }
+
+    // MARK: - Charts
+
+    @Sendable private func chart(_ page: PageRequest) async throws -> Response {
+        let rates = try engine.settings(of: app).money.rates
+        let view = try ChartView(try page.parameter("name"), of: page, rates: rates)
+        let result = try await engine.report(view.query, of: app)
+        switch page.query["format"] {
+        case "csv": return PerennialServer.csv(PerennialContract.Report(result).csvLines)
+        case "json": return try JSONResponse.ok(PerennialContract.Report(result))
+        default: break
+        }
+        let currencies = try await self.currencies(view, result)
+        let picture = ReportPicture(view, result)
+        return response(
+            chart(picture, currencies: currencies).html(in: page.frame), to: page.request)
+    }
+
+    /// The currencies that can be chosen. Of converted amounts only the one is left.
+    private func currencies(
+        _ view: ChartView, _ result: ReportResult
+    ) async throws -> [String] {
+        guard view.query.currency != nil else { return ReportPicture(view, result).currencies }
+        var query = view.query
+        query.currency = nil
+        return ReportPicture(view, try await engine.report(query, of: app)).currencies
+    }
+
+    func chart(_ picture: ReportPicture, currencies: [String]) -> ChartPage {
+        let (view, definition) = (picture.view, picture.view.definition)
+        let column = picture.view.drawnStack?.first ?? view.drawnColumn
+        return ChartPage(
+            menu: Self.menu, name: definition.name, title: definition.title,
+            lede: definition.sentence, filters: view.filters(currencies),
+            headline: Self.headline(picture),
+            headlineRemark: picture.result.periods.last.map { picture.name(of: $0) } ?? "",
+            aside: "", finding: Self.finding(picture),
+            period: view.query.length.rawValue.capitalized, content: content(picture),
+            definition: ChartDefinition(
+                version: definition.version, sentence: definition.sentence,
+                facts: definition.columns.map {
+                    (name: ChartView.title($0.name), text: $0.sentence)
+                }),
+            breakdowns: [picture.breakdown(column)].compactMap(\.self),
+            gaps: Self.gaps(picture))
+    }
+
+    private func content(_ picture: ReportPicture) -> ChartPage.Content {
+        guard !picture.isEmpty else {
+            return .empty(
+                "Nothing in these periods", "No purchase counts for this report yet.", first: nil)
+        }
+        if picture.view.showsCohorts { return .cohorts(picture.cohorts) }
+        if let stack = picture.view.drawnStack {
+            return .bars(picture.bars(stack), sum: picture.sum(stack))
+        }
+        let column = picture.view.drawnColumn
+        let isDivided = picture.view.query.division != nil
+        guard isDivided, picture.view.definition.columns[column].unit != .percent else {
+            return .line(picture.line(column))
+        }
+        return .bars(picture.parts(column), sum: nil)
+    }
+
+    /// The number of the last period: the closing one of a movement, or that of the column.
+    private static func headline(_ picture: ReportPicture) -> String {
+        if picture.view.showsCohorts { return picture.view.definition.title }
+        guard let period = picture.result.periods.last, !picture.isEmpty else { return "" }
+        let columns = picture.view.definition.columns
+        guard let stack = picture.view.drawnStack else {
+            let column = picture.view.drawnColumn
+            return picture.unit(column).text(picture.value(column, in: period))
+        }
+        if let closing = columns.firstIndex(where: { $0.name == "closing" }) {
+            return picture.unit(closing).text(picture.value(closing, in: period))
+        }
+        let sum = stack.map { picture.value($0, in: period) }.reduce(0, +)
+        return picture.unit(stack[0]).text(sum)
+    }
+
+    /// The first and the last number in words.
+    private static func finding(_ picture: ReportPicture) -> String {
+        if picture.view.showsCohorts { return picture.view.definition.sentence }
+        guard picture.view.drawnStack == nil, let first = picture.result.periods.first,
+            let last = picture.result.periods.last
+        else { return "Above zero what came, below zero what went." }
+        let column = picture.view.drawnColumn
+        let name = ChartView.title(picture.view.definition.columns[column].name)
+        let unit = picture.unit(column)
+        return "\(name): "
+            + "\(unit.text(picture.value(column, in: first))) in \(picture.name(of: first)), "
+            + "\(unit.text(picture.value(column, in: last))) in \(picture.name(of: last))."
+    }
+
+    private static func gaps(_ picture: ReportPicture) -> [Notice] {
+        var gaps: [Notice] = []
+        if picture.result.isFilling {
+            gaps.append(
+                Notice(.about, "Earlier purchases are still being counted.", "Numbers will grow."))
+        }
+        let others = picture.currencies.filter { $0 != picture.currency }
+        let drawn = picture.view.drawnStack?.first ?? picture.view.drawnColumn
+        if !others.isEmpty, picture.currency(of: drawn) != nil {
+            let names = others.joined(separator: ", ")
+            gaps.append(
+                Notice(
+                    .about, "Not in the picture: \(names).",
+                    "Amounts of different currencies are never added. Choose the currency above."))
+        }
+        let column = picture.view.drawnColumn
+        if picture.view.query.division != nil,
+            picture.view.definition.columns[column].unit == .percent
+        {
+            gaps.append(
+                Notice(
+                    .about, "A rate is drawn undivided.", "CSV and JSON have it for each part."))
+        }
+        return gaps
+    }
+
+    // MARK: - What is behind a number
+
+    @Sendable private func chartPurchases(_ page: PageRequest) async throws -> Response {
+        let name = try page.parameter("name")
+        var view = try ChartView(name, of: page, rates: .none)
+        view.query = try PerennialServer.reportQuery(named: name, in: page.environment) {
+            ["by", "segment", "part", "from", "to"].contains($0) ? page.query[$0] : nil
+        }
+        .asKnown(view.query.asKnownAt)
+        let result = try await engine.report(view.query, of: app)
+        // The report is computed for all currencies; the number is that of one.
+        let picture = ReportPicture(view, result)
+        view.query.currency = view.currency
+        let cursor = try PerennialServer.sourceCursor(page.cursor)
+        let sources = try await engine.reportSources(
+            view.query, column: view.column, of: app, after: cursor,
+            limit: PerennialServer.reportSourcesDefault)
+        let list = ReportTransactionList(sources)
+        if page.query["format"] == "csv" { return PerennialServer.csv(list.csvLines) }
+        let total =
+            cursor == nil && sources.next == nil
+            ? sources.movements.count : try await count(of: view)
+        return response(
+            purchases(picture, sources, total: total, page).html(in: page.frame),
+            to: page.request)
+    }
+
+    private func count(of view: ChartView) async throws -> Int {
+        var count = 0
+        var cursor: SourceCursor?
+        for _ in 0..<Self.sourcePagesMax {
+            let page = try await engine.reportSources(
+                view.query, column: view.column, of: app, after: cursor,
+                limit: Engine.reportSourcesMax)
+            count += page.movements.count
+            guard let next = page.next else { break }
+            cursor = next
+        }
+        return count
+    }
+
+    private func purchases(
+        _ picture: ReportPicture, _ sources: ReportSources, total: Int, _ page: PageRequest
+    ) -> ChartPurchasesPage {
+        let view = picture.view
+        let column = view.definition.columns.firstIndex { $0.name == sources.column.name } ?? 0
+        let part = view.query.part
+        let number = picture.result.periods.map { period in
+            part.map { picture.value(column, in: period, of: $0) }
+                ?? picture.value(column, in: period)
+        }
+        // A stock is that of the last period; a flow is that of all of them.
+        let isFlow = if case .flow = sources.column.source { true } else { false }
+        return ChartPurchasesPage(
+            chart: Self.entry(view.definition),
+            period: picture.result.periods.last.map { picture.name(of: $0) } ?? "",
+            part: [ChartView.title(sources.column.name), part].compactMap(\.self)
+                .joined(separator: ", "),
+            sentence: sources.column.sentence, unit: picture.unit(column),
+            number: isFlow ? number.reduce(0, +) : number.last ?? 0,
+            rows: sources.movements.map { Self.row($0, sources.column) }, total: total,
+            olderCursor: sources.next?.text, path: view.path(page.query))
+    }
+
+    private static func row(
+        _ source: ReportSource, _ column: ReportDefinition.Column
+    ) -> ChartPurchasesPage.Row {
+        let value = column.value(of: source.totals, kind: source.kind).whole
+        return ChartPurchasesPage.Row(
+            customerID: source.customer?.rawValue,
+            productID: source.product?.rawValue ?? source.purchase.original.rawValue,
+            at: Timestamp(source.at),
+            amount: column.unit == .money
+                ? source.currency.map {
+                    PerennialContract.Money(milliunits: value, currency: $0)
+                } : nil, value: value)
+    }
+}
+
+extension ReportQuery {
+    fileprivate func asKnown(_ moment: Instant?) -> Self {
+        var query = self
+        query.asKnownAt = moment
+        return query
+    }
+}
+
+extension ChartView {
+    /// The page behind a number, as its query says.
+    fileprivate func path(_ fields: FormFields) -> DashboardPath {
+        ["column", "by", "segment", "currency", "known", "from", "to", "part"].reduce(
+            .chartPurchases(definition.name)
+        ) { $0.with($1, fields[$1]) }
+    }
+}

@@ -1,0 +1,140 @@
+import Dashboard
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension DashboardRoutes {
+    func addCustomerActs(to router: Router<ServerContext>) {
+        act("/customers/{id}/grants", for: .support, of: router, grant)
+        act("/customers/{id}/grants/{grant_id}/withdraw", for: .support, of: router) { page, _ in
+            let grant = GrantID(rawValue: try page.parameter("grant_id"))
+            _ = try await engine.withdraw(grant, of: try page.customer, app: app)
+            return .done(.withdrawn, try page.path)
+        }
+        act("/customers/{id}/transfers", for: .support, of: router, transfer)
+        act("/customers/{id}/transfers/{transfer_id}/undo", for: .support, of: router) { page, _ in
+            let place = try PerennialServer.transfer(named: try page.parameter("transfer_id"))
+            _ = try await engine.undoTransfer(place, of: try page.customer, app: app)
+            return .done(.undone, try page.path)
+        }
+        act("/customers/{id}/blocks", for: .support, of: router) { page, form in
+            try await engine.block(
+                try page.ownershipChange(form), of: try page.customer, app: app)
+            return .done(.blocked, try page.path)
+        }
+        act("/customers/{id}/blocks/{original_transaction_id}/end", for: .support, of: router) {
+            page, _ in
+            let original = try page.parameter("original_transaction_id")
+            let purchase = PurchaseID(TransactionID(rawValue: original), in: page.environment)
+            try await engine.unblock(purchase, of: try page.customer, app: app)
+            return .done(.unblocked, try page.path)
+        }
+        act("/customers/{id}/consumption", for: .support, of: router, consumption)
+        act("/customers/{id}/erase", for: .admin, of: router, erase)
+    }
+
+    @Sendable private func grant(
+        _ page: PageRequest, _ form: FormFields
+    ) async throws -> ActResult {
+        let asked = GrantRequest(
+            entitlement: form["entitlement"] ?? "",
+            until: try form["until"].map { try Self.lastMoment(ofDay: $0) },
+            reason: form["reason"] ?? "")
+        _ = try await engine.grant(
+            try NewGrant(asked), to: try page.customer, app: app, environment: page.environment)
+        return .done(.granted, try page.path)
+    }
+
+    /// The last millisecond of a day in UTC: what lasts until a day lasts through it.
+    private static func lastMoment(ofDay text: String) throws -> Timestamp {
+        guard let day = CivilDate(text) else { throw ProblemError(.timeNotReadable) }
+        return Timestamp(milliseconds: (day.dayNumber + 1) * 86_400_000 - 1)
+    }
+
+    @Sendable private func consumption(
+        _ page: PageRequest, _ form: FormFields
+    ) async throws -> ActResult {
+        let percent = try form["used_percent"].map { text in
+            guard let percent = Double(text) else { throw ProblemError(.usedPercentOutOfRange) }
+            return percent
+        }
+        let use = form["transaction_id"].map {
+            PerennialContract.PurchaseUse(
+                transactionID: $0, delivery: form["delivery"] ?? "", usedPercent: percent)
+        }
+        let asked = ConsumptionRequest(
+            consented: form["consented"] == "yes", purchases: use.map { [$0] })
+        _ = try await engine.record(
+            try ConsumptionReport(asked), of: try page.customer, app: app,
+            environment: page.environment)
+        return .done(.answered, try page.path)
+    }
+
+    @Sendable private func erase(
+        _ page: PageRequest, _ form: FormFields
+    ) async throws -> ActResult {
+        let id = try page.customer
+        guard form["confirm"] == id.rawValue else {
+            throw ProblemError(
+                .requestNotUnderstood, detail: "The id that was typed is another one.")
+        }
+        _ = try await engine.erase(id, app: app)
+        return .done(.erased, .customers)
+    }
+
+    // MARK: - Move
+
+    /// Moves the purchase once it was confirmed, and before that shows whose it is.
+    @Sendable private func transfer(
+        _ page: PageRequest, _ form: FormFields
+    ) async throws -> ActResult {
+        let id = try page.customer
+        if form["original_transaction_id"] != nil {
+            _ = try await engine.transfer(try page.ownershipChange(form), to: id, app: app)
+            return .done(.moved, try page.path)
+        }
+        let query = form["query"] ?? ""
+        var found: [MovePage.Found] = []
+        for match in try await engine.customers(like: query, app: app) {
+            guard let purchase = match.purchase, purchase.environment == page.environment
+            else { continue }
+            found.append(
+                try await self.found(purchase, of: match.customer?.customer, page))
+        }
+        return .page(
+            MovePage(
+                customerID: id.rawValue, query: query, reason: form["reason"] ?? "", found: found
+            ).html(in: page.frame))
+    }
+
+    private func found(
+        _ purchase: PurchaseID, of owner: CustomerID?, _ page: PageRequest
+    ) async throws -> MovePage.Found {
+        var found = MovePage.Found(
+            originalTransactionID: purchase.original.rawValue, owner: owner?.rawValue)
+        guard let owner else { return found }
+        let state = try await engine.currentState(
+            of: owner, app: app, environment: page.environment)
+        let own = state.purchases.first { $0.timeline.purchase == purchase }
+        found.productID = own?.timeline.periods.last?.product.rawValue
+        found.state = own?.access.map { AccessState($0.state) }
+        found.isBlocked = Self.blocked(in: try await events(of: owner), page)
+            .contains(purchase.original.rawValue)
+        return found
+    }
+}
+
+extension PageRequest {
+    /// The page of the customer in the path.
+    fileprivate var path: DashboardPath {
+        get throws { .customer(try customer.rawValue) }
+    }
+
+    fileprivate func ownershipChange(_ form: FormFields) throws -> OwnershipChange {
+        try OwnershipChange(
+            OwnershipRequest(
+                originalTransactionID: form["original_transaction_id"] ?? "",
+                reason: form["reason"] ?? ""), in: environment)
+    }
+}

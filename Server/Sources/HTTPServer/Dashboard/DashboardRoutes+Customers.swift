@@ -1,0 +1,156 @@
+import Dashboard
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension DashboardRoutes {
+    /// The number of lines of a wallet on the page of a customer.
+    private static let walletLines = 20
+    /// The maximum number of events of which the newest customers are read for the list.
+    private static let newsMax = 500
+    /// Customers on a page of the list.
+    private static let customersOnPage = 50
+
+    func addCustomers(to router: Router<ServerContext>) {
+        page("/customers", of: router, customers)
+        page("/customers/{id}", of: router, customer)
+        addCustomerActs(to: router)
+    }
+
+    // MARK: - List
+
+    @Sendable private func customers(_ page: PageRequest) async throws -> String {
+        let state = page.query["state"] ?? ""
+        guard let query = page.query["query"] else {
+            return try await latestCustomers(page, in: state).html(in: page.frame)
+        }
+        let found = try await engine.customers(like: query, app: app)
+            .map(CustomerList.Found.init)
+        var rows: [CustomersPage.Row] = []
+        for found in found {
+            var row =
+                try await found.customerID.asyncMap { try await self.row(of: $0, page) }
+                ?? .init(customerID: nil)
+            row.by = found.by
+            rows.append(row)
+        }
+        let shown = rows.filter { state.isEmpty || $0.state?.rawValue == state }
+        return CustomersPage(query: query, state: state, rows: shown).html(in: page.frame)
+    }
+
+    /// Those of whom the newest events are.
+    private func latestCustomers(
+        _ page: PageRequest, in state: String
+    ) async throws -> CustomersPage {
+        let log = try await newestEvents(
+            before: try page.eventCursor, limit: Self.newsMax, in: page.environment
+        ) { _ in true }
+        var rows: [CustomersPage.Row] = []
+        var seen: Set<String> = []
+        var older: Int64?
+        for event in log.events {
+            guard let id = event.customerID, seen.insert(id).inserted else { continue }
+            guard rows.count < Self.customersOnPage else {
+                older = event.sequence + 1
+                break
+            }
+            var row = try await row(of: id, page)
+            guard state.isEmpty || row.state?.rawValue == state else { continue }
+            row.newsAt = event.at
+            rows.append(row)
+        }
+        return CustomersPage(
+            state: state, rows: rows, olderCursor: (older ?? log.older).map { "\($0)" })
+    }
+
+    private func row(of id: String, _ page: PageRequest) async throws -> CustomersPage.Row {
+        let state = try await engine.currentState(
+            of: CustomerID(rawValue: id), app: app, environment: page.environment)
+        let customer = Customer(state)
+        let chief = customer.entitlements.values.min { Self.rank($0) < Self.rank($1) }
+        return CustomersPage.Row(
+            customerID: id, state: chief?.state, until: chief?.until,
+            entitlements: customer.entitlements.filter(\.value.active).keys.sorted(),
+            productID: chief?.productID, since: state.since)
+    }
+
+    /// Open ones first, and of them what ends first. Of the others the one that ended last.
+    private static func rank(_ entitlement: PerennialContract.Entitlement) -> (Int, Int64) {
+        let until = entitlement.until?.milliseconds ?? Int64.max
+        return entitlement.active ? (0, until) : (1, -until)
+    }
+
+    // MARK: - One customer
+
+    @Sendable private func customer(_ page: PageRequest) async throws -> String {
+        let (id, environment) = (try page.customer, page.environment)
+        let state = try await engine.customer(id, app: app, environment: environment)
+        let history = try await engine.historyPage(
+            of: id, app: app, environment: environment,
+            after: try page.query["history"].map(Self.listCursor),
+            limit: Engine.historyLinesDefault)
+        let explanation = try await engine.explain(id, app: app, environment: environment)
+        let transfers = try await engine.transfers(of: id, app: app)
+            .filter { $0.purchase.environment == environment }
+        let events = try await events(of: id)
+        return CustomerPage(
+            customer: Customer(state), since: state.since, purchases: state.purchaseLines,
+            timeline: TimelinePicture(state),
+            explanation: explanation.split(separator: "\n", omittingEmptySubsequences: false)
+                .map(String.init),
+            wallets: try await wallets(state, page),
+            transfers: transfers.map { PerennialContract.Transfer($0) },
+            blocked: Self.blocked(in: events, page),
+            grants: try await engine.grants(of: id, app: app, environment: environment)
+                .map { PerennialContract.Grant($0) },
+            consumption: ConsumptionOverview(
+                try await engine.consumption(of: id, app: app, environment: environment)),
+            history: History(
+                items: history.lines.map(History.Line.init), nextCursor: history.next?.text),
+            entitlements: try engine.settings(of: app).entitlements.keys.map(\.rawValue).sorted(),
+            eventsCount: events.count
+        ).html(in: page.frame)
+    }
+
+    private static func listCursor(_ text: String) throws -> ListCursor {
+        guard let cursor = ListCursor(text) else { throw ProblemError(.cursorUnknown) }
+        return cursor
+    }
+
+    private func wallets(
+        _ state: CustomerState, _ page: PageRequest
+    ) async throws -> [WalletStatement] {
+        var statements: [WalletStatement] = []
+        for currency in state.balances.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let wallet = try await engine.wallet(
+                currency, of: state.id, app: app, environment: page.environment)
+            let isOlder = page.query["wallet"] == currency.rawValue
+            let position = try (isOlder ? page.query["entries"] : nil).map(Self.listCursor)
+            statements.append(
+                WalletStatement(wallet, of: currency, before: position, limit: Self.walletLines))
+        }
+        return statements
+    }
+
+    /// The purchases that the last event about their protection says are protected.
+    static func blocked(in events: [PerennialContract.Event], _ page: PageRequest) -> [String] {
+        var blocked: [String] = []
+        for event in events where event.environment == StoreEnvironment(page.environment) {
+            guard let purchase = event.originalTransactionID else { continue }
+            switch event.type {
+            case .blocked: blocked.append(purchase)
+            case .unblocked: blocked.removeAll { $0 == purchase }
+            default: break
+            }
+        }
+        return blocked
+    }
+}
+
+extension Optional {
+    func asyncMap<Value>(_ value: (Wrapped) async throws -> Value) async rethrows -> Value? {
+        guard let self else { return nil }
+        return try await value(self)
+    }
+}

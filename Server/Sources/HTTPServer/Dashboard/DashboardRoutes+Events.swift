@@ -1,0 +1,155 @@
+import Dashboard
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+/// A piece of the log, newest first.
+struct NewestEvents: Sendable {
+    var events: [PerennialContract.Event]
+    /// Older ones come before this number. Nil if there are none.
+    var older: Int64?
+}
+
+extension DashboardRoutes {
+    private static let eventsOnPage = 100
+    /// Pieces of the log that are read for one page. What was not found by then is on the next.
+    private static let piecesMax = 20
+    /// The maximum number of events of one customer that are read.
+    private static let customerEventsMax = 10_000
+
+    func addEvents(to router: Router<ServerContext>) {
+        page("/events", of: router, events)
+    }
+
+    @Sendable private func events(_ page: PageRequest) async throws -> String {
+        let filter = EventsPage.Filter(
+            customerID: page.query["customer_id"] ?? "",
+            what: page.query["what"].flatMap(EventsPage.What.init) ?? .everything,
+            from: page.query["from"] ?? "", to: page.query["to"] ?? "")
+        let days = try Self.span(from: page.query["from"], to: page.query["to"])
+        let matches: @Sendable (PerennialContract.Event) -> Bool = { event in
+            filter.what.contains(event) && days.contains(event.at.milliseconds)
+        }
+        let before = try page.eventCursor
+        let found: NewestEvents
+        if let id = page.query["customer_id"] {
+            let all = try await events(of: CustomerID(rawValue: id)).reversed().filter {
+                $0.isIn(page.environment) && matches($0) && $0.sequence < before ?? .max
+            }
+            found = NewestEvents(
+                events: Array(all.prefix(Self.eventsOnPage)),
+                older: all.count > Self.eventsOnPage
+                    ? all[Self.eventsOnPage - 1].sequence : nil)
+        } else {
+            found = try await newestEvents(
+                before: before, since: days.lowerBound, limit: Self.eventsOnPage,
+                in: page.environment, matches)
+        }
+        return EventsPage(
+            filter: filter, events: found.events, olderCursor: found.older.map { "\($0)" },
+            isFirstPage: page.frame.isLive && before == nil
+        ).html(in: page.frame)
+    }
+
+    /// From the beginning of the first day to the end of the last one, in milliseconds.
+    private static func span(from: String?, to: String?) throws -> Range<Int64> {
+        func day(_ text: String) throws -> Int64 {
+            guard let day = CivilDate(text) else { throw ProblemError(.timeNotReadable) }
+            return day.dayNumber * 86_400_000
+        }
+        let first = try from.map(day) ?? .min
+        let last = try to.map { try day($0) + 86_400_000 } ?? .max
+        return first..<max(first, last)
+    }
+
+    // MARK: - The log from its end
+
+    /// All events of a customer, oldest first.
+    func events(of id: CustomerID) async throws -> [PerennialContract.Event] {
+        var events: [PerennialContract.Event] = []
+        var place: LogPosition?
+        while events.count < Self.customerEventsMax {
+            let page = try await engine.eventPage(
+                of: app, customer: id, after: place, limit: Engine.eventsMax)
+            events += page.events.map { PerennialContract.Event($0, in: page.epochs) }
+            guard page.events.count == Engine.eventsMax else { break }
+            place = page.next
+        }
+        return events
+    }
+
+    /// The newest events before a number, newest first. The log is read from its end in pieces,
+    /// until there are enough, or until events were known before a moment: nothing that happened
+    /// later was known then.
+    ///
+    /// - Parameter since: the moment, in milliseconds.
+    func newestEvents(
+        before: Int64?, since: Int64 = .min, limit: Int, in environment: Ledger.Environment,
+        _ matches: (PerennialContract.Event) -> Bool
+    ) async throws -> NewestEvents {
+        let last = try await engine.lastLogPosition(of: app)
+        var end = min(before ?? .max, last.sequence + 1)
+        var found: [PerennialContract.Event] = []
+        for _ in 0..<Self.piecesMax where end > 1 && found.count < limit {
+            let begin = max(0, end - 1 - Int64(Engine.eventsMax))
+            let page = try await engine.eventPage(
+                of: app, after: LogPosition(last.epoch, begin), limit: Engine.eventsMax)
+            found += page.events.reversed().map { PerennialContract.Event($0, in: page.epochs) }
+                .filter { $0.sequence < end && $0.isIn(environment) && matches($0) }
+            end = begin + 1
+            let oldest = page.events.first?.entry.knownAt.milliseconds ?? .max
+            if oldest < since { end = 0 }
+        }
+        let shown = found.prefix(limit)
+        let older = found.count > limit ? shown.last?.sequence : end > 1 ? end : nil
+        return NewestEvents(events: Array(shown), older: older)
+    }
+}
+
+extension PageRequest {
+    /// The number of the event that the page begins before.
+    var eventCursor: Int64? {
+        get throws {
+            try cursor.map { text in
+                guard let number = Int64(text), number > 0 else {
+                    throw ProblemError(.cursorUnknown)
+                }
+                return number
+            }
+        }
+    }
+}
+
+extension PerennialContract.Event {
+    /// Whether it is of an environment, or of none.
+    fileprivate func isIn(_ environment: Ledger.Environment) -> Bool {
+        self.environment.map { $0 == StoreEnvironment(environment) } ?? true
+    }
+}
+
+extension EventsPage.What {
+    private static let failures: Set<EventType> = [
+        .billingFailed, .graceBegan, .graceEnded, .retryBegan, .accessUnconfirmed,
+    ]
+    private static let ownershipTypes: Set<EventType> = [
+        .linked, .moved, .movedAway, .unlinked, .shared, .shareEnded, .familyShared, .blocked,
+        .unblocked, .granted, .grantEnded, .customerMerged, .aliasAdded, .aliasParted,
+        .customerErased,
+    ]
+
+    fileprivate func contains(_ event: PerennialContract.Event) -> Bool {
+        let wasOpen = event.before?.active ?? false
+        let isOpen = event.after?.active ?? false
+        return switch self {
+        case .everything: true
+        case .moneyCame: event.money != nil && event.type != .refunded
+        case .moneyBack: event.type == .refunded
+        case .opened: isOpen && !wasOpen || event.type == .granted
+        case .shut: wasOpen && !isOpen || event.type == .grantEnded
+        case .failed: Self.failures.contains(event.type)
+        case .ownership: Self.ownershipTypes.contains(event.type)
+        case .wallets: event.wallet != nil
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import Dashboard
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension DashboardRoutes {
+    func addForwards(to router: Router<ServerContext>) {
+        page(DashboardPath.sentOn.path, of: router, sentOn)
+        // What came in, and what was asked for, has no operation yet.
+        for path in [DashboardPath.notifications, .asked] {
+            get(path.path, of: router) { page in
+                self.redirect(to: DashboardPath.sentOn, .notListed, page)
+            }
+        }
+        act("/forwards/{document_id}/retry", for: .admin, of: router) { page, _ in
+            _ = try await server.retryForwards(
+                ofDocument: try page.parameter("document_id"), app: app)
+            return .done(.retried, .sentOn)
+        }
+    }
+
+    @Sendable private func sentOn(_ page: PageRequest) async throws -> String {
+        let forwards = try await server.forwards(of: app, after: page.cursor)
+        let states = engine.forwardingStates.filter { $0.app == app }
+        let addresses = states.map { state in
+            let own = forwards.items.filter { $0.url == state.label }
+            let last = own.first { $0.attempts > 0 && $0.state != .accepted }
+            return NotificationsPage.Address(
+                url: state.label, environments: [],
+                trouble: state.waiting > 0
+                    ? last.flatMap { $0.lastTrouble ?? $0.lastStatus.map { "answers \($0)" } }
+                    : nil,
+                waiting: state.waiting,
+                oldestWaiting: state.waiting > 0
+                    ? Timestamp(engine.serverTime - state.oldestAge) : nil,
+                accepted: own.count { $0.state == .accepted },
+                nextAttemptAt: own.compactMap(\.nextAttemptAt).min())
+        }
+        return NotificationsPage(
+            .sentOn(.init(addresses: addresses, forwards: forwards)),
+            waiting: states.map(\.waiting).reduce(0, +)
+        ).html(in: page.frame)
+    }
+}

@@ -1,0 +1,125 @@
+import Dashboard
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension DashboardRoutes {
+    func addOperations(to router: Router<ServerContext>) {
+        page("/checks", of: router) { page in
+            ChecksPage(checks: [await databaseCheck] + cachedChecks).html(in: page.frame)
+        }
+        page("/products", of: router) { page in
+            ProductsPage(
+                offerings: Offerings(of: try engine.settings(of: app), in: page.environment)
+            ).html(in: page.frame)
+        }
+        page("/", of: router, overview)
+        // The navigation leads there, and nothing is known of either yet.
+        for path in ["/reports", "/documents/{document_id}"] {
+            page(path, of: router) { _ in throw ProblemError(.pageUnknown) }
+        }
+    }
+
+    // MARK: - Checks
+
+    private var databaseCheck: ChecksPage.Check {
+        get async {
+            await engine.isReady()
+                ? .init("Database", .well, "It can be read and written.")
+                : .init(
+                    "Database", .failed, "It cannot be read, or cannot be written.",
+                    remedy: "Look at the log of this server.")
+        }
+    }
+
+    /// What the server knows without asking anybody.
+    var cachedChecks: [ChecksPage.Check] {
+        [webhookCheck, forwardCheck] + appStoreChecks + [clockCheck, configurationCheck, logCheck]
+    }
+
+    private var webhookCheck: ChecksPage.Check {
+        let states = engine.webhookStates.filter { $0.app == app }
+        let failing = states.filter(\.isFailing)
+        guard failing.isEmpty else {
+            let names = failing.map(\.webhook.rawValue).joined(separator: ", ")
+            return .init(
+                "Webhooks", .needsYou, "Failing for an hour or longer: \(names).",
+                link: .init("Look at them", .webhooks))
+        }
+        let waiting = states.map(\.waiting).reduce(0, +)
+        return .init("Webhooks", .well, "None has failed for an hour. \(waiting) deliveries wait.")
+    }
+
+    private var forwardCheck: ChecksPage.Check {
+        let late = engine.forwardingStates.filter { $0.app == app && $0.oldestAge >= .hours(1) }
+        guard late.isEmpty else {
+            let names = late.map(\.label).joined(separator: ", ")
+            return .init(
+                "Sent on", .needsYou, "Notifications have waited for an hour for: \(names).",
+                link: .init("Look at them", .sentOn))
+        }
+        return .init("Sent on", .well, "No notification has waited for an hour.")
+    }
+
+    private var appStoreChecks: [ChecksPage.Check] {
+        engine.reconciliationStates.filter { $0.app == app }.map { state in
+            let name = "App Store, \(state.environment.rawValue)"
+            guard state.failures == 0 else {
+                return .init(
+                    name, .needsYou,
+                    "It has not answered the last \(state.failures) questions.",
+                    remedy: "perennial check")
+            }
+            let answered = state.respondedAt.map { "It last answered at \(Self.minute($0))." }
+            return .init(
+                name, .well,
+                "\(answered ?? "Nothing was asked yet.") \(state.due) purchases are due.")
+        }
+    }
+
+    /// `2026-05-09 11:00 UTC`
+    private static func minute(_ moment: Instant) -> String {
+        Timestamp(moment).description.prefix("2026-05-09T11:00".count)
+            .replacing("T", with: " ") + " UTC"
+    }
+
+    private var clockCheck: ChecksPage.Check {
+        let ahead = engine.counts.documentsSignedAhead
+        return ahead == 0
+            ? .init("Clock", .well, "No document was signed later than this machine's time.")
+            : .init(
+                "Clock", .needsYou,
+                "\(ahead) documents were signed more than five minutes ahead of this machine.",
+                remedy: "Compare this machine's clock with the correct time.")
+    }
+
+    private var configurationCheck: ChecksPage.Check {
+        let unknown: [ProductID]? = (try? engine.overview(of: app))?.unknownProducts
+        guard let unknown, !unknown.isEmpty else {
+            return .init(
+                "Configuration", .well,
+                unknown == nil
+                    ? "It is not compared with a .storekit file."
+                    : "All its products are in the .storekit file.")
+        }
+        let names = unknown.map(\.rawValue).joined(separator: ", ")
+        return .init(
+            "Configuration", .needsYou, "The .storekit file does not have: \(names).",
+            link: .init("Products", .products))
+    }
+
+    private var logCheck: ChecksPage.Check {
+        let dropped = server.logLinesDropped()
+        return dropped == 0
+            ? .init("Log", .well, "No line was dropped.")
+            : .init(
+                "Log", .needsYou, "\(dropped) lines were dropped.",
+                remedy: "Read standard error faster.")
+    }
+}
+
+extension ProblemCatalogue.Entry {
+    fileprivate static let pageUnknown = routeUnknown.variant(
+        "This page is not served yet.", remedy: "Use the HTTP interface meanwhile.")
+}

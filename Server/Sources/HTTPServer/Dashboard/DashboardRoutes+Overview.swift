@@ -1,0 +1,84 @@
+import Dashboard
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+import Reports
+
+extension DashboardRoutes {
+    /// Events on the overview.
+    private static let feedMax = 8
+    /// Those whose access ended, of whom the newest are named.
+    private static let leftMax = 5
+
+    @Sendable func overview(_ page: PageRequest) async throws -> String {
+        let mrr = try await picture("mrr", page)
+        let movement = try await picture("mrr_movement", page)
+        let log = try await newestEvents(
+            before: nil, limit: Self.feedMax, in: page.environment
+        ) { _ in true }
+        let left = try await leaving(page)
+        let hasMoney = !mrr.isEmpty
+        var tiles: [OverviewPage.Tile] = []
+        if hasMoney { tiles.append(Self.tile("MRR", mrr, 0)) }
+        for (name, title, column) in [
+            ("active", "Active subscriptions", 0), ("trials", "In a free trial", 4),
+            ("revenue", "Revenue", 0),
+        ] {
+            let picture = try await picture(name, page)
+            if !picture.isEmpty { tiles.append(Self.tile(title, picture, column)) }
+        }
+        return OverviewPage(
+            warnings: Self.warnings(cachedChecks), tiles: tiles,
+            chart: hasMoney ? mrr.line(0) : nil,
+            chartFinding: hasMoney ? "MRR at the end of each month." : "",
+            movement: movement.isEmpty
+                ? nil : movement.view.drawnStack.flatMap { movement.sum($0) },
+            events: log.events, left: Array(left.prefix(Self.leftMax)), leftTotal: left.count
+        ).html(in: page.frame)
+    }
+
+    private func picture(_ name: String, _ page: PageRequest) async throws -> ReportPicture {
+        let view = try ChartView(name, of: page, rates: .none)
+        return ReportPicture(view, try await engine.report(view.query, of: app))
+    }
+
+    /// The last number of a column, and how it changed since the period before.
+    private static func tile(
+        _ title: String, _ picture: ReportPicture, _ column: Int
+    ) -> OverviewPage.Tile {
+        let values = picture.result.periods.map { picture.value(column, in: $0) }
+        let before = values.dropLast().last
+        let last = values.last ?? 0
+        return OverviewPage.Tile(
+            title, value: last, unit: picture.unit(column), change: before.map { last - $0 },
+            remark: "since last month", shape: Sparkline(values),
+            path: .chart(picture.view.definition.name))
+    }
+
+    private static func warnings(_ checks: [ChecksPage.Check]) -> [Notice] {
+        checks.filter { $0.state != .well }.map { check in
+            Notice(
+                check.state == .failed ? .wrong : .warning, "\(check.name).", check.sentence,
+                link: check.link ?? .init("Health", .checks))
+        }
+    }
+
+    /// Those whose access ended today.
+    private func leaving(_ page: PageRequest) async throws -> [OverviewPage.Leaving] {
+        let day: Int64 = 86_400_000
+        let today = page.frame.now.milliseconds / day
+        let log = try await newestEvents(
+            before: nil, since: today * day, limit: Engine.eventsMax, in: page.environment
+        ) { event in
+            event.at.milliseconds / day == today && event.before?.active == true
+                && event.after?.active == false
+        }
+        return log.events.map { event in
+            OverviewPage.Leaving(
+                customerID: event.customerID,
+                productID: event.productID ?? event.before?.productID ?? "",
+                remark: event.type.rawValue.replacing("_", with: " "))
+        }
+    }
+}

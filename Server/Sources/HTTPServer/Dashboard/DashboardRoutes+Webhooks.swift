@@ -1,0 +1,194 @@
+import Dashboard
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension DashboardRoutes {
+    /// The hours that the strip of a webhook shows.
+    private static let stripHours = 48
+    /// The maximum number of deliveries that are read for the figures of a webhook.
+    private static let figuresMax = 2_000
+    /// The maximum number of pages of events that are read to count the customers who wait.
+    private static let eventPagesMax = 20
+    private static let hour: Int64 = 3_600_000
+    /// How long a delivery is tried, in milliseconds.
+    private static let triedFor: Int64 = 72 * hour
+
+    func addWebhooks(to router: Router<ServerContext>) {
+        page("/webhooks", of: router, webhooks)
+        page("/webhooks/{webhook_id}", of: router) { page in
+            try await webhook(page, PerennialContract.Webhook(try await endpoint(page)))
+        }
+        act("/webhooks", for: .admin, of: router, addition)
+        for (word, isPaused) in [("pause", true), ("resume", false)] {
+            act("/webhooks/{webhook_id}/\(word)", for: .admin, of: router) { page, _ in
+                var change = WebhookChange()
+                change.isPaused = isPaused
+                _ = try await engine.change(try page.webhook, change, of: app)
+                return .done(isPaused ? .paused : .resumed, try page.path)
+            }
+        }
+        act("/webhooks/{webhook_id}/test", for: .admin, of: router) { page, _ in
+            _ = try await engine.testWebhook(try page.webhook, of: app)
+            return .done(.tested, try page.path)
+        }
+        act("/webhooks/{webhook_id}/replay", for: .admin, of: router, replay)
+        act("/webhooks/{webhook_id}/secret", for: .admin, of: router) { page, _ in
+            let rotated = try await engine.rotateSecret(
+                of: try page.webhook, to: nil, overlap: .hours(Engine.formerSecretHours), app: app)
+            return .page(
+                try await webhook(page, PerennialContract.Webhook(rotated, showsSecret: true)))
+        }
+        act("/webhooks/{webhook_id}/delete", for: .admin, of: router) { page, form in
+            guard form["confirm"] == "delete" else {
+                throw ProblemError(
+                    .requestNotUnderstood, detail: "The word “delete” was not typed.")
+            }
+            _ = try await engine.deleteWebhook(try page.webhook, of: app)
+            return .done(.deleted, .webhooks)
+        }
+    }
+
+    private func endpoint(_ page: PageRequest) async throws -> WebhookEndpoint {
+        try await engine.webhook(try page.webhook, of: app)
+    }
+
+    // MARK: - Pages
+
+    @Sendable private func webhooks(_ page: PageRequest) async throws -> String {
+        var entries: [WebhooksPage.Entry] = []
+        for endpoint in try await engine.webhooks(of: app) {
+            entries.append(
+                .init(PerennialContract.Webhook(endpoint), try await figures(endpoint.id, page)))
+        }
+        return WebhooksPage(webhooks: entries).html(in: page.frame)
+    }
+
+    private func webhook(
+        _ page: PageRequest, _ webhook: PerennialContract.Webhook
+    ) async throws -> String {
+        let id = WebhookID(rawValue: webhook.webhookID)
+        let deliveries = try await server.deliveries(
+            to: id, of: app, in: page.query["state"], after: page.cursor)
+        let opened = try await page.query["delivery"].asyncMap {
+            try await server.delivery($0, to: id, of: app)
+        }
+        return WebhookPage(
+            webhook: webhook, figures: try await figures(id, page), deliveries: deliveries,
+            state: page.query["state"] ?? "", opened: opened
+        ).html(in: page.frame)
+    }
+
+    /// What its deliveries say: all that wait, and those of the last hours.
+    private func figures(_ id: WebhookID, _ page: PageRequest) async throws -> WebhookFigures {
+        let now = page.frame.now.milliseconds
+        let first = now - now % Self.hour - Int64(Self.stripHours - 1) * Self.hour
+        let recent = try await deliveries(to: id, in: nil) { $0.createdAt.milliseconds >= first }
+        let waiting = try await deliveries(to: id, in: "waiting") { _ in true }
+        var hours = [Strip.Hour](repeating: .init(good: 0, bad: 0), count: Self.stripHours)
+        for delivery in recent {
+            let index = Int((delivery.createdAt.milliseconds - first) / Self.hour)
+            guard hours.indices.contains(index) else { continue }
+            switch delivery.state {
+            case .delivered: hours[index].good += 1
+            default: hours[index].bad += 1
+            }
+        }
+        let oldest = waiting.map(\.createdAt).min()
+        let last = recent.filter { $0.lastAttemptAt != nil }.max {
+            $0.lastAttemptAt ?? $0.createdAt < $1.lastAttemptAt ?? $1.createdAt
+        }
+        return WebhookFigures(
+            hours: recent.isEmpty ? [] : hours, waiting: waiting.count,
+            waitingCustomers: try await customers(of: waiting.compactMap(\.sequence)),
+            oldestWaiting: oldest,
+            delivered: recent.count { $0.state == .delivered }, lastStatus: last?.lastStatus,
+            lastTrouble: last?.lastTrouble,
+            nextAttemptAt: waiting.compactMap(\.nextAttemptAt).min(),
+            triedUntil: oldest.map { Timestamp(milliseconds: $0.milliseconds + Self.triedFor) })
+    }
+
+    /// How many customers the events with these numbers are of.
+    private func customers(of sequences: [Int64]) async throws -> Int {
+        guard let first = sequences.min(), let last = sequences.max() else { return 0 }
+        let wanted = Set(sequences)
+        let epoch = try await engine.lastLogPosition(of: app).epoch
+        var (place, customers) = (LogPosition(epoch, first - 1), Set<CustomerID>())
+        for _ in 0..<Self.eventPagesMax where place.sequence < last {
+            let page = try await engine.eventPage(of: app, after: place, limit: Engine.eventsMax)
+            customers.formUnion(
+                page.events.filter { wanted.contains($0.sequence) }.compactMap(\.entry.customer))
+            guard page.next.sequence > place.sequence else { break }
+            place = page.next
+        }
+        return customers.count
+    }
+
+    /// The newest deliveries, as long as they are wanted.
+    private func deliveries(
+        to id: WebhookID, in state: String?, _ isWanted: (WebhookDelivery) -> Bool
+    ) async throws -> [WebhookDelivery] {
+        var found: [WebhookDelivery] = []
+        var cursor: String?
+        while found.count < Self.figuresMax {
+            let page = try await server.deliveries(
+                to: id, of: app, in: state, after: cursor, limit: Engine.eventsMax)
+            found += page.items.prefix(while: isWanted)
+            guard let next = page.nextCursor, page.items.last.map(isWanted) ?? false else { break }
+            cursor = next
+        }
+        return found
+    }
+
+    // MARK: - Acts
+
+    /// The page that shows the secret, which is never shown again.
+    @Sendable private func addition(
+        _ page: PageRequest, _ form: FormFields
+    ) async throws -> ActResult {
+        let types = form["types"]?.split { $0 == "," || $0 == " " }.map(String.init)
+        let added = try await server.addWebhook(
+            WebhookRequest(
+                url: form["url"] ?? "", types: types, format: form["format"],
+                authorization: form["authorization"]), of: app)
+        return .page(try await webhook(page, added))
+    }
+
+    @Sendable private func replay(
+        _ page: PageRequest, _ form: FormFields
+    ) async throws -> ActResult {
+        let id = try page.webhook
+        var asked = WebhookReplayRequest()
+        if let name = form["delivery_id"] {
+            let delivery = try await server.delivery(name, to: id, of: app)
+            guard let sequence = delivery.sequence else {
+                throw ProblemError(.webhookDeliveryUnknown)
+            }
+            let place = LogPosition(try await engine.lastLogPosition(of: app).epoch, sequence)
+            asked.eventID = "evt_\(place)"
+        } else {
+            asked.from = try form["from"].map(Self.minute)
+            asked.to = try form["to"].map(Self.minute)
+            asked.customerID = form["customer_id"]
+        }
+        _ = try await server.replay(asked, to: id, of: app)
+        return .done(.replayed, try page.path)
+    }
+
+    /// A minute in UTC, as fields of forms have it: `2026-11-24T09:00`.
+    private static func minute(_ text: String) throws -> Timestamp {
+        let seconds = text.count == "2026-11-24T09:00".count ? ":00" : ""
+        guard let time = Timestamp("\(text)\(seconds)Z") else {
+            throw ProblemError(.timeNotReadable)
+        }
+        return time
+    }
+}
+
+extension PageRequest {
+    /// The page of the webhook in the path.
+    fileprivate var path: DashboardPath {
+        get throws { .webhook(try webhook.rawValue) }
+    }
+}

@@ -1,0 +1,275 @@
+import Dashboard
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import NIOCore
+import PerennialContract
+
+/// The pages of the dashboard and their acts, which ``DashboardPath`` lists.
+///
+/// They call the functions by which the HTTP interface answers, and show nothing that it does not
+/// say. What refuses a request, in this order: ``LoopbackOrigin``; the token of the form; the
+/// viewer's role; the operation itself.
+struct DashboardRoutes: Sendable {
+    /// The maximum size of a form, in bytes.
+    static let formBytesMax = 16_384
+    private static let themeSeconds = 31_536_000
+
+    let server: PerennialServer
+    let access: DashboardAccess
+
+    var engine: Engine { server.engine }
+    var app: AppID { access.app }
+
+    typealias Page = @Sendable (PageRequest) async throws -> String
+    typealias Act = @Sendable (PageRequest, FormFields) async throws -> ActResult
+
+    func add(to router: Router<ServerContext>) {
+        for asset in Asset.common { add(asset, to: router) }
+        addOperations(to: router)
+        addCustomers(to: router)
+        addEvents(to: router)
+        addWebhooks(to: router)
+        addForwards(to: router)
+        addCharts(to: router)
+        addTheme(to: router)
+        act("/logout", for: .viewer, of: router) { _, _ in .done(.alwaysSignedIn, .overview) }
+    }
+
+    // MARK: - Pages
+
+    /// Adds a page.
+    func page(_ path: String, of router: Router<ServerContext>, _ html: @escaping Page) {
+        get(path, of: router) { page in self.response(try await html(page), to: page.request) }
+    }
+
+    /// Adds what responds to a request for a page, which may also be a file.
+    func get(
+        _ path: String, of router: Router<ServerContext>,
+        _ answer: @escaping @Sendable (PageRequest) async throws -> Response
+    ) {
+        router.get(RouterPath(path)) { request, context in
+            if let refusal = LoopbackOrigin(request.head).refusal {
+                return Self.refusal(refusal)
+            }
+            let notices = Self.notices(in: request)
+            do {
+                return try await answer(try pageRequest(request, context, notices))
+            } catch { return try problem(error, request, context, wasAct: false) }
+        }
+    }
+
+    private static func notices(in request: Request) -> [Notice] {
+        request.cookie(DashboardNotice.cookie).flatMap(DashboardNotice.init).map { [$0.notice] }
+            ?? []
+    }
+
+    private func pageRequest(
+        _ request: Request, _ context: ServerContext, _ notices: [Notice] = []
+    ) throws -> PageRequest {
+        let environment = try environment(in: request)
+        return PageRequest(
+            request: request, context: context, environment: environment,
+            frame: frame(of: request, environment, notices),
+            query: FormFields(request.uri.query ?? ""))
+    }
+
+    /// Production, unless the query says otherwise. An empty word is none: it is that of a form.
+    private func environment(in request: Request) throws -> Ledger.Environment {
+        guard let word = FormFields(request.uri.query ?? "")["environment"] else {
+            return .production
+        }
+        guard let environment = Ledger.Environment(rawValue: word) else {
+            throw ProblemError(.environmentUnknown)
+        }
+        return environment
+    }
+
+    private func frame(
+        of request: Request, _ environment: Ledger.Environment, _ notices: [Notice]
+    ) -> Frame {
+        let waiting = engine.webhookStates.filter { $0.app == app }.map(\.waiting).reduce(0, +)
+        let open = cachedChecks.count { $0.state != .well }
+        return Frame(
+            viewer: access.viewer, app: app.rawValue,
+            environment: StoreEnvironment(environment), now: Timestamp(engine.serverTime),
+            theme: request.cookie("theme").flatMap(Frame.Theme.init), isLive: false,
+            isSimulated: access.isSimulated, deliveriesWaiting: waiting, checksOpen: open,
+            path: request.uri.description, notices: notices)
+    }
+
+    // MARK: - Acts
+
+    /// Adds an act.
+    ///
+    /// - Parameter role: the least role that may do it.
+    func act(
+        _ path: String, for role: Viewer.Role, of router: Router<ServerContext>,
+        _ act: @escaping Act
+    ) {
+        router.post(RouterPath(path)) { request, context in
+            if let refusal = LoopbackOrigin(request.head).refusal {
+                return Self.refusal(refusal)
+            }
+            do {
+                let form = try await form(in: request)
+                guard form["csrf"] == access.viewer.csrf else {
+                    throw ProblemError(.formOutdated)
+                }
+                guard access.viewer.role.includes(role) else {
+                    throw ProblemError(.roleNotEnough(role))
+                }
+                let page = try pageRequest(request, context)
+                let author = EventAuthor(
+                    keyName: "dashboard", keyDigits: "", actor: access.viewer.name)
+                let result = try await EventAuthor.$current.withValue(author) {
+                    try await act(page, form)
+                }
+                return response(result, to: page)
+            } catch { return try problem(error, request, context, wasAct: true) }
+        }
+    }
+
+    private func form(in request: Request) async throws -> FormFields {
+        let body = try await request.bytes(max: Self.formBytesMax)
+        let text = String(buffer: body)
+        guard !NULCharacter.isPercentEncoded(in: text), !text.utf8.contains(0) else {
+            throw ProblemError(.bodyWithNUL)
+        }
+        return FormFields(text)
+    }
+
+    private func response(_ result: ActResult, to page: PageRequest) -> Response {
+        switch result {
+        case .page(let html): return response(html, to: page.request)
+        case .done(let notice, let path): return redirect(to: path, notice, page)
+        }
+    }
+
+    /// Another page in the same environment, which shows a notice.
+    func redirect(
+        to path: DashboardPath, _ notice: DashboardNotice?, _ page: PageRequest
+    ) -> Response {
+        var response = Response(
+            status: .seeOther,
+            headers: [.location: path.in(StoreEnvironment(page.environment)).text])
+        if let notice { response.setNotice(notice.rawValue) }
+        return response
+    }
+
+    /// Changes the theme for those without scripts, and goes back to where they were.
+    private func addTheme(to router: Router<ServerContext>) {
+        router.post("/theme") { request, context in
+            if let refusal = LoopbackOrigin(request.head).refusal { return Self.refusal(refusal) }
+            do {
+                let form = try await form(in: request)
+                guard form["csrf"] == access.viewer.csrf else {
+                    throw ProblemError(.formOutdated)
+                }
+                guard let theme = form["theme"].flatMap(Frame.Theme.init) else {
+                    throw ProblemError(.requestNotUnderstood, detail: "theme is light or dark.")
+                }
+                var response = Response(
+                    status: .seeOther, headers: [.location: Self.local(form["next"])])
+                response.headers[.setCookie] =
+                    "theme=\(theme.rawValue); Path=/; Max-Age=\(Self.themeSeconds); SameSite=Lax"
+                return response
+            } catch { return try problem(error, request, context, wasAct: true) }
+        }
+    }
+
+    /// A path of this server, or else that of the overview: a form must not lead elsewhere.
+    private static func local(_ path: String?) -> String {
+        guard let path, path.hasPrefix("/"), !path.hasPrefix("//"),
+            path.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") })
+        else { return DashboardPath.overview.text }
+        return path
+    }
+
+    // MARK: - Responses
+
+    func response(
+        _ html: String, to request: Request, status: HTTPResponse.Status = .ok
+    ) -> Response {
+        var response = Response(
+            status: status,
+            headers: [
+                .contentType: "text/html; charset=utf-8",
+                .contentSecurityPolicy: Layout.contentSecurityPolicy,
+                .referrerPolicy: "same-origin",
+            ], body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
+        // It is shown once.
+        if request.cookie(DashboardNotice.cookie) != nil { response.setNotice(nil) }
+        return response
+    }
+
+    private func problem(
+        _ error: any Error, _ request: Request, _ context: ServerContext, wasAct: Bool
+    ) throws -> Response {
+        var found =
+            (error as? EngineFailure).map { ProblemError($0, subject: .customer) }
+            ?? ProblemError(anything: error)
+        found.log(requestID: context.requestID, to: context.logger)
+        found.problem.requestID = context.requestID
+        let frame = frame(of: request, .production, [])
+        var response = response(
+            ProblemPage(found.problem, wasAct: wasAct).html(in: frame), to: request,
+            status: HTTPResponse.Status(code: found.problem.status))
+        for field in found.headers { response.headers[field.name] = field.value }
+        return response
+    }
+
+    private static func refusal(_ sentence: String) -> Response {
+        Response(
+            status: .forbidden, headers: [.contentType: "text/plain; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: sentence)))
+    }
+
+    private func add(_ asset: Asset, to router: Router<ServerContext>) {
+        router.get(RouterPath(asset.path)) { _, _ in
+            Response(
+                status: .ok,
+                headers: [.contentType: asset.contentType, .cacheControl: Asset.cacheControl],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: asset.bytes)))
+        }
+    }
+}
+
+extension Viewer.Role {
+    /// Whether somebody of this role may do what another may.
+    fileprivate func includes(_ other: Self) -> Bool {
+        switch self {
+        case .admin: true
+        case .support: other != .admin
+        case .viewer: other == .viewer
+        }
+    }
+}
+
+extension Response {
+    /// Sets the notice that the next page shows, or removes it.
+    fileprivate mutating func setNotice(_ word: String?) {
+        let age = word == nil ? 0 : DashboardNotice.secondsMax
+        headers[.setCookie] =
+            "\(DashboardNotice.cookie)=\(word ?? ""); Path=/; Max-Age=\(age); HttpOnly; "
+            + "SameSite=Lax"
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let referrerPolicy = wellFormed("Referrer-Policy")
+}
+
+/// What only pages say.
+extension ProblemCatalogue.Entry {
+    fileprivate static let formOutdated = Self(
+        ProblemCode(rawValue: "form_outdated"), .forbidden, "The form is of another session.",
+        remedy: "Load the page again, and send the form once more.")
+
+    fileprivate static func roleNotEnough(_ role: Viewer.Role) -> Self {
+        Self(
+            ProblemCode(rawValue: "role_not_enough"), .forbidden,
+            "Your role may not do that.", remedy: "Ask somebody with the role \(role.rawValue).")
+    }
+}

@@ -1,0 +1,49 @@
+import Dashboard
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+/// A request for a page or an act, and what its page needs around its content.
+struct PageRequest: Sendable {
+    let request: Request
+    let context: ServerContext
+    let environment: Ledger.Environment
+    let frame: Frame
+    let query: FormFields
+
+    /// The decoded value of a part of the path.
+    func parameter(_ name: String) throws -> String {
+        try PerennialServer.parameter(name, called: name, in: context)
+    }
+
+    /// The customer in the path.
+    var customer: CustomerID {
+        get throws { CustomerID(rawValue: try parameter("id")) }
+    }
+
+    /// The webhook in the path.
+    var webhook: WebhookID {
+        get throws { WebhookID(rawValue: try parameter("webhook_id")) }
+    }
+
+    /// The cursor of a page of a list. Nil for the first page.
+    var cursor: String? { query["cursor"] }
+}
+
+/// What an act leads to.
+enum ActResult {
+    /// Another page, which shows a notice.
+    case done(DashboardNotice?, DashboardPath)
+    /// A page in place of the redirect: to confirm the act, or with something that is shown once.
+    case page(String)
+}
+
+extension Request {
+    /// The value of a cookie.
+    package func cookie(_ name: String) -> String? {
+        let cookies = headers[.cookie]?.split(separator: ";") ?? []
+        return cookies.lazy.map { $0.drop { $0 == " " } }.first { $0.hasPrefix(name + "=") }
+            .map { String($0.dropFirst(name.count + 1)) }
+    }
+}

@@ -1,0 +1,294 @@
+import Dashboard
+import Engine
+import Ledger
+import PerennialContract
+import Reports
+
+/// What a page draws of a computed report: the rows of one currency, period by period.
+struct ReportPicture: Sendable {
+    let view: ChartView
+    let result: ReportResult
+    /// The currency of the amounts that are drawn. Nil if nothing is money.
+    let currency: String?
+    /// All currencies of the rows, the one with the largest amounts first.
+    let currencies: [String]
+
+    init(_ view: ChartView, _ result: ReportResult) {
+        self.view = view
+        self.result = result
+        let column = view.drawnStack?.first ?? view.drawnColumn
+        var sizes: [String: Int64] = [:]
+        for row in result.report.rows {
+            guard let currency = row.currency else { continue }
+            let values = row.values.map { Int64(clamping: $0.whole.magnitude) }
+            let size = values.indices.contains(column) ? values[column] : 0
+            sizes[currency, default: 0] += size
+        }
+        currencies = sizes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
+        currency = view.currency.flatMap { sizes[$0] == nil ? nil : $0 } ?? currencies.first
+    }
+
+    var isEmpty: Bool { result.report.rows.isEmpty }
+
+    /// The rows that a column adds up. Pieces are counted in all currencies together.
+    private func rows(_ column: Int) -> [Reports.Report.Row] {
+        let currency = currency(of: column)
+        return result.report.rows.filter { currency == nil || $0.currency == currency }
+    }
+
+    /// The currency of what a column counts. Nil for pieces.
+    func currency(of column: Int) -> String? {
+        view.definition.columns[column].unit == .count ? nil : currency
+    }
+
+    func unit(_ column: Int) -> ChartUnit {
+        switch view.definition.columns[column].unit {
+        case .money: .money(currency: currency ?? "")
+        case .count: .count
+        case .percent: .share
+        }
+    }
+
+    /// The sum of a column in a period. Shares are not added: nil if there is more than one.
+    func value(_ column: Int, in period: ReportPeriod) -> Int64 {
+        let values = rows(column).filter { $0.period == period }.map { $0.values[column] }
+        if view.definition.columns[column].unit == .percent {
+            return ReportValue.share(of: values)
+        }
+        return values.map(\.whole).reduce(0, +)
+    }
+
+    // MARK: - Pictures
+
+    func line(_ column: Int) -> LineChart {
+        let definition = view.definition.columns[column]
+        return LineChart(
+            unit: unit(column), name: ChartView.words(definition.name),
+            points: result.periods.map { period in
+                LineChart.Point(
+                    label: names(of: period).short, name: names(of: period).long,
+                    value: value(column, in: period),
+                    isOver: !period.isIncomplete(on: result.today),
+                    purchases: purchases(column, period))
+            })
+    }
+
+    /// The columns of a stack, with opening and closing if the report has them.
+    func bars(_ columns: [Int]) -> BarChart {
+        let drawn = shown(columns)
+        let titles = drawn.map { ChartView.title(view.definition.columns[$0].name) }
+        let opening = index("opening")
+        let closing = index("closing")
+        return BarChart(
+            unit: unit(drawn[0]), name: view.definition.title,
+            series: zip(titles, Self.colors).map { BarChart.Series($0.0, $0.1) },
+            columns: result.periods.map { period in
+                BarChart.Column(
+                    label: names(of: period).short, name: names(of: period).long,
+                    isOver: !period.isIncomplete(on: result.today),
+                    values: drawn.map { value($0, in: period) },
+                    purchases: drawn.map { purchases($0, period) },
+                    opening: opening.map { value($0, in: period) },
+                    closing: closing.map { value($0, in: period) })
+            }, showsNet: opening != nil)
+    }
+
+    /// One column, divided into its largest parts and the rest.
+    func parts(_ column: Int) -> BarChart {
+        let definition = view.definition.columns[column]
+        let parts = largestParts(column)
+        let hasRest = allParts(column).count > parts.count
+        return BarChart(
+            unit: unit(column), name: ChartView.words(definition.name),
+            series: zip(
+                parts.map { $0 ?? "unknown" } + (hasRest ? ["other"] : []), Self.partColors
+            ).map { BarChart.Series($0.0, $0.1) },
+            columns: result.periods.map { period in
+                let values = parts.map { value(column, in: period, of: $0) }
+                let all = value(column, in: period)
+                return BarChart.Column(
+                    label: names(of: period).short, name: names(of: period).long,
+                    isOver: !period.isIncomplete(on: result.today),
+                    values: values + (hasRest ? [all - values.reduce(0, +)] : []),
+                    purchases: parts.map { part in
+                        part.flatMap { purchases(column, period, part: $0) }
+                    } + (hasRest ? [nil] : []))
+            }, showsNet: false)
+    }
+
+    private static let colors: [BarChart.Color] = [
+        .green, .paleGreen, .blue, .amber, .brick, .grey,
+    ]
+    private static let partColors: [BarChart.Color] = [
+        .green, .blue, .amber, .paleGreen, .brick, .grey,
+    ]
+
+    /// How many of those who first paid in each period paid again, and how often.
+    var cohorts: HeatTable {
+        let columns = Array(view.definition.columns.indices.dropFirst())
+        let last = columns.last { column in
+            result.periods.contains { value(column, in: $0) != 0 }
+        }
+        return HeatTable(
+            name: view.definition.title, cohortName: "First paid", columnName: "Renewal",
+            cohorts: result.periods.map { period in
+                HeatTable.Cohort(
+                    name: names(of: period).long, people: Int(value(0, in: period)),
+                    cells: columns.prefix { $0 <= last ?? 0 }.map { column in
+                        HeatTable.Cell(
+                            people: Int(value(column, in: period)),
+                            isOpen: period.isIncomplete(on: result.today))
+                    })
+            })
+    }
+
+    /// How the last period became what it is, by the parts of a movement. Nil if the report is
+    /// none.
+    func sum(_ columns: [Int]) -> SumPicture? {
+        guard let opening = index("opening"), let closing = index("closing"),
+            let period = result.periods.last
+        else { return nil }
+        let first = CivilDate(dayNumber: period.days.lowerBound)
+        return SumPicture(
+            unit: unit(opening), name: "\(view.definition.title) of \(name(of: period))",
+            opening: value(opening, in: period),
+            openingRemark: "\(first.day) \(first.monthName)",
+            parts: zip(shown(columns), Self.colors).map { column, color in
+                let definition = view.definition.columns[column]
+                return SumPicture.Part(
+                    ChartView.title(definition.name), remark: definition.sentence,
+                    color, value: value(column, in: period),
+                    purchases: purchases(column, period))
+            }, closing: value(closing, in: period),
+            closingName: period.isIncomplete(on: result.today) ? "Now" : "Closing")
+    }
+
+    /// Without the changes of exchange rates, if there are none.
+    private func shown(_ columns: [Int]) -> [Int] {
+        columns.filter { column in
+            view.definition.columns[column].name != "exchange"
+                || result.periods.contains { value(column, in: $0) != 0 }
+        }
+    }
+
+    private func index(_ name: String) -> Int? {
+        view.definition.columns.firstIndex { $0.name == name }
+    }
+
+    // MARK: - Parts
+
+    private func allParts(_ column: Int) -> Set<String?> { Set(rows(column).map(\.part)) }
+
+    /// The page behind a number. Nil if no purchases add up to it.
+    private func purchases(
+        _ column: Int, _ period: ReportPeriod, part: String? = nil
+    ) -> DashboardPath? {
+        let number =
+            part.map { value(column, in: period, of: $0) } ?? value(column, in: period)
+        guard number != 0 else { return nil }
+        return view.purchases(
+            view.definition.columns[column], period, currency: currency(of: column), part: part)
+    }
+
+    func value(_ column: Int, in period: ReportPeriod, of part: String?) -> Int64 {
+        rows(column).filter { $0.period == period && $0.part == part }.map {
+            $0.values[column].whole
+        }
+        .reduce(0, +)
+    }
+
+    /// The parts with the largest sums over all periods.
+    private func largestParts(_ column: Int) -> [String?] {
+        let sizes = allParts(column).map { part in
+            (
+                part: part,
+                size: rows(column).filter { $0.part == part }.map {
+                    $0.values[column].whole.magnitude
+                }
+                .reduce(0, +)
+            )
+        }.sorted { ($1.size, $0.part ?? "") < ($0.size, $1.part ?? "") }
+        let most =
+            sizes.count > BarChart.seriesMax ? BarChart.seriesMax - 1 : BarChart.seriesMax
+        return sizes.prefix(most).map(\.part)
+    }
+
+    /// The parts of the last period, as a table. Nil for shares, which do not add up.
+    func breakdown(_ column: Int) -> Breakdown? {
+        let definition = view.definition.columns[column]
+        guard let division = view.query.division, let period = result.periods.last,
+            definition.unit != .percent
+        else { return nil }
+        let title = "By \(division.rawValue), \(name(of: period))"
+        return Breakdown(
+            title: title, rowName: division.rawValue.capitalized,
+            valueName: ChartView.words(definition.name), unit: unit(column),
+            rows: allParts(column).map { part in
+                Breakdown.Row(
+                    part ?? "unknown", value: value(column, in: period, of: part),
+                    purchases: part.flatMap { purchases(column, period, part: $0) })
+            }.sorted { ($1.value, $0.name) < ($0.value, $1.name) })
+    }
+
+    // MARK: - Names
+
+    private func names(of period: ReportPeriod) -> (short: String, long: String) {
+        period.names(view.query.length)
+    }
+
+    /// In a sentence: `May 2026 so far`.
+    func name(of period: ReportPeriod) -> String {
+        names(of: period).long + (period.isIncomplete(on: result.today) ? " so far" : "")
+    }
+}
+
+extension ReportPeriod {
+    /// As under an axis, and as in a sentence.
+    func names(_ length: Length) -> (short: String, long: String) {
+        let date = CivilDate(dayNumber: days.lowerBound)
+        let month = date.monthName
+        let year = String(twoDigits: date.year % 100)
+        return switch length {
+        case .day: ("\(date.day) \(month.prefix(3))", "\(date.day) \(month) \(date.year)")
+        case .week: ("\(date.day) \(month.prefix(3))", "week of \(date.day) \(month) \(date.year)")
+        case .month: ("\(month.prefix(3)) \(year)", "\(month) \(date.year)")
+        case .quarter:
+            ("Q\((date.month + 2) / 3) \(year)", "quarter \((date.month + 2) / 3) of \(date.year)")
+        case .year: ("\(date.year)", "\(date.year)")
+        }
+    }
+}
+
+extension CivilDate {
+    private static let months = [
+        "January", "February", "March", "April", "May", "June", "July", "August", "September",
+        "October", "November", "December",
+    ]
+
+    fileprivate var monthName: String { Self.months[Int(month) - 1] }
+}
+
+extension String {
+    fileprivate init(twoDigits number: Int64) { self = number < 10 ? "0\(number)" : "\(number)" }
+}
+
+extension ReportValue {
+    /// As ``ChartUnit`` counts: thousandths of a currency's unit, pieces, or thousandths.
+    var whole: Int64 {
+        switch self {
+        case .money(let milliunits): milliunits
+        case .count(let count): count
+        case .share: Self.share(of: [self])
+        }
+    }
+
+    /// The share of all wholes together, in thousandths. Zero if there is no whole.
+    static func share(of values: [ReportValue]) -> Int64 {
+        var (part, whole): (Int64, Int64) = (0, 0)
+        for case .share(let its, let all) in values {
+            part += its
+            whole += all
+        }
+        return whole == 0 ? 0 : Int64((Double(part) / Double(whole) * 1000).rounded())
+    }
+}

@@ -1,0 +1,236 @@
+import HTTPTypes
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+@Suite struct DashboardActTests {
+    private static let grant = ["entitlement": "pro", "until": "2027-01-01", "reason": "sorry"]
+    /// Every act, with the least role that may do it.
+    private static let acts: [(path: String, role: String)] = [
+        ("/customers/anna/grants", "support"),
+        ("/customers/anna/grants/grt_1/withdraw", "support"),
+        ("/customers/anna/transfers", "support"),
+        ("/customers/anna/transfers/trf_1/undo", "support"),
+        ("/customers/anna/blocks", "support"), ("/customers/anna/blocks/7001/end", "support"),
+        ("/customers/anna/consumption", "support"), ("/customers/anna/erase", "admin"),
+        ("/forwards/00/retry", "admin"), ("/webhooks", "admin"),
+        ("/webhooks/wh_1/pause", "admin"), ("/webhooks/wh_1/resume", "admin"),
+        ("/webhooks/wh_1/test", "admin"), ("/webhooks/wh_1/secret", "admin"),
+        ("/webhooks/wh_1/delete", "admin"), ("/webhooks/wh_1/replay", "admin"),
+    ]
+
+    // MARK: - Who may
+
+    @Test func `a viewer cannot act, and support cannot do what is an admin's`() async throws {
+        var access = DashboardServer.developer
+        access.viewer.role = .viewer
+        try await DashboardServer.run(as: access) { server in
+            for act in Self.acts {
+                let page = try await server.post(act.path)
+                #expect(page.status == 403, "\(act.path)")
+                #expect(page.text.contains("role_not_enough"))
+            }
+            #expect(try await server.get("/customers/anna").status == 200)
+        }
+        access.viewer.role = .support
+        try await DashboardServer.run(as: access) { server in
+            for act in Self.acts {
+                let status = try await server.post(act.path).status
+                #expect((status == 403) == (act.role == "admin"), "\(act.path): \(status)")
+            }
+        }
+    }
+
+    @Test func `a form without its token, or from elsewhere, changes nothing`() async throws {
+        let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
+        let origins: [HTTPFields] = [
+            [.origin: "http://evil.example"], [.origin: "null"], [site: "cross-site"],
+            [site: "same-site"],
+        ]
+        try await DashboardServer.run { server in
+            for act in Self.acts.map(\.path) + ["/theme", "/logout"] {
+                for token in [nil, "", "other"] {
+                    let page = try await server.post(act, Self.grant, token: token)
+                    #expect(page.status == 403, "\(act) with \(token ?? "no token")")
+                    #expect(page.text.contains("form_outdated"))
+                }
+                for headers in origins {
+                    let page = try await server.post(act, Self.grant, headers: headers)
+                    #expect(page.status == 403, "\(act) with \(headers)")
+                }
+            }
+            #expect(try await server.api(Paths.grants(of: "anna"), GrantList.self).items.isEmpty)
+        }
+    }
+
+    @Test func `a form of our own page is accepted`() async throws {
+        let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
+        try await DashboardServer.run { server in
+            let page = try await server.post(
+                "/customers/anna/grants", Self.grant,
+                headers: [.origin: "http://localhost", site: "same-origin"])
+            #expect(page.status == 303, "\(page.text)")
+        }
+    }
+
+    @Test func `a form that is too large is refused`() async throws {
+        try await DashboardServer.run { server in
+            let long = String(repeating: "x", count: DashboardRoutes.formBytesMax)
+            let page = try await server.post("/customers/anna/grants", ["reason": long])
+            #expect(page.status == 413)
+        }
+    }
+
+    // MARK: - What acts do
+
+    @Test func `what is given by hand is what the HTTP interface says`() async throws {
+        try await DashboardServer.run { server in
+            let given = try await server.post("/customers/anna/grants", Self.grant)
+            #expect(given.status == 303 && given.headers[.location] == "/customers/anna")
+            let grants: GrantList = try await server.api(Paths.grants(of: "anna"))
+            let grant = try #require(grants.items.first)
+            #expect(grant.until?.description == "2027-01-01T23:59:59.999Z")
+            #expect(grant.reason == "sorry")
+            let events: EventList = try await server.api(Paths.events)
+            #expect(events.items.first?.cause.author?.actor == "developer")
+            let back = try await server.post(
+                "/customers/anna/grants/\(grant.grantID)/withdraw")
+            #expect(back.status == 303)
+            let customer: Customer = try await server.api(Paths.customer("anna"))
+            #expect(customer.entitlements["pro"]?.active == false)
+        }
+    }
+
+    @Test func `a notice is shown once, and is never a text of the request`() async throws {
+        try await DashboardServer.run { server in
+            let given = try await server.post("/customers/anna/grants", Self.grant)
+            let set = try #require(given.headers[.setCookie])
+            #expect(set.hasPrefix("notice=granted; ") && set.contains("HttpOnly"))
+            let page = try await server.get("/customers/anna", headers: [.cookie: "notice=granted"])
+            #expect(page.text.contains("Access was given."))
+            #expect(page.headers[.setCookie]?.hasPrefix("notice=; Path=/; Max-Age=0") == true)
+            let other = try await server.get("/customers/anna", headers: [.cookie: "notice=pwned"])
+            #expect(!other.text.contains("pwned"))
+        }
+    }
+
+    @Test func `a purchase is moved once it was confirmed, and back`() async throws {
+        try await DashboardServer.run { server in
+            try await server.buy("anna", transaction: "7001")
+            let asked = try await server.post(
+                "/customers/ben/transfers", ["query": "7001", "reason": "ticket 7"])
+            #expect(asked.status == 200 && asked.text.contains("Nothing has been moved yet."))
+            #expect(asked.text.contains("anna") && asked.text.contains("pro.monthly"))
+            let moved = try await server.post(
+                "/customers/ben/transfers",
+                ["original_transaction_id": "7001", "reason": "ticket 7"])
+            #expect(moved.status == 303 && moved.headers[.location] == "/customers/ben")
+            var ben: Customer = try await server.api(Paths.customer("ben"))
+            #expect(ben.entitlements["pro"]?.active == true)
+            let transfers: TransferList = try await server.api("/v1/customers/ben/transfers")
+            let id = try #require(transfers.items.last?.transferID)
+            let undone = try await server.post("/customers/ben/transfers/\(id)/undo")
+            #expect(undone.status == 303)
+            ben = try await server.api(Paths.customer("ben"))
+            #expect(ben.entitlements["pro"]?.active != true)
+        }
+    }
+
+    @Test func `a purchase stays with its customer until support says otherwise`() async throws {
+        try await DashboardServer.run { server in
+            try await server.buy("anna", transaction: "7001")
+            let kept = "It ends when you say so"
+            #expect(try await server.get("/customers/anna").text.contains(kept))
+            let block = try await server.post(
+                "/customers/anna/blocks", ["original_transaction_id": "7001", "reason": "ticket 7"])
+            #expect(block.status == 303)
+            let page = try await server.get("/customers/anna")
+            #expect(page.text.contains("/customers/anna/blocks/7001/end"))
+            #expect(!page.text.contains(kept))
+            let end = try await server.post("/customers/anna/blocks/7001/end")
+            #expect(end.status == 303)
+            #expect(try await server.get("/customers/anna").text.contains(kept))
+        }
+    }
+
+    @Test func `a person is forgotten only if their id was typed`() async throws {
+        try await DashboardServer.run { server in
+            _ = try await server.post("/customers/anna/grants", Self.grant)
+            let wrong = try await server.post("/customers/anna/erase", ["confirm": "ana"])
+            #expect(wrong.status == 400 && wrong.text.contains("Nothing has changed."))
+            #expect(try await server.api(Paths.grants(of: "anna"), GrantList.self).items.count == 1)
+            let erased = try await server.post("/customers/anna/erase", ["confirm": "anna"])
+            #expect(erased.status == 303 && erased.headers[.location] == "/customers")
+            #expect(try await server.api(Paths.grants(of: "anna"), GrantList.self).items.isEmpty)
+        }
+    }
+
+    @Test func `an endpoint is added, tested, paused and deleted`() async throws {
+        try await DashboardServer.run { server in
+            let added = try await server.post(
+                "/webhooks", ["url": "http://127.0.0.1:9/hook", "format": "perennial"])
+            #expect(added.status == 200 && added.text.contains("The secret is shown once."))
+            let list: WebhookList = try await server.api(Paths.webhooks)
+            let path = "/webhooks/" + (try #require(list.items.first)).webhookID
+            #expect(try await server.get(path).text.contains("whsec_") == false)
+            for (act, isPaused) in [("pause", true), ("resume", false)] {
+                #expect(try await server.post("\(path)/\(act)").status == 303)
+                let webhook: Webhook = try await server.api("/v1" + path)
+                #expect(webhook.isPaused == isPaused)
+            }
+            #expect(try await server.post("\(path)/test").status == 303)
+            let sent: WebhookDeliveryList = try await server.api("/v1\(path)/deliveries")
+            let delivery = try #require(sent.items.first?.deliveryID)
+            let page = try await server.get("\(path)?delivery=\(delivery)")
+            #expect(page.text.contains("webhook-id:"))
+            let replayed = try await server.post(
+                "\(path)/replay", ["from": "2026-01-01T00:00", "to": "2027-01-01T00:00"])
+            #expect(replayed.status == 303)
+            #expect(try await server.post("\(path)/delete", ["confirm": "no"]).status == 400)
+            #expect(try await server.post("\(path)/delete", ["confirm": "delete"]).status == 303)
+            #expect(try await server.api(Paths.webhooks, WebhookList.self).items.isEmpty)
+        }
+    }
+
+    @Test func `what cannot be done says why, and the status says what kind of no`() async throws {
+        let rows: [(String, [String: String], Int, String)] = [
+            ("/customers/anna/grants", ["entitlement": "por"], 404, "entitlement_unknown"),
+            (
+                "/customers/anna/grants", ["entitlement": "pro", "until": "2001-01-01"], 422,
+                "grant_without_time"
+            ),
+            ("/customers/anna/grants/grt_9/withdraw", [:], 404, "grant_unknown"),
+            (
+                "/customers/anna/transfers", ["original_transaction_id": "1", "reason": "x"], 404,
+                "purchase_unknown"
+            ),
+            ("/webhooks", ["url": "ftp://example.com"], 400, "webhook_not_valid"),
+            ("/webhooks/wh_9/test", [:], 404, "webhook_unknown"),
+        ]
+        try await DashboardServer.run { server in
+            for (path, fields, status, code) in rows {
+                let page = try await server.post(path, fields)
+                #expect(page.status == status, "\(path): \(page.status)")
+                #expect(page.text.contains(code), "\(path)")
+                #expect(page.text.contains("Nothing has changed."), "\(path)")
+            }
+        }
+    }
+
+    @Test func `the theme is remembered, and its form leads nowhere else`() async throws {
+        let rows = [
+            ("/customers/anna", "/customers/anna"), ("//evil.example", "/"),
+            ("https://evil.example", "/"), ("/\\evil.example", "/"), ("/a\r\nx: y", "/"),
+        ]
+        try await DashboardServer.run { server in
+            for (next, location) in rows {
+                let page = try await server.post("/theme", ["theme": "dark", "next": next])
+                #expect(page.status == 303 && page.headers[.location] == location, "\(next)")
+                #expect(page.headers[.setCookie]?.hasPrefix("theme=dark; ") == true)
+            }
+            let page = try await server.get("/", headers: [.cookie: "a=b; theme=dark"])
+            #expect(page.text.contains("data-theme=\"dark\""))
+        }
+    }
+}

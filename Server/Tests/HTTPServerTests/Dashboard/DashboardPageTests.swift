@@ -1,0 +1,140 @@
+import HTTPTypes
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+@Suite struct DashboardPageTests {
+    private static let pages = [
+        "/", "/customers", "/customers?query=anna", "/customers/anna", "/events",
+        "/events?customer_id=anna&what=opened&from=2026-01-01&to=", "/webhooks", "/products",
+        "/checks", "/notifications/sent-on", "/charts/mrr/purchases?column=mrr&by=month",
+    ]
+    private static let reports = [
+        "revenue", "mrr", "mrr_movement", "active", "active_movement", "trials", "churn",
+        "refunds", "billing", "payments", "trial_conversion", "retention", "ltv",
+    ]
+
+    @Test func `every page can be shown, with the headers that protect it`() async throws {
+        try await DashboardServer.run { server in
+            try await server.buy("anna", transaction: "7001")
+            for path in Self.pages + Self.reports.map({ "/charts/\($0)" }) {
+                let page = try await server.get(path)
+                #expect(page.status == 200, "\(path): \(page.text)")
+                #expect(page.headers[.contentType] == "text/html; charset=utf-8")
+                #expect(
+                    page.headers[.contentSecurityPolicy]?.contains("default-src 'none'") == true)
+                #expect(page.headers[.xContentTypeOptions] == "nosniff")
+                #expect(page.headers[.cacheControl] == "no-store")
+                let policy = try #require(HTTPField.Name("Referrer-Policy"))
+                #expect(page.headers[policy] == "same-origin")
+                #expect(!page.text.contains("data-source"), "\(path) asks for /live.")
+            }
+        }
+    }
+
+    @Test func `pages show what was recorded`() async throws {
+        let rows = [
+            ("/", ["anna", "$9.99"]), ("/customers", ["anna", "paid", "pro"]),
+            ("/customers?query=anna", ["Found: 1.", "anna"]),
+            ("/customers?query=7001", ["by transaction id", "anna"]),
+            ("/customers/anna", ["pro.monthly", "7001", "Give", "anna</bdi>"]),
+            ("/events", ["purchased", "anna"]), ("/events?customer_id=ben", ["No such event"]),
+            ("/charts/mrr", ["$9.99", "/charts/mrr/purchases?"]),
+            ("/charts/revenue?segment=product", ["pro.monthly"]),
+            ("/charts/mrr?currency=USD&known=week", ["No purchase counts"]),
+            ("/charts/payments/purchases?column=new&by=month", ["1 purchase makes", "anna"]),
+            ("/products", ["pro.monthly"]), ("/checks", ["It can be read and written."]),
+        ]
+        try await DashboardServer.run { server in
+            try await server.buy("anna", transaction: "7001")
+            for (path, words) in rows {
+                let page = try await server.get(path)
+                for word in words { #expect(page.text.contains(word), "\(path): \(word)") }
+            }
+        }
+    }
+
+    @Test func `what is written as markup is shown as text`() async throws {
+        let hostile = "<script>alert(1)</script>\"'&"
+        try await DashboardServer.run { server in
+            try await server.buy(hostile, transaction: "7001")
+            let id = Paths.percentEncoded(hostile)
+            for path in [
+                "/", "/customers", "/customers/\(id)", "/customers?query=\(id)", "/events",
+                "/events?customer_id=\(id)&from=&to=", "/charts/\(id)", "/webhooks/\(id)",
+                "/charts/mrr?segment=\(id)", "/charts/mrr?currency=\(id)",
+            ] {
+                let page = try await server.get(path)
+                #expect(!page.text.contains("<script>alert"), "\(path)")
+            }
+            #expect(try await server.get("/customers/\(id)").text.contains("&lt;script&gt;"))
+        }
+    }
+
+    @Test func `what is not there is a page, too`() async throws {
+        let rows = [
+            ("/webhooks/wh_1", 404), ("/charts/mmr", 404), ("/documents/00", 404),
+            ("/charts/mrr?segment=moon", 400), ("/charts/mrr?column=moon", 400),
+            ("/customers?cursor=x", 400), ("/events?from=yesterday", 400),
+            ("/events?environment=moon", 400), ("/customers/%20", 422),
+        ]
+        try await DashboardServer.run { server in
+            for (path, status) in rows {
+                let page = try await server.get(path)
+                #expect(page.status == status, "\(path)")
+                #expect(page.text.hasPrefix("<!doctype html>"), "\(path)")
+            }
+        }
+    }
+
+    @Test func `what pages load can be kept for good`() async throws {
+        try await DashboardServer.run { server in
+            let page = try await server.get("/")
+            let paths = page.text.matches(of: /"(\/assets\/[^"]+)"/).map { String($0.1) }
+            #expect(paths.count == 3)
+            for path in paths {
+                let asset = try await server.get(path)
+                #expect(asset.status == 200)
+                #expect(asset.headers[.cacheControl]?.contains("immutable") == true)
+            }
+        }
+    }
+
+    @Test func `a report is downloaded as the HTTP interface has it`() async throws {
+        try await DashboardServer.run { server in
+            try await server.buy("anna", transaction: "7001")
+            let file = try await server.get("/charts/mrr?by=month&format=json")
+            let report: Report = try file.decoded()
+            let same: Report = try await server.api(Paths.reports + "/mrr")
+            #expect(report == same)
+            let table = try await server.get("/charts/mrr?format=csv")
+            #expect(table.text.hasPrefix("from,to,is_incomplete"))
+        }
+    }
+
+    @Test func `the pages of older events name each event once`() async throws {
+        try await DashboardServer.run { server in
+            for number in 0..<130 {
+                _ = try await server.post(
+                    "/customers/anna/grants", ["entitlement": "pro", "reason": "\(number)"])
+            }
+            let first = try await server.get("/events")
+            let cursor = try #require(first.text.firstMatch(of: /cursor=(\d+)/)).1
+            let second = try await server.get("/events?cursor=\(cursor)")
+            let ids = [first, second].flatMap {
+                $0.text.matches(of: /id="event-(\d+)"/).compactMap { Int($0.1) }
+            }
+            #expect(ids == Array((1...130).reversed()))
+        }
+    }
+
+    @Test func `a server without a dashboard has no pages`() async throws {
+        try await TestServer.run { server in
+            for path in ["/", "/customers", "/events", "/webhooks", "/checks"] {
+                let answer = try await server.send(.get, path)
+                #expect(answer.status == 404, "\(path)")
+            }
+        }
+    }
+}

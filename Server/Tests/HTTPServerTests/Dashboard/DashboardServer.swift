@@ -1,0 +1,120 @@
+import AppStoreFormats
+import AppStoreTrust
+import Engine
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import PerennialContract
+import Signing
+import StorageSQLite
+import Testing
+
+@testable import HTTPServer
+
+/// A server with a dashboard, for an app that trusts a test's signatures. Requests come from a
+/// browser on this machine, unless a test changes that.
+struct DashboardServer {
+    static let token = "0000000000000001" + "0000000000000002"
+
+    let client: any TestClientProtocol
+    let engine: Engine
+    let signer: Signer
+
+    /// The developer, whose forms have the token.
+    static var developer: DashboardAccess {
+        // As bytes of a little-endian number, these are the token.
+        .developer(of: "birds", random: (UInt64(1).byteSwapped, UInt64(2).byteSwapped))
+    }
+
+    /// - Parameter access: who looks at it.
+    static func run(
+        as access: DashboardAccess = developer,
+        _ body: @escaping @Sendable (DashboardServer) async throws -> Void
+    ) async throws {
+        let authority = try Authority()
+        let signer = try authority.signer()
+        var birds = ListeningServer.birds
+        birds.webhooks.allowsLoopback = true
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let engine = Engine(
+            database: try SQLiteDriver.inMemory(), apps: [birds],
+            verifiers: [
+                birds.id: Verifier(roots: try TrustRoots(der: [try authority.root.der]))
+            ], now: { TestServer.now }, logger: logger)
+        try await engine.prepare()
+        try await engine.addKey(key: TestServer.secret, app: birds.id, kind: .secret, name: "test")
+        var server = PerennialServer(engine: engine, logger: logger)
+        server.dashboard = access
+        try await server.application(host: "127.0.0.1", port: 0).test(.router) { client in
+            try await body(DashboardServer(client: client, engine: engine, signer: signer))
+        }
+    }
+
+    // MARK: - A browser
+
+    func get(_ path: String, headers: HTTPFields = [:]) async throws -> TestServer.Answer {
+        try await send(.get, path, headers: headers)
+    }
+
+    /// Sends a form with its token.
+    func post(
+        _ path: String, _ fields: [String: String] = [:], token: String? = token,
+        headers: HTTPFields = [:]
+    ) async throws -> TestServer.Answer {
+        var fields = fields
+        fields["csrf"] = token
+        let form = fields.map { "\($0)=\(Paths.percentEncoded($1))" }.joined(separator: "&")
+        var headers = headers
+        headers[.contentType] = "application/x-www-form-urlencoded"
+        return try await send(.post, path, headers: headers, body: form)
+    }
+
+    /// Asks the HTTP interface, as a server does.
+    func api<Value: Decodable>(_ path: String, _ type: Value.Type = Value.self) async throws
+        -> Value
+    {
+        let answer = try await send(
+            .get, path, headers: [.authorization: "Bearer \(TestServer.secret)"])
+        try #require(answer.status == 200, "\(answer.text)")
+        return try answer.decoded()
+    }
+
+    private func send(
+        _ method: HTTPRequest.Method, _ path: String, headers: HTTPFields, body: String? = nil
+    ) async throws -> TestServer.Answer {
+        let response = try await client.execute(
+            uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) })
+        return TestServer.Answer(
+            status: response.status.code, headers: response.headers,
+            text: String(buffer: response.body))
+    }
+
+    // MARK: - Purchases
+
+    /// Records that somebody has bought a month.
+    func buy(_ id: String, transaction: String) async throws {
+        let now = TestServer.now.milliseconds
+        let payload = try JSON(
+            parsing: Array(
+                """
+                {"transactionId": "\(transaction)", "originalTransactionId": "\(transaction)",
+                "webOrderLineItemId": "\(transaction)1", "bundleId": "com.example.birds",
+                "productId": "pro.monthly", "subscriptionGroupIdentifier": "21", "quantity": 1,
+                "purchaseDate": \(now - 86_400_000), "originalPurchaseDate": \(now - 86_400_000),
+                "expiresDate": \(now + 29 * 86_400_000), "type": "Auto-Renewable Subscription",
+                "inAppOwnershipType": "PURCHASED", "signedDate": \(now - 86_400_000),
+                "environment": "Production", "transactionReason": "PURCHASE",
+                "storefront": "USA", "storefrontId": "143441", "price": 9990, "currency": "USD"}
+                """.utf8))
+        let body = try ContractEncoder().encode(
+            PurchasesRequest(
+                customerID: id, intent: .sync, signedTransactions: [try signer.text(payload)]))
+        let response = try await client.execute(
+            uri: Paths.purchases, method: .post,
+            headers: [.authorization: "Bearer \(TestServer.secret)"],
+            body: ByteBuffer(bytes: body))
+        try #require(response.status == .ok, "\(String(buffer: response.body))")
+    }
+}
