@@ -17,7 +17,7 @@ import Testing
     @Test func `nothing is missing on either side, and a file that is left out is noticed`()
         async throws
     {
-        let seed = Dice.seed(announcedBy: "SalesReconciliationStories", usual: 1)
+        let seed = Dice.seed(announcedBy: "SalesReconciliationStories", usual: 3)
         try await DirectShop.open({ $0.seed = seed }) { shop in
             let start = shop.store.clock.milliseconds
             let names = try await shop.store.populate(Self.accounts, within: .months(Self.months))
