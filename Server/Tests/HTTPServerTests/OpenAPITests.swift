@@ -133,7 +133,7 @@ import Testing
             let queries = parameters.filter { $0["name"] as? String == "query" }
             #expect(queries.map { $0["required"] as? Bool } == [true])
             let limits = parameters.filter { $0["name"] as? String == "limit" }
-            #expect(limits.count == 6)
+            #expect(limits.count == 7)
             for limit in limits {
                 let schema = try #require(limit["schema"] as? [String: Any])
                 #expect(schema["type"] as? String == "integer")
