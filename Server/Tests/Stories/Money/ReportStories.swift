@@ -18,7 +18,8 @@ import Testing
         async throws
     {
         let seed = Dice.seed(announcedBy: "ReportStories", usual: 1)
-        try await DirectShop.open({ $0.seed = seed }) { shop in
+        let set: @Sendable (inout SimulatorSettings) -> Void = { $0.seed = seed }
+        try await DirectShop.open(set) { shop in
             _ = try await shop.engine.fillMoney()
             var dice = SplitMix64(seed: seed)
             await shop.store.setFaults { $0.notifications.odds[.duplicate] = 0.1 }

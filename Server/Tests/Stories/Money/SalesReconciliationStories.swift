@@ -18,7 +18,8 @@ import Testing
         async throws
     {
         let seed = Dice.seed(announcedBy: "SalesReconciliationStories", usual: 3)
-        try await DirectShop.open({ $0.seed = seed }) { shop in
+        let set: @Sendable (inout SimulatorSettings) -> Void = { $0.seed = seed }
+        try await DirectShop.open(set) { shop in
             let start = shop.store.clock.milliseconds
             let names = try await shop.store.populate(Self.accounts, within: .months(Self.months))
             var crowd = Crowd(shop, names)
