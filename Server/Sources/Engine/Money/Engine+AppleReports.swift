@@ -73,7 +73,7 @@ extension Engine {
             days: days,
             reconciliation: SalesReconciliation(
                 ours: ours.all, apples: apples.all, days: Set(latest.keys),
-                products: app.soldProducts ?? []), files: files.count)
+                products: app.soldProducts ?? []), files: latest.count)
     }
 }
 

@@ -50,6 +50,9 @@ extension Engine {
         }
         let report = Report(
             definition, periods, from: sums, in: query.currency, rates: app.money.rates)
+        guard report.rows.count <= ReportQuery.rowsMax else {
+            throw .invalidReport("it would have \(report.rows.count) rows: ask for fewer days")
+        }
         return result(report, fill)
     }
 
@@ -65,6 +68,7 @@ extension Engine {
         let columns = definition.columns.filter { $0.source != .computed }
         guard let column = name.map({ name in columns.first { $0.name == name } }) ?? columns.first
         else {
+            guard !columns.isEmpty else { throw .invalidReport("its numbers do not open") }
             let known = columns.map(\.name).joined(separator: ", ")
             throw .invalidReport("its columns that rest on purchases are \(known)")
         }

@@ -5,6 +5,8 @@ import Reports
 package struct ReportQuery: Hashable, Sendable {
     /// The maximum number of periods in one report.
     package static let periodsMax = 1200
+    /// The maximum number of rows: of all periods, currencies and parts.
+    static let rowsMax = 100_000
 
     package var name: String
     package var environment: Environment

@@ -70,7 +70,10 @@ extension PerennialServer {
             query, column: parameters["column"].map(String.init), of: holder.app, after: cursor,
             limit: limit)
         let list = ReportTransactionList(sources)
-        return isCSV ? Self.csv(list.csvLines) : try JSONResponse.ok(list)
+        guard isCSV else { return try JSONResponse.ok(list) }
+        var response = Self.csv(list.csvLines)
+        if let next = list.nextCursor { response.headers[.nextCursor] = next }
+        return response
     }
 
     static func sourceCursor(_ text: String?) throws -> SourceCursor? {
@@ -159,6 +162,11 @@ extension PerennialServer {
     }
 }
 
+extension HTTPField.Name {
+    /// The cursor of the next page, which a table has no place for.
+    fileprivate static let nextCursor = wellFormed("Next-Cursor")
+}
+
 extension OpenAPIParameter {
     fileprivate static let reportQuery = [
         OpenAPIParameter(
@@ -177,7 +185,10 @@ extension OpenAPIParameter {
             schema: ["enum": .list(Division.allCases.map { .text($0.rawValue) })]),
         OpenAPIParameter(
             name: "currency",
-            description: "Convert amounts to this currency, at the rates of the owner's table."),
+            description: """
+                Convert amounts to this currency, at the rates of the owner's table. Of what is \
+                behind a number: show only this currency.
+                """),
         OpenAPIParameter(
             name: "as_known_at",
             description: "Show the report as it was at this time, from what was known then."),

@@ -16,6 +16,8 @@ struct ReconcileMoneyCommand: AsyncParsableCommand {
 
     /// Differences that are printed; the rest is counted.
     private static let linesMax = 200
+    /// The days that are compared at once: the files of a year are kept in memory.
+    private static let daysMax = 366
 
     @Option(help: "The first day, such as 2026-11-01.") var from: String
     @Option(help: "The last day.") var to: String
@@ -32,6 +34,11 @@ struct ReconcileMoneyCommand: AsyncParsableCommand {
                 throw StartFailure(
                     "--from and --to are not two days in order.",
                     remedy: "Write them like 2026-11-01.")
+            }
+            guard last.dayNumber - first.dayNumber < Self.daysMax else {
+                throw StartFailure(
+                    "More than \(Self.daysMax) days cannot be compared at once.",
+                    remedy: "Compare one year after the other.")
             }
             guard let zone = TimeZone(identifier: timeZone) else {
                 throw StartFailure(
