@@ -27,11 +27,15 @@ package enum ChartUnit: Hashable, Sendable {
         }
     }
 
-    /// For large tiles: without cents.
+    /// Amounts of so many thousandths and more are shown without cents.
+    private static let roughFrom: UInt64 = 1_000_000
+
+    /// For tiles: large amounts without cents.
     func roughText(_ value: Int64) -> String {
         switch self {
-        case .money(let currency): Figures.roughMoney(Money(milliunits: value, currency: currency))
-        case .count, .share: text(value)
+        case .money(let currency) where value.magnitude >= Self.roughFrom:
+            Figures.roughMoney(Money(milliunits: value, currency: currency))
+        case .money, .count, .share: text(value)
         }
     }
 
