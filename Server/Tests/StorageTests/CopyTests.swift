@@ -62,6 +62,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
             try fillWithStanding(tx)
             try fillWithWebhooks(tx)
             try fillWithMoney(tx)
+            try fillWithOwners(tx)
             let person = StoredCustomer(customer: "aa", ids: ["aa", "aa-2"])
             try tx.erase(
                 person, names: ["aa": "erased_1", "aa-2": "erased_2"],
@@ -111,6 +112,25 @@ private struct Way: CustomTestStringConvertible, Sendable {
             AppleReport(
                 kind: "SALES", days: 1...1, digest: [UInt8](repeating: 7, count: 32), name: "x",
                 rowsCount: 1, importedAt: now, content: [1, 2]), in: app)
+    }
+
+    private func fillWithOwners(_ tx: DatabaseSession) throws {
+        let hash = [UInt8](repeating: 9, count: 32)
+        let roles = OwnerRoles(everywhere: .viewer, byApp: [app: .admin, "zebra": .support])
+        _ = try tx.add(Owner(name: "mira", roles: roles, createdAt: now), password: "x")
+        try tx.add(
+            OwnerSession(
+                hash: hash, owner: "mira", createdAt: now, until: now + .days(1), address: "::1",
+                agent: "x"))
+        try tx.add(
+            OwnerLink(
+                hash: hash, kind: .reset, owner: "mira", roles: roles, author: "x",
+                createdAt: now, until: now))
+        try tx.save(SignInFailures(subject: "name mira", count: 2, lastAt: now))
+        for app in [app, nil] {
+            try tx.append(
+                AuditEntry(app: app, at: now, id: "1", author: "mira", act: "x", customer: "ä"))
+        }
     }
 
     private func fillWithStanding(_ tx: DatabaseSession) throws {

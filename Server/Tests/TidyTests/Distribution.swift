@@ -5,7 +5,8 @@ enum Distribution {
     /// Tables that are the same on all machines, or of the database itself: they may be read
     /// without an app. `Schema.placements` says why.
     private static let shared: Set = [
-        "keys", "log_epochs", "write_probes", "schema_versions", "sqlite_master",
+        "keys", "log_epochs", "owners", "owner_roles", "owner_sessions", "owner_links",
+        "sign_in_failures", "write_probes", "schema_versions", "sqlite_master",
     ]
 
     /// Statements that break a rule, by a part of their text, each with the reason why that is

@@ -47,6 +47,7 @@ extension DatabaseSession {
         try numberAllEvents(of: app)
         try revokeCursorLeases(of: app)
         try replaceIDs(names, in: app, mentionedBy: counterparts)
+        try replaceAuditIDs(names, in: app)
         try scrubDeliveries(ofPerson: names, in: app)
         try transferConsumables(person.customer, under: pseudonym, in: app, at: now)
         try deleteRows(of: person, in: app)

@@ -180,6 +180,25 @@ struct CopiedTable: Hashable, Sendable {
                 "walk_lease_holder",
             ]),
         CopiedTable(name: "former_ids", key: ["app"], others: ["signed_until_ms"]),
+        CopiedTable(
+            name: "owners", key: ["app", "owner"],
+            others: ["password", "created_at_ms", "signed_in_at_ms", "blocked_at_ms"]),
+        CopiedTable(name: "owner_roles", key: ["app", "owner"], others: ["role"]),
+        CopiedTable(
+            name: "owner_sessions", key: ["app", "session"],
+            others: ["owner", "created_at_ms", "used_at_ms", "until_ms", "address", "agent"]),
+        CopiedTable(
+            name: "owner_links", key: ["app", "link"],
+            others: ["kind", "owner", "roles", "author", "created_at_ms", "until_ms"]),
+        CopiedTable(
+            name: "sign_in_failures", key: ["app", "subject"],
+            others: ["failures", "last_at_ms", "shut_until_ms"]),
+        CopiedTable(
+            name: "audit_entries", key: ["app", "at_ms", "entry"],
+            others: [
+                "author", "act", "environment", "customer", "subject", "state_before",
+                "state_after",
+            ]),
     ]
 
     /// Selects the first app, or the next one.

@@ -30,7 +30,7 @@ extension Schema {
             "forwards", "forward_bodies", "imports", "purchase_origins", "webhooks",
             "webhook_deliveries", "webhook_attempts", "money_transactions", "money_movements",
             "money_subscriptions", "money_fills",
-            "apple_reports",
+            "apple_reports", "audit_entries",
         ].map { Placement(table: $0, kind: .byApp) }) + [
             Placement(
                 table: "keys",
@@ -40,6 +40,12 @@ extension Schema {
                 table: "log_epochs",
                 kind: .everywhere(
                     "A row without an app stands for every app. There is one for each restore.")),
+        ]
+        + ["owners", "owner_roles", "owner_sessions", "owner_links", "sign_in_failures"].map {
+            Placement(
+                table: $0,
+                kind: .everywhere("An owner belongs to the server, not to an app. There are few."))
+        } + [
             Placement(
                 table: "write_probes",
                 kind: .everywhere(

@@ -7,7 +7,8 @@
 /// `customer_ids`, `links`, `shares`, `blocks`, `transfers`, `grants`, `erasures`, `parted_ids`,
 /// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `webhooks` with
 /// `webhook_deliveries` and `webhook_attempts`, `imports`, `reminders`, `purchase_origins`,
-/// `apple_reports`,
+/// `apple_reports`, `owners` with `owner_roles`, `owner_sessions` and `owner_links`,
+/// `audit_entries`,
 /// `consumption_questions` with `consumption_consents` and `consumption_uses`, and the event log:
 /// `events`, `pending_events`, `logs` with `log_epochs`, and the state last reported in it, which
 /// is `told` of each purchase and `wallets`.
@@ -18,7 +19,8 @@
 ///
 /// Between the two are `app_stores` and the columns of `purchases` that record checks with the App
 /// Store (if lost, the checks are repeated); `former_ids` (if lost, some documents are stored
-/// twice); and `term_watches` with `reminder_rules` (if lost, every customer is examined again).
+/// twice); `sign_in_failures` (if lost, passwords can be tried anew); and `term_watches` with
+/// `reminder_rules` (if lost, every customer is examined again).
 ///
 /// Every key begins with the app, so that rows can be sharded by app. On PostgreSQL each month has
 /// its own partition of `documents`.
@@ -73,6 +75,7 @@ package enum Schema {
             .init("purchase origins", purchaseOriginTables(dialect)),
             .init("webhooks", webhookTables(dialect)),
             .init("money", moneyTables(dialect)),
+            .init("owners", ownerTables(dialect)),
         ]
     }
 

@@ -1,0 +1,109 @@
+import Ledger
+
+/// One act of an owner: who did what, when, and to what.
+package struct AuditEntry: Hashable, Sendable {
+    /// The maximum number of entries of one page.
+    package static let pageMax = 200
+
+    /// Nil for acts that are about the server, such as an invitation.
+    package var app: AppID?
+    package var at: Instant
+    /// Distinguishes it from all others: 32 hexadecimal digits.
+    package var id: String
+    /// The name of the owner, or what else has acted.
+    package var author: String
+    /// For example `grant`.
+    package var act: String
+    package var environment: Environment?
+    package var customer: CustomerID?
+    /// What it was done to, such as the id of a webhook.
+    package var subject: String?
+    /// As JSON objects, without secrets and without ids of customers. Nil if unknown.
+    package var before: String?
+    package var after: String?
+
+    package init(
+        app: AppID?, at: Instant, id: String, author: String, act: String,
+        environment: Environment? = nil, customer: CustomerID? = nil, subject: String? = nil,
+        before: String? = nil, after: String? = nil
+    ) {
+        self.app = app
+        self.at = at
+        self.id = id
+        self.author = author
+        self.act = act
+        self.environment = environment
+        self.customer = customer
+        self.subject = subject
+        self.before = before
+        self.after = after
+    }
+
+    /// A place in the list of entries.
+    package struct Position: Hashable, Sendable {
+        package var at: Instant
+        package var id: String
+
+        package init(at: Instant, id: String) {
+            self.at = at
+            self.id = id
+        }
+    }
+
+    package var position: Position { Position(at: at, id: id) }
+}
+
+extension DatabaseSession {
+    private static let auditColumns =
+        "at_ms, entry, author, act, environment, customer, subject, state_before, state_after"
+
+    /// Appends an entry. Idempotent.
+    package func append(_ entry: AuditEntry) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO audit_entries (app, \(Self.auditColumns)) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) "
+                + "ON CONFLICT (app, at_ms, entry) DO NOTHING",
+            [
+                .text(entry.app?.rawValue ?? ""), .integer(entry.at.milliseconds),
+                .text(entry.id), .text(entry.author), .text(entry.act),
+                .text(entry.environment?.rawValue), .text(entry.customer?.rawValue),
+                .text(entry.subject), .text(entry.before), .text(entry.after),
+            ])
+    }
+
+    /// The entries of an app, or those about the server, the newest first.
+    ///
+    /// - Parameter position: only entries that are older than this one.
+    package func auditEntries(
+        of app: AppID?, before position: AuditEntry.Position?, limit: Int
+    ) throws(StorageFailure) -> [AuditEntry] {
+        let start = position ?? AuditEntry.Position(at: Instant(milliseconds: .max), id: "~")
+        let rows = try connection.rows(
+            "SELECT \(Self.auditColumns) FROM audit_entries WHERE app = $1 "
+                + "AND (at_ms, entry) < ($2, $3) ORDER BY at_ms DESC, entry DESC LIMIT $4",
+            [
+                .text(app?.rawValue ?? ""), .integer(start.at.milliseconds), .text(start.id),
+                .integer(Int64(limit)),
+            ])
+        return try rows.map { row throws(StorageFailure) in
+            AuditEntry(
+                app: app, at: Instant(milliseconds: try row.integer(0)), id: try row.text(1),
+                author: try row.text(2), act: try row.text(3),
+                environment: try row.optionalText(4).map(Environment.stored),
+                customer: try row.optionalText(5).map(CustomerID.init(rawValue:)),
+                subject: try row.optionalText(6), before: try row.optionalText(7),
+                after: try row.optionalText(8))
+        }
+    }
+
+    /// Replaces ids of customers in the entries of an app.
+    func replaceAuditIDs(
+        _ names: [CustomerID: CustomerID], in app: AppID
+    ) throws(StorageFailure) {
+        try connection.runEach(
+            "UPDATE audit_entries SET customer = $1 WHERE app = $2 AND customer = $3",
+            names.sorted { $0.key < $1.key }.map { id, pseudonym in
+                [.text(pseudonym.rawValue), .text(app.rawValue), .text(id.rawValue)]
+            })
+    }
+}

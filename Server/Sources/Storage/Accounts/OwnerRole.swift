@@ -1,0 +1,77 @@
+import Ledger
+
+/// What an owner may do for an app.
+package enum OwnerRole: String, Hashable, Sendable, CaseIterable {
+    /// Sees everything but acts, secrets and what was signed.
+    case viewer
+    /// Also acts for customers.
+    case support
+    /// Also changes where events are sent, and erases customers.
+    case admin
+
+    /// Whether somebody of this role may do what another may.
+    package func includes(_ other: Self) -> Bool { rank >= other.rank }
+
+    private var rank: Int {
+        switch self {
+        case .viewer: 0
+        case .support: 1
+        case .admin: 2
+        }
+    }
+}
+
+/// The roles of an owner: one for every app, and others for single apps.
+package struct OwnerRoles: Hashable, Sendable {
+    /// The maximum number of apps with a role of their own.
+    package static let appsMax = 100
+
+    /// The role for every app, also for those that are configured later.
+    package var everywhere: OwnerRole?
+    package var byApp: [AppID: OwnerRole]
+
+    package init(everywhere: OwnerRole? = nil, byApp: [AppID: OwnerRole] = [:]) {
+        self.everywhere = everywhere
+        self.byApp = byApp
+    }
+
+    /// An admin of every app may also manage owners.
+    package var manageOwners: Bool { everywhere == .admin }
+
+    package var isEmpty: Bool { everywhere == nil && byApp.isEmpty }
+
+    /// The role for an app: the greater one of its own and the one for every app. Nil if the owner
+    /// may not see it.
+    package func role(in app: AppID) -> OwnerRole? {
+        guard let own = byApp[app] else { return everywhere }
+        guard let everywhere, everywhere.includes(own) else { return own }
+        return everywhere
+    }
+}
+
+extension OwnerRoles: LosslessStringConvertible {
+    /// Parses what ``description`` returns. Returns nil for any other text.
+    package init?(_ text: String) {
+        self.init()
+        for part in text.split(separator: " ") {
+            let pair = part.split(separator: "=", omittingEmptySubsequences: false)
+            guard pair.count == 2, let role = OwnerRole(rawValue: String(pair[1])) else {
+                return nil
+            }
+            if pair[0] == "*" {
+                everywhere = role
+            } else {
+                byApp[AppID(rawValue: String(pair[0]))] = role
+            }
+        }
+    }
+
+    /// For example `*=viewer birds=admin`, in which `*` stands for every app.
+    package var description: String {
+        let all = everywhere.map { ["*=\($0.rawValue)"] } ?? []
+        return
+            (all
+            + byApp.sorted { $0.key.rawValue < $1.key.rawValue }
+            .map { "\($0.key.rawValue)=\($0.value.rawValue)" }).joined(separator: " ")
+    }
+}

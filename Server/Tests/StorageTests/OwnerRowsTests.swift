@@ -1,0 +1,173 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+@Suite struct OwnerRowsTests {
+    private static let hash = [UInt8](repeating: 1, count: 32)
+    private static let other = [UInt8](repeating: 2, count: 32)
+
+    private func session(_ hash: [UInt8], until: Instant) -> OwnerSession {
+        OwnerSession(
+            hash: hash, owner: "mira", createdAt: now, until: until, address: "::1", agent: "x")
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `an owner has one account, with roles that can be replaced`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let roles = OwnerRoles(everywhere: .viewer, byApp: ["birds": .admin])
+            try await store.transaction { tx in
+                #expect(try !tx.hasOwners())
+                let mira = Owner(name: "mira", roles: roles, createdAt: now)
+                #expect(try tx.add(mira, password: "a"))
+                #expect(try !tx.add(mira, password: "b"))
+                #expect(try tx.hasOwners())
+                #expect(try tx.password(of: "mira") == "a")
+                #expect(try tx.owner("mira") == mira)
+                #expect(try tx.owner("ben") == nil && tx.password(of: "ben") == nil)
+                #expect(
+                    try tx.add(Owner(name: "ben", roles: .init(), createdAt: now), password: ""))
+                #expect(try tx.owners().map(\.name) == ["ben", "mira"])
+                try tx.replaceRoles(of: "mira", with: OwnerRoles(byApp: ["bees": .support]))
+                try tx.setPassword("c", of: "mira")
+                try tx.setBlock(of: "mira", since: now)
+                try tx.recordSignIn(of: "mira", at: now)
+                let changed = try #require(try tx.owners().last)
+                #expect(changed.roles == OwnerRoles(byApp: ["bees": .support]))
+                #expect(changed.blockedAt == now && changed.signedInAt == now)
+                try tx.setBlock(of: "mira", since: nil)
+                #expect(try tx.owner("mira")?.blockedAt == nil)
+                #expect(try tx.password(of: "mira") == "c")
+            }
+        }
+    }
+
+    @Test func `the greater of two roles counts`() {
+        let roles = OwnerRoles(everywhere: .support, byApp: ["a": .viewer, "b": .admin])
+        #expect(roles.role(in: "a") == .support && roles.role(in: "b") == .admin)
+        #expect(roles.role(in: "c") == .support)
+        #expect(OwnerRoles(byApp: ["a": .admin]).role(in: "b") == nil)
+        #expect(OwnerRoles(roles.description) == roles)
+        #expect(roles.description == "*=support a=viewer b=admin")
+        #expect(OwnerRoles("a=owner") == nil && OwnerRoles("a") == nil)
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `sessions end alone, together, and by time`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.transaction { tx in
+                for hash in [Self.hash, Self.other] {
+                    try tx.add(session(hash, until: now + .days(1)))
+                }
+                try tx.recordUse(ofSession: Self.other, at: now + .hours(2))
+                #expect(try tx.session(hash: Self.other)?.usedAt == now + .hours(2))
+                try tx.deleteEndedSessions(usedBefore: now + .hours(1), at: now + .hours(2))
+                #expect(try tx.sessions(of: "mira").map(\.hash) == [Self.other])
+                try tx.deleteEndedSessions(usedBefore: now, at: now + .days(1))
+                #expect(try tx.session(hash: Self.other) == nil)
+                for hash in [Self.hash, Self.other] {
+                    try tx.add(session(hash, until: now + .days(1)))
+                }
+                #expect(try tx.deleteSessions(of: "mira", except: Self.hash) == 1)
+                #expect(try tx.sessions(of: "mira").map(\.hash) == [Self.hash])
+                try tx.deleteSession(hash: Self.hash)
+                #expect(try tx.sessions(of: "mira").isEmpty)
+            }
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a link is used once`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.transaction { tx in
+                let link = OwnerLink(
+                    hash: Self.hash, kind: .invitation, owner: "ben",
+                    roles: OwnerRoles(everywhere: .admin), author: "mira", createdAt: now,
+                    until: now + .days(1))
+                try tx.add(link)
+                #expect(try tx.ownerLinks() == [link])
+                #expect(try tx.ownerLink(hash: Self.hash) == link)
+                #expect(try tx.deleteOwnerLink(hash: Self.hash))
+                #expect(try !tx.deleteOwnerLink(hash: Self.hash))
+                try tx.add(link)
+                try tx.deleteOwnerLinks(.invitation)
+                #expect(try tx.ownerLinks().count == 1)
+                try tx.deleteOwnerLinks(.invitation, for: "ben")
+                #expect(try tx.ownerLinks().isEmpty)
+                try tx.add(link)
+                try tx.deleteEndedOwnerLinks(at: now + .days(1))
+                #expect(try tx.ownerLinks().isEmpty)
+            }
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `failures are counted for one subject`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.transaction { tx in
+                var failures = SignInFailures(subject: "name mira", count: 1, lastAt: now)
+                try tx.save(failures)
+                (failures.count, failures.shutUntil) = (2, now + .seconds(60))
+                try tx.save(failures)
+                #expect(try tx.signInFailures(of: "name mira") == failures)
+                #expect(try tx.signInFailures(of: "name ben") == nil)
+                try tx.deleteSignInFailures(before: now + .seconds(1))
+                #expect(try tx.signInFailures(of: "name mira") == nil)
+                try tx.save(failures)
+                try tx.deleteSignInFailures(of: "name mira")
+                #expect(try tx.signInFailures(of: "name mira") == nil)
+            }
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `entries of the audit are read from the newest on, page by page`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let entries = (0..<5).map { number in
+                AuditEntry(
+                    app: app, at: now + .seconds(number / 2), id: "\(number)", author: "mira",
+                    act: "grant", environment: .sandbox, customer: "anna", subject: "grt_1",
+                    before: "{}", after: "{}")
+            }
+            try await store.transaction { tx in
+                for entry in entries { try tx.append(entry) }
+                try tx.append(AuditEntry(app: nil, at: now, id: "9", author: "x", act: "sign_in"))
+            }
+            let (first, rest) = try await store.read { tx in
+                let first = try tx.auditEntries(of: app, before: nil, limit: 3)
+                let rest = try tx.auditEntries(of: app, before: first.last?.position, limit: 3)
+                return (first, rest)
+            }
+            #expect(first + rest == entries.reversed())
+            #expect(
+                try await store.read { try $0.auditEntries(of: nil, before: nil, limit: 9) }.map(
+                    \.id) == ["9"])
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `the audit forgets the id of a customer who is erased`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                for (id, customer) in [("1", "anna"), ("2", "ben")] {
+                    try tx.append(
+                        AuditEntry(
+                            app: app, at: now, id: id, author: "mira", act: "grant",
+                            customer: CustomerID(rawValue: customer)))
+                }
+                try tx.erase(
+                    StoredCustomer(customer: "anna", ids: ["anna"]), names: ["anna": "erased_1"],
+                    hashes: [Self.hash], in: app, at: now)
+            }
+            let entries = try await store.read {
+                try $0.auditEntries(of: app, before: nil, limit: 9)
+            }
+            #expect(entries.map(\.customer) == ["ben", "erased_1"])
+        }
+    }
+}
