@@ -153,6 +153,9 @@ package struct Engine: Sendable {
         return (settings, verifier)
     }
 
+    /// The configured apps, by name.
+    package var appIDs: [AppID] { apps.keys.sorted { $0.rawValue < $1.rawValue } }
+
     /// Whether any app accepts evidence from before StoreKit 2.
     package var acceptsLegacy: Bool { apps.values.contains(where: \.acceptsLegacy) }
 

@@ -74,7 +74,7 @@ package struct PerennialServer: Sendable {
         }) {
             refuseOtherMethods(than: methods, at: path, of: router)
         }
-        if let dashboard { DashboardRoutes(server: self, access: dashboard).add(to: router) }
+        if let dashboard { DashboardRoutes.add(of: self, for: dashboard, to: router) }
         additions?(router)
         return router
     }

@@ -1,32 +1,36 @@
 import Dashboard
 import Engine
+import Hummingbird
 import Ledger
 
-/// Who looks at the dashboard, and at which app. A server without one has no dashboard.
-///
-/// The pages are only for this machine: see ``LoopbackOrigin``. Nobody has to sign in, so whoever
-/// uses this machine is the viewer.
+/// Who may look at the dashboard. A server without one has no dashboard.
 package struct DashboardAccess: Sendable {
-    package var app: AppID
-    package var viewer: Viewer
+    /// Everybody who uses this machine, without signing in. The pages answer only there: see
+    /// ``PageOrigin``.
+    package var developer: Viewer
+    package var origin: PageOrigin
     /// Whether purchases are made in the simulator: then the navigation leads to the phone.
     package var isSimulated: Bool
 
-    package init(app: AppID, viewer: Viewer, isSimulated: Bool = false) {
-        self.app = app
-        self.viewer = viewer
+    package init(developer: Viewer, isSimulated: Bool = false) {
+        self.developer = developer
         self.isSimulated = isSimulated
+        origin = .loopback
     }
 
     /// The developer at this machine, who may do everything.
     ///
     /// - Parameter random: two random numbers, from which the token of forms is made.
-    package static func developer(of app: AppID, random: (UInt64, UInt64)) -> Self {
+    package static func developer(random: (UInt64, UInt64)) -> Self {
         let token = [random.0, random.1].map { number in
             withUnsafeBytes(of: number) { Hexadecimal.text($0) }
         }.joined()
         return Self(
-            app: app, viewer: Viewer(name: "developer", role: .admin, csrf: token),
-            isSimulated: true)
+            developer: Viewer(name: "developer", role: .admin, csrf: token), isSimulated: true)
     }
+}
+
+/// Who has sent a request, and what they may do for one app.
+struct Visit: Sendable {
+    var viewer: Viewer
 }

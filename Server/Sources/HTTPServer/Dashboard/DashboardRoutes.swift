@@ -9,8 +9,10 @@ import PerennialContract
 /// The pages of the dashboard and their acts, which ``DashboardPath`` lists.
 ///
 /// They call the functions by which the HTTP interface answers, and show nothing that it does not
-/// say. What refuses a request, in this order: ``LoopbackOrigin``; the token of the form; the
-/// viewer's role; the operation itself.
+/// say. What refuses a request, in this order: ``PageOrigin``; the token of the form; the viewer's
+/// role; the operation itself.
+///
+/// One value is about one app; the paths of all apps are the same, see ``AppHandlers``.
 struct DashboardRoutes: Sendable {
     /// The maximum size of a form, in bytes.
     static let formBytesMax = 16_384
@@ -18,15 +20,26 @@ struct DashboardRoutes: Sendable {
 
     let server: PerennialServer
     let access: DashboardAccess
+    let app: AppID
+    let handlers: AppHandlers
 
     var engine: Engine { server.engine }
-    var app: AppID { access.app }
 
     typealias Page = @Sendable (PageRequest) async throws -> String
     typealias Act = @Sendable (PageRequest, FormFields) async throws -> ActResult
 
-    func add(to router: Router<ServerContext>) {
+    /// Adds the pages of all apps.
+    static func add(
+        of server: PerennialServer, for access: DashboardAccess, to router: Router<ServerContext>
+    ) {
         for asset in Asset.common { add(asset, to: router) }
+        let handlers = AppHandlers(apps: server.engine.appIDs)
+        for app in handlers.apps {
+            Self(server: server, access: access, app: app, handlers: handlers).add(to: router)
+        }
+    }
+
+    private func add(to router: Router<ServerContext>) {
         addOperations(to: router)
         addCustomers(to: router)
         addEvents(to: router)
@@ -40,23 +53,44 @@ struct DashboardRoutes: Sendable {
     // MARK: - Pages
 
     /// Adds a page.
-    func page(_ path: String, of router: Router<ServerContext>, _ html: @escaping Page) {
-        get(path, of: router) { page in self.response(try await html(page), to: page.request) }
+    ///
+    /// - Parameter role: the least role that may see it.
+    func page(
+        _ path: String, for role: Viewer.Role = .viewer, of router: Router<ServerContext>,
+        _ html: @escaping Page
+    ) {
+        get(path, for: role, of: router) { page in
+            self.response(try await html(page), to: page.request)
+        }
     }
 
     /// Adds what responds to a request for a page, which may also be a file.
+    ///
+    /// - Parameter role: the least role that may see it.
     func get(
-        _ path: String, of router: Router<ServerContext>,
+        _ path: String, for role: Viewer.Role = .viewer, of router: Router<ServerContext>,
         _ answer: @escaping @Sendable (PageRequest) async throws -> Response
     ) {
-        router.get(RouterPath(path)) { request, context in
-            if let refusal = LoopbackOrigin(request.head).refusal {
-                return Self.refusal(refusal)
+        handlers.add(.get, path, for: app, to: router) { request, context in
+            try await guarded(request, context) { visit in
+                guard visit.viewer.role.includes(role) else {
+                    throw ProblemError(.roleNotEnough(role))
+                }
+                let notices = Self.notices(in: request)
+                return try await answer(try pageRequest(request, context, visit, notices))
             }
-            let notices = Self.notices(in: request)
-            do {
-                return try await answer(try pageRequest(request, context, notices))
-            } catch { return try problem(error, request, context, wasAct: false) }
+        }
+    }
+
+    /// Answers a request by whoever may make it, and shows what is wrong as a page.
+    private func guarded(
+        _ request: Request, _ context: ServerContext,
+        _ answer: (Visit) async throws -> Response
+    ) async throws -> Response {
+        if let refusal = access.origin.refusal(of: request.head) { return Self.refusal(refusal) }
+        let visit = Visit(viewer: access.developer)
+        do { return try await answer(visit) } catch {
+            return try problem(error, request, context, visit)
         }
     }
 
@@ -66,12 +100,12 @@ struct DashboardRoutes: Sendable {
     }
 
     private func pageRequest(
-        _ request: Request, _ context: ServerContext, _ notices: [Notice] = []
+        _ request: Request, _ context: ServerContext, _ visit: Visit, _ notices: [Notice] = []
     ) throws -> PageRequest {
         let environment = try environment(in: request)
         return PageRequest(
-            request: request, context: context, environment: environment,
-            frame: frame(of: request, environment, notices),
+            request: request, context: context, visit: visit, environment: environment,
+            frame: frame(of: request, environment, visit, notices),
             query: FormFields(request.uri.query ?? ""))
     }
 
@@ -87,12 +121,13 @@ struct DashboardRoutes: Sendable {
     }
 
     private func frame(
-        of request: Request, _ environment: Ledger.Environment, _ notices: [Notice]
+        of request: Request, _ environment: Ledger.Environment, _ visit: Visit,
+        _ notices: [Notice]
     ) -> Frame {
         let waiting = engine.webhookStates.filter { $0.app == app }.map(\.waiting).reduce(0, +)
         let open = cachedChecks.count { $0.state != .well }
         return Frame(
-            viewer: access.viewer, app: app.rawValue,
+            viewer: visit.viewer, app: app.rawValue,
             environment: StoreEnvironment(environment), now: Timestamp(engine.serverTime),
             theme: request.cookie("theme").flatMap(Frame.Theme.init), isLive: false,
             isSimulated: access.isSimulated, deliveriesWaiting: waiting, checksOpen: open,
@@ -108,27 +143,28 @@ struct DashboardRoutes: Sendable {
         _ path: String, for role: Viewer.Role, of router: Router<ServerContext>,
         _ act: @escaping Act
     ) {
-        router.post(RouterPath(path)) { request, context in
-            if let refusal = LoopbackOrigin(request.head).refusal {
-                return Self.refusal(refusal)
-            }
-            do {
-                let form = try await form(in: request)
-                guard form["csrf"] == access.viewer.csrf else {
-                    throw ProblemError(.formOutdated)
-                }
-                guard access.viewer.role.includes(role) else {
+        handlers.add(.post, path, for: app, to: router) { request, context in
+            try await guarded(request, context) { visit in
+                let form = try await form(in: request, of: visit)
+                guard visit.viewer.role.includes(role) else {
                     throw ProblemError(.roleNotEnough(role))
                 }
-                let page = try pageRequest(request, context)
+                let page = try pageRequest(request, context, visit)
                 let author = EventAuthor(
-                    keyName: "dashboard", keyDigits: "", actor: access.viewer.name)
+                    keyName: "dashboard", keyDigits: "", actor: visit.viewer.name)
                 let result = try await EventAuthor.$current.withValue(author) {
                     try await act(page, form)
                 }
                 return response(result, to: page)
-            } catch { return try problem(error, request, context, wasAct: true) }
+            }
         }
+    }
+
+    /// The fields of a form that this server has shown to the same person, about the same app.
+    private func form(in request: Request, of visit: Visit) async throws -> FormFields {
+        let form = try await form(in: request)
+        guard form["csrf"] == visit.viewer.csrf else { throw ProblemError(.formOutdated) }
+        return form
     }
 
     private func form(in request: Request) async throws -> FormFields {
@@ -160,13 +196,9 @@ struct DashboardRoutes: Sendable {
 
     /// Changes the theme for those without scripts, and goes back to where they were.
     private func addTheme(to router: Router<ServerContext>) {
-        router.post("/theme") { request, context in
-            if let refusal = LoopbackOrigin(request.head).refusal { return Self.refusal(refusal) }
-            do {
-                let form = try await form(in: request)
-                guard form["csrf"] == access.viewer.csrf else {
-                    throw ProblemError(.formOutdated)
-                }
+        handlers.add(.post, "/theme", for: app, to: router) { request, context in
+            try await guarded(request, context) { visit in
+                let form = try await form(in: request, of: visit)
                 guard let theme = form["theme"].flatMap(Frame.Theme.init) else {
                     throw ProblemError(.requestNotUnderstood, detail: "theme is light or dark.")
                 }
@@ -175,7 +207,7 @@ struct DashboardRoutes: Sendable {
                 response.headers[.setCookie] =
                     "theme=\(theme.rawValue); Path=/; Max-Age=\(Self.themeSeconds); SameSite=Lax"
                 return response
-            } catch { return try problem(error, request, context, wasAct: true) }
+            }
         }
     }
 
@@ -205,16 +237,17 @@ struct DashboardRoutes: Sendable {
     }
 
     private func problem(
-        _ error: any Error, _ request: Request, _ context: ServerContext, wasAct: Bool
+        _ error: any Error, _ request: Request, _ context: ServerContext, _ visit: Visit
     ) throws -> Response {
         var found =
             (error as? EngineFailure).map { ProblemError($0, subject: .customer) }
             ?? ProblemError(anything: error)
         found.log(requestID: context.requestID, to: context.logger)
         found.problem.requestID = context.requestID
-        let frame = frame(of: request, .production, [])
+        let frame = frame(of: request, .production, visit, [])
         var response = response(
-            ProblemPage(found.problem, wasAct: wasAct).html(in: frame), to: request,
+            ProblemPage(found.problem, wasAct: request.method == .post).html(in: frame),
+            to: request,
             status: HTTPResponse.Status(code: found.problem.status))
         for field in found.headers { response.headers[field.name] = field.value }
         return response
@@ -226,7 +259,7 @@ struct DashboardRoutes: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(string: sentence)))
     }
 
-    private func add(_ asset: Asset, to router: Router<ServerContext>) {
+    private static func add(_ asset: Asset, to router: Router<ServerContext>) {
         router.get(RouterPath(asset.path)) { _, _ in
             Response(
                 status: .ok,

@@ -8,6 +8,7 @@ import PerennialContract
 struct PageRequest: Sendable {
     let request: Request
     let context: ServerContext
+    let visit: Visit
     let environment: Ledger.Environment
     let frame: Frame
     let query: FormFields

@@ -70,10 +70,10 @@ extension LocalServices {
             logLinesDropped: { LineLog.standardError.droppedCount })
         if let phone {
             let dashboard = DashboardAccess.developer(
-                of: settings.app.settings.id,
                 random: (.random(in: .min ... .max), .random(in: .min ... .max)))
             server.dashboard = dashboard
-            let routes = PhoneRoutes(phone: phone, access: dashboard)
+            let routes = PhoneRoutes(
+                phone: phone, app: settings.app.settings.id, access: dashboard)
             server.additions = { routes.add(to: $0) }
         }
         return server

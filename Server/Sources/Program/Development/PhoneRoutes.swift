@@ -3,6 +3,7 @@ import Foundation
 import HTTPServer
 import HTTPTypes
 import Hummingbird
+import Ledger
 import PerennialContract
 import ServiceLifecycle
 
@@ -17,6 +18,7 @@ struct PhoneRoutes: Sendable {
     static let refreshPause = Duration.seconds(1)
 
     let phone: DeferredPhone
+    let app: AppID
     /// The dashboard that the page is a part of. It serves what every page loads.
     let access: DashboardAccess
 
@@ -34,7 +36,7 @@ struct PhoneRoutes: Sendable {
     private func guarded(
         _ request: Request, _ respond: @escaping Answer
     ) async throws -> Response {
-        if let refusal = LoopbackOrigin(request.head).refusal {
+        if let refusal = access.origin.refusal(of: request.head) {
             return text(refusal, status: .forbidden)
         }
         guard let desk = phone.desk else {
@@ -51,7 +53,7 @@ struct PhoneRoutes: Sendable {
     @Sendable private func page(_ request: Request, _ desk: PhoneDesk) async throws -> Response {
         let state = try await desk.current()
         let frame = Frame(
-            viewer: access.viewer, app: access.app.rawValue, now: state.now,
+            viewer: access.developer, app: app.rawValue, now: state.now,
             theme: request.cookie("theme").flatMap(Frame.Theme.init), isSimulated: true)
         var response = text(PhonePage(state).html(in: frame), type: "text/html; charset=utf-8")
         response.headers[.contentSecurityPolicy] = Layout.contentSecurityPolicy

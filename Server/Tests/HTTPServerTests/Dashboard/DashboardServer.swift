@@ -24,7 +24,7 @@ struct DashboardServer {
     /// The developer, whose forms have the token.
     static var developer: DashboardAccess {
         // As bytes of a little-endian number, these are the token.
-        .developer(of: "birds", random: (UInt64(1).byteSwapped, UInt64(2).byteSwapped))
+        .developer(random: (UInt64(1).byteSwapped, UInt64(2).byteSwapped))
     }
 
     /// - Parameter access: who looks at it.

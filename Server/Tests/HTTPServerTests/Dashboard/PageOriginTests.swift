@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite struct LoopbackOriginTests {
+@Suite struct PageOriginTests {
     private static let form = "application/x-www-form-urlencoded"
 
     private func isAccepted(
@@ -14,7 +14,7 @@ import Testing
         request.headerFields[.origin] = origin
         request.headerFields[.contentType] = type
         if let name = HTTPField.Name("Sec-Fetch-Site") { request.headerFields[name] = site }
-        return LoopbackOrigin(request).refusal == nil
+        return PageOrigin.loopback.refusal(of: request) == nil
     }
 
     @Test func `only names that always are this machine may be in Host`() {

@@ -1,0 +1,76 @@
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import Synchronization
+
+/// What answers each path of the dashboard, for each app. The paths are the same for all apps: the
+/// app is the one that a person has chosen, which a cookie holds.
+final class AppHandlers: Sendable {
+    typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
+
+    /// The name of the cookie, and of the part of a query that sets it.
+    static let name = "app"
+    private static let cookieSeconds = 31_536_000
+
+    private struct Place: Hashable {
+        var method: HTTPRequest.Method
+        var path: String
+    }
+
+    /// By name.
+    let apps: [AppID]
+    private let handlers = Mutex<[Place: [AppID: Handler]]>([:])
+
+    init(apps: [AppID]) { self.apps = apps }
+
+    /// Adds what answers a path for one app. The first one adds the path to the router.
+    func add(
+        _ method: HTTPRequest.Method, _ path: String, for app: AppID,
+        to router: Router<ServerContext>, _ handler: @escaping Handler
+    ) {
+        let place = Place(method: method, path: path)
+        let isFirst = handlers.withLock { handlers in
+            defer { handlers[place, default: [:]][app] = handler }
+            return handlers[place] == nil
+        }
+        guard isFirst else { return }
+        router.on(RouterPath(path), method: method) { [self] request, context in
+            try await respond(to: request, context, at: place)
+        }
+    }
+
+    private func respond(
+        to request: Request, _ context: ServerContext, at place: Place
+    ) async throws -> Response {
+        let asked = Self.app(in: request.uri.query, among: apps)
+        guard let app = asked ?? chosenApp(request),
+            let handler = handlers.withLock({ $0[place]?[app] })
+        else { throw ProblemError(.routeUnknown) }
+        var response = try await handler(request, context)
+        if let asked { response.setApp(asked, seconds: Self.cookieSeconds) }
+        return response
+    }
+
+    /// The app that the person has chosen, or else the first one.
+    private func chosenApp(_ request: Request) -> AppID? {
+        let name = request.cookie(Self.name)
+        return apps.first { $0.rawValue == name } ?? apps.first
+    }
+
+    private static func app(in query: String?, among apps: [AppID]) -> AppID? {
+        guard let name = query.flatMap({ FormFields($0)[name] }) else { return nil }
+        return apps.first { $0.rawValue == name }
+    }
+}
+
+extension Response {
+    /// Remembers the app that a person has chosen. It is no secret, and no right follows from it.
+    mutating func setApp(_ app: AppID, seconds: Int) {
+        headers.append(
+            HTTPField(
+                name: .setCookie,
+                value: "\(AppHandlers.name)=\(app); Path=/; Max-Age=\(seconds); HttpOnly; "
+                    + "SameSite=Lax"))
+    }
+}

@@ -1,0 +1,93 @@
+import HTTPTypes
+
+/// Where pages are served, and whether a request comes from one of them.
+///
+/// Acts need no more than a cookie, so no other site may use it: neither by a form or a script that
+/// posts here, nor by a host name of its own that leads here (DNS rebinding). Browsers say where a
+/// request comes from in `Origin` and `Sec-Fetch-Site` (Fetch Metadata Request Headers); a program
+/// that is no browser sends neither, and may post.
+package struct PageOrigin: Hashable, Sendable {
+    private static let loopbackHosts: Set<Substring> = ["localhost", "127.0.0.1", "[::1]"]
+    private static let formType = "application/x-www-form-urlencoded"
+
+    /// `http` or `https`.
+    package let scheme: String
+    /// Host and port, as browsers write them in `Host`. Nil stands for this machine, by any of the
+    /// names that nobody else can use, with any port.
+    package let authority: String?
+
+    /// This machine only.
+    package static let loopback = Self(scheme: "http", authority: nil)
+
+    /// The origin of a URL, such as `https://store.example.com`. Returns nil unless it is just a
+    /// scheme, a host and perhaps a port; the port that is the scheme's own is left out.
+    package init?(url: String) {
+        let parts = url.lowercased().split(separator: "://", omittingEmptySubsequences: false)
+        guard parts.count == 2, ["http", "https"].contains(parts[0]) else { return nil }
+        var authority = parts[1].hasSuffix("/") ? parts[1].dropLast() : parts[1]
+        guard !authority.isEmpty, authority.allSatisfy(Self.isOfAuthority) else { return nil }
+        let usualPort = parts[0] == "https" ? ":443" : ":80"
+        if authority.hasSuffix(usualPort) { authority = authority.dropLast(usualPort.count) }
+        self.init(scheme: String(parts[0]), authority: String(authority))
+    }
+
+    private init(scheme: String, authority: String?) {
+        self.scheme = scheme
+        self.authority = authority
+    }
+
+    private static func isOfAuthority(_ character: Character) -> Bool {
+        character.isASCII
+            && (character.isLetter || character.isNumber || ".-:[]".contains(character))
+    }
+
+    /// Whether browsers reach it only by an encrypted connection.
+    package var isSecure: Bool { scheme == "https" }
+
+    /// The URL of a path here. Nil for this machine, whose port is not known.
+    package func url(_ path: String) -> String? {
+        authority.map { "\(scheme)://\($0)\(path)" }
+    }
+
+    /// Why a request is refused, as a sentence. Nil if it is not.
+    package func refusal(of request: HTTPRequest) -> String? {
+        guard let own = request.authority?.lowercased(), answers(own) else {
+            return "The page is only at \(authority ?? "localhost")."
+        }
+        guard request.method == .post else { return nil }
+        let origin = request.headerFields[.origin]
+        guard origin == nil || origin?.lowercased() == "\(scheme)://\(authority ?? own)" else {
+            return "Another site has sent this."
+        }
+        guard [nil, "same-origin"].contains(request.headerFields[.fetchSite]) else {
+            return "Another site has sent this."
+        }
+        let type = request.headerFields[.contentType]?.prefix { $0 != ";" }
+        guard type?.lowercased().filter({ $0 != " " }) == Self.formType else {
+            return "The body is no form."
+        }
+        return nil
+    }
+
+    /// - Parameter own: the host that a request names, in lower case.
+    private func answers(_ own: String) -> Bool {
+        guard let authority else { return Self.isLoopback(own) }
+        return own == authority || own == authority + (isSecure ? ":443" : ":80")
+    }
+
+    /// Whether a host with or without a port is this machine by a name that nobody else can use.
+    private static func isLoopback(_ authority: String) -> Bool {
+        let isBracketed = authority.hasPrefix("[")
+        guard !isBracketed || authority.contains("]") else { return false }
+        let host: Substring =
+            isBracketed
+            ? authority.prefix { $0 != "]" } + "]" : authority.prefix { $0 != ":" }
+        let rest = authority.dropFirst(host.count)
+        let isPort = rest.isEmpty || rest.first == ":" && rest.dropFirst().allSatisfy(\.isNumber)
+        return isPort && loopbackHosts.contains(Substring(host.lowercased()))
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let fetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .origin
+}
