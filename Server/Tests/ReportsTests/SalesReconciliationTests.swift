@@ -101,6 +101,40 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         #expect(found.comparedCount == 10)
     }
 
+    @Test func `a charge collected later is counted there, if the files say so`() {
+        var apples = Self.sales
+        apples[0] = .sale(on: 10, "pro", units: 2)
+        apples.append(.sale(on: 15, "pro", units: 1))
+        let shift = SalesShift(
+            .chargeOnAnotherDay, removed: .sale(on: 10, "pro", units: 1),
+            added: [.sale(on: 15, "pro", units: 1)])
+        // No file of the day on which it was due: nothing else was sold then.
+        let found = SalesReconciliation(
+            ours: Self.sales, apples: apples, days: [12, 15], shifts: [shift])
+        #expect(found.differences.filter { $0.key.day == 15 }.count == 3)
+        #expect(
+            found.differences.filter { $0.key.day == 15 }
+                .allSatisfy { $0.cause == .chargeOnAnotherDay })
+        #expect(found.residual.isEmpty)
+        let unconfirmed = SalesReconciliation(
+            ours: Self.sales, apples: Self.sales, days: [10, 12, 15], shifts: [shift])
+        #expect(unconfirmed.differences.isEmpty)
+    }
+
+    @Test func `a part that was refunded and charged again is a refund in the files only`() {
+        var part = SalesFigure.refund(on: 13, "pro")
+        (part.refunded, part.proceeds) = (4000, -2800)
+        let found = SalesReconciliation(
+            ours: Self.sales, apples: Self.sales + [part], days: Set(0...40),
+            shifts: [SalesShift(.refundReversed, added: [part])])
+        #expect(
+            found.differences.map(\.cause) == [.refundReversed, .refundReversed, .refundReversed])
+        #expect(found.residual.isEmpty)
+        let other = SalesReconciliation(
+            ours: Self.sales, apples: Self.sales + [part], days: Set(0...40))
+        #expect(!other.residual.isEmpty)
+    }
+
     private static let sales: [SalesFigure] = [
         .sale(on: 10, "pro", units: 3), .sale(on: 12, "pro", units: 5),
     ]

@@ -69,11 +69,95 @@ extension Engine {
         }
         var ours = SalesFigures()
         for sale in sales { ours.add(sale, clock, in: days) }
-        return SalesComparison(
-            days: days,
-            reconciliation: SalesReconciliation(
+        func reconciliation(_ shifts: [SalesShift]) -> SalesReconciliation {
+            SalesReconciliation(
                 ours: ours.all, apples: apples.all, days: Set(latest.keys),
-                products: app.soldProducts ?? []), files: latest.count)
+                products: app.soldProducts ?? [], shifts: shifts)
+        }
+        var found = reconciliation([])
+        if !found.differences.isEmpty {
+            found = reconciliation(
+                try await transactionShifts(of: appID, since: span.lowerBound).compactMap {
+                    SalesShift($0, clock, in: days)
+                })
+        }
+        return SalesComparison(days: days, reconciliation: found, files: latest.count)
+    }
+
+    /// The purchases that are read at once when shifts are looked for.
+    private static let shiftPurchasesMax = 500
+
+    /// What the App Store counts at other moments than we do, by documents from a moment on.
+    private func transactionShifts(
+        of app: AppID, since: Instant
+    ) async throws -> [TransactionShift] {
+        var shifts: [TransactionShift] = []
+        var last = ""
+        while true {
+            let after = last
+            let page = try await read { tx in
+                try tx.transactionShifts(
+                    of: app, since: since, after: after, limit: Self.shiftPurchasesMax)
+            }
+            shifts += page.shifts
+            guard let next = page.last else { return shifts }
+            last = next
+        }
+    }
+}
+
+extension SalesShift {
+    /// Returns nil if both sides count it on the same day, or it is about other days.
+    fileprivate init?(
+        _ shift: TransactionShift, _ clock: WallClock, in days: ClosedRange<Int64>
+    ) {
+        let sale = TransactionSale(shift.line)
+        switch shift.kind {
+        case .collectedLater(let moment):
+            let (ours, apples) = (clock.dayNumber(at: sale.chargedAt), clock.dayNumber(at: moment))
+            guard ours != apples, days.contains(ours) || days.contains(apples) else { return nil }
+            self.init(
+                .chargeOnAnotherDay,
+                removed: days.contains(ours) ? SalesFigure(soldBy: sale, on: ours) : nil,
+                added: days.contains(apples) ? [SalesFigure(soldBy: sale, on: apples)] : [])
+        case .refundReversed(let moment):
+            guard let refundedAt = sale.refundedAt else { return nil }
+            var added = [SalesFigure(refundedBy: sale, on: clock.dayNumber(at: refundedAt))]
+            // A part that is charged again is in no report.
+            if sale.refunded == sale.gross {
+                added.append(SalesFigure(soldBy: sale, on: clock.dayNumber(at: moment)))
+            }
+            added = added.filter { days.contains($0.key.day) }
+            guard !added.isEmpty else { return nil }
+            self.init(.refundReversed, added: added)
+        }
+    }
+}
+
+extension SalesFigure {
+    /// What is sold by a transaction, free or not.
+    fileprivate init(soldBy sale: TransactionSale, on day: Int64) {
+        self.init(Key(sale, on: day))
+        units = sale.quantity
+        gross = sale.gross
+        proceeds = sale.proceeds
+        freeUnits = sale.gross == 0 ? sale.quantity : 0
+    }
+
+    fileprivate init(refundedBy sale: TransactionSale, on day: Int64) {
+        self.init(Key(sale, on: day))
+        refundedUnits = sale.refundedUnits
+        refunded = sale.refunded
+        proceeds = -sale.refundedProceeds
+    }
+}
+
+extension SalesFigure.Key {
+    fileprivate init(_ sale: TransactionSale, on day: Int64) {
+        self.init(
+            day: day, product: sale.product,
+            country: sale.storefront.map { CountryCode.twoLetters(of: $0) ?? $0 },
+            currency: sale.currency)
     }
 }
 
@@ -116,32 +200,18 @@ private struct SalesFigures {
     mutating func add(_ sale: TransactionSale, _ clock: WallClock, in days: ClosedRange<Int64>) {
         let charged = clock.dayNumber(at: sale.chargedAt)
         if days.contains(charged) {
-            var figure = SalesFigure(key(of: sale, on: charged))
             if sale.isPurchased {
-                figure.units = sale.quantity
-                figure.gross = sale.gross
-                figure.proceeds = sale.proceeds
-                figure.freeUnits = sale.gross == 0 ? sale.quantity : 0
+                add(SalesFigure(soldBy: sale, on: charged))
             } else {
+                var figure = SalesFigure(SalesFigure.Key(sale, on: charged))
                 figure.sharedUnits = sale.quantity
+                add(figure)
             }
-            add(figure)
         }
         guard sale.refunded > 0, let at = sale.refundedAt.map({ clock.dayNumber(at: $0) }),
             days.contains(at)
         else { return }
-        var figure = SalesFigure(key(of: sale, on: at))
-        figure.refundedUnits = sale.quantity
-        figure.refunded = sale.refunded
-        figure.proceeds = -sale.refundedProceeds
-        add(figure)
-    }
-
-    private func key(of sale: TransactionSale, on day: Int64) -> SalesFigure.Key {
-        SalesFigure.Key(
-            day: day, product: sale.product,
-            country: sale.storefront.map { CountryCode.twoLetters(of: $0) ?? $0 },
-            currency: sale.currency)
+        add(SalesFigure(refundedBy: sale, on: at))
     }
 }
 

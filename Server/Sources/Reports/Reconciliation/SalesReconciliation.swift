@@ -1,8 +1,9 @@
 import Ledger
 
 /// Compares what we know with the App Store's files, and says why each difference exists. It first
-/// compares whole days, then looks for the same amount on another day, and then explains what is
-/// left by itself.
+/// compares whole days, then counts elsewhere what our documents show that the App Store counts
+/// elsewhere, then looks for the same amount on another day, and then explains what is left by
+/// itself.
 package struct SalesReconciliation: Sendable {
     /// How many days apart the same may be on the two sides.
     private static let daysApartMax: Int64 = 90
@@ -21,19 +22,22 @@ package struct SalesReconciliation: Sendable {
     ///   - apples: one figure for each key.
     ///   - days: the days for which there is a file.
     ///   - products: products that are known, even if we know no sale of them in these days.
+    ///   - shifts: what the App Store counts elsewhere, as our documents show it.
     package init(
         ours: [SalesFigure], apples: [SalesFigure], days: Set<Int64>,
-        products: Set<ProductID> = []
+        products: Set<ProductID> = [], shifts: [SalesShift] = []
     ) {
-        let mine = Dictionary(ours.map { ($0.key, $0) }) { first, _ in first }
+        var mine = Dictionary(ours.map { ($0.key, $0) }) { first, _ in first }
         let theirs = Dictionary(apples.map { ($0.key, $0) }) { first, _ in first }
         self.products = products.union(ours.map(\.key.product))
         self.days = days
         doubledDays = Self.doubledDays(mine, theirs)
+        for shift in shifts { apply(shift, to: &mine, theirs) }
         for key in Set(mine.keys).union(theirs.keys).sorted() {
             compare(mine[key] ?? SalesFigure(key), theirs[key] ?? SalesFigure(key))
         }
         explainByOtherDays()
+        differences.sort { $0.key < $1.key }
     }
 
     /// The sums of what is not explained by another day, a missing file, or the way of counting, by
@@ -61,6 +65,48 @@ package struct SalesReconciliation: Sendable {
                         return figure.units == own.units * 2 && figure.gross == own.gross * 2
                     }
             }.keys)
+    }
+
+    // MARK: - What our documents explain
+
+    /// Counts a figure as the App Store does, if its files confirm that it does so. Days without a
+    /// file confirm anything.
+    private mutating func apply(
+        _ shift: SalesShift, to mine: inout [SalesFigure.Key: SalesFigure],
+        _ theirs: [SalesFigure.Key: SalesFigure]
+    ) {
+        func figures(_ key: SalesFigure.Key) -> (mine: SalesFigure, theirs: SalesFigure) {
+            (mine[key] ?? SalesFigure(key), theirs[key] ?? SalesFigure(key))
+        }
+        if let removed = shift.removed {
+            let (own, other) = figures(removed.key)
+            guard other.isExceeded(by: own, byAtLeast: removed) else { return }
+        }
+        let added = shift.added.filter { days.contains($0.key.day) }
+        for figure in added {
+            let (own, other) = figures(figure.key)
+            guard own.isExceeded(by: other, byAtLeast: figure) else { return }
+        }
+        if let removed = shift.removed, let before = mine[removed.key] {
+            mine[removed.key]?.subtract(removed)
+            record(from: before, to: mine[removed.key] ?? before, shift.cause)
+        }
+        for figure in added {
+            let before = mine[figure.key] ?? SalesFigure(figure.key)
+            mine[figure.key, default: before].add(figure)
+            record(from: before, to: mine[figure.key] ?? before, shift.cause)
+        }
+    }
+
+    private mutating func record(
+        from before: SalesFigure, to after: SalesFigure, _ cause: SalesDifference.Cause
+    ) {
+        for ((quantity, own), (_, other)) in zip(before.numbers, after.numbers)
+        where own != other {
+            differences.append(
+                SalesDifference(
+                    key: before.key, quantity: quantity, ours: own, apples: other, cause: cause))
+        }
     }
 
     // MARK: - One key

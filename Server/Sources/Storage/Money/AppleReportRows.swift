@@ -1,4 +1,5 @@
 import Ledger
+import Reports
 
 /// One of the App Store's report files, as it was imported.
 package struct AppleReport: Hashable, Sendable {
@@ -85,6 +86,44 @@ extension DatabaseSession {
     }
 }
 
+extension DatabaseSession {
+    /// The shifts of the next purchases in production, by the documents from a moment on, and the
+    /// purchase after which the list continues; nil at its end.
+    package func transactionShifts(
+        of app: AppID, since: Instant, after last: String, limit: Int
+    ) throws(StorageFailure) -> (shifts: [TransactionShift], last: String?) {
+        let purchases = try connection.rows(
+            "SELECT purchase FROM purchases WHERE app = $1 AND environment = 'production' "
+                + "AND purchase > $2 ORDER BY purchase LIMIT \(limit)",
+            [.text(app.rawValue), .text(last)]
+        ).map { (row) throws(StorageFailure) in try row.text(0) }
+        guard let end = purchases.last else { return ([], nil) }
+        var facts: [String: [Fact]] = [:]
+        for row in try connection.rows(
+            "SELECT attested_at_ms, statement, purchase FROM facts WHERE app = $1 "
+                + "AND environment = 'production' AND purchase > $2 AND purchase <= $3 "
+                + "AND attested_at_ms >= $4 AND subject <> ''",
+            [
+                .text(app.rawValue), .text(last), .text(end), .integer(since.milliseconds),
+            ])
+        {
+            let name = try row.text(2)
+            facts[name, default: []].append(
+                try Self.fact(
+                    row, about: PurchaseID(TransactionID(rawValue: name), in: .production)))
+        }
+        let rules = rules.money(of: app)
+        var shifts: [TransactionShift] = []
+        for name in purchases {
+            let purchase = PurchaseID(TransactionID(rawValue: name), in: .production)
+            guard TransactionShift.mayExist(in: facts[name] ?? []) else { continue }
+            let all = try self.facts(about: purchase, in: app).map(\.fact)
+            shifts += TransactionShift.shifts(of: purchase, all, rules: rules)
+        }
+        return (shifts, end)
+    }
+}
+
 /// What of a transaction is compared with the App Store's reports. In thousandths of the currency's
 /// unit.
 package struct TransactionSale: Hashable, Sendable {
@@ -100,6 +139,23 @@ package struct TransactionSale: Hashable, Sendable {
     package var refunded: Int64
     /// What of ``proceeds`` was taken back.
     package var refundedProceeds: Int64
+
+    /// Reports have no units for a refund of a part; it counts as one.
+    package var refundedUnits: Int64 { refunded == gross ? quantity : 1 }
+
+    package init(_ line: TransactionLine) {
+        product = line.segment.product
+        storefront = line.segment.storefront
+        currency = line.segment.price?.currency
+        isPurchased = line.ownership == .purchased
+        quantity = Int64(line.quantity)
+        chargedAt = line.from
+        gross = line.gross
+        proceeds = line.gross - line.tax - line.commission
+        refundedAt = line.refundedAt
+        refunded = line.refunded
+        refundedProceeds = line.refunded - line.refundedTax - line.refundedCommission
+    }
 
     fileprivate init(_ row: Row) throws(StorageFailure) {
         product = ProductID(rawValue: try row.text(0))

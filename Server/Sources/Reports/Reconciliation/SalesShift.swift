@@ -1,0 +1,43 @@
+/// What the App Store counts elsewhere than we do, and why, as far as our own documents show it: one
+/// figure less here, others more there. It explains a difference only if both sides differ by it.
+package struct SalesShift: Hashable, Sendable {
+    package var cause: SalesDifference.Cause
+    /// What we have and the App Store has not on this day.
+    package var removed: SalesFigure?
+    /// What the App Store has and we have not on these days.
+    package var added: [SalesFigure]
+
+    package init(
+        _ cause: SalesDifference.Cause, removed: SalesFigure? = nil, added: [SalesFigure]
+    ) {
+        self.cause = cause
+        self.removed = removed
+        self.added = added
+    }
+}
+
+extension SalesFigure {
+    /// Whether the other figure exceeds this one by at least a part.
+    func isExceeded(by other: SalesFigure, byAtLeast part: SalesFigure) -> Bool {
+        [\SalesFigure.units, \.gross, \.refundedUnits, \.refunded].allSatisfy { number in
+            part[keyPath: number] == 0
+                || other[keyPath: number] - self[keyPath: number] >= part[keyPath: number]
+        }
+    }
+
+    mutating func subtract(_ other: SalesFigure) {
+        units -= other.units
+        gross -= other.gross
+        refundedUnits -= other.refundedUnits
+        refunded -= other.refunded
+        if let own = proceeds, let less = other.proceeds { proceeds = own - less }
+    }
+
+    /// The numbers that are compared.
+    var numbers: [(SalesDifference.Quantity, Int64)] {
+        [
+            (.units, units), (.gross, gross), (.refundedUnits, refundedUnits),
+            (.refunded, refunded),
+        ] + (proceeds.map { [(.proceeds, $0)] } ?? [])
+    }
+}
