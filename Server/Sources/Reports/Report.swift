@@ -133,7 +133,7 @@ struct ReportFold {
         for sum in sums {
             tally.flows[sum.kind, default: Totals()] += converted(sum.totals, sum.currency, sum.day)
         }
-        tally.exchange = closing.amounts.mrr - tally.closing.amounts.mrr
+        tally.exchange = closing.amounts - tally.closing.amounts
         return tally
     }
 
@@ -147,12 +147,7 @@ struct ReportFold {
             return totals
         }
         var result = totals
-        result.amounts = Movement.Amounts(
-            gross: convert(totals.amounts.gross, from: own, on: day) ?? 0,
-            refunded: convert(totals.amounts.refunded, from: own, on: day) ?? 0,
-            tax: convert(totals.amounts.tax, from: own, on: day) ?? 0,
-            commission: convert(totals.amounts.commission, from: own, on: day) ?? 0,
-            mrr: convert(totals.amounts.mrr, from: own, on: day) ?? 0)
+        result.amounts = totals.amounts.mapped { convert($0, from: own, on: day) ?? 0 }
         return result
     }
 

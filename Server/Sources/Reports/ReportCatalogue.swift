@@ -13,6 +13,10 @@ package enum ReportCatalogue {
     }
 
     private typealias Column = ReportDefinition.Column
+    /// Purchases of what does not renew by itself.
+    private static let notRenewing: Set<Movement.Kind> = [
+        .consumable, .nonConsumable, .nonRenewing, .oneTime,
+    ]
     private static let charging = Set(Movement.Kind.allCases).subtracting([.refund])
 
     // MARK: - Money
@@ -78,7 +82,7 @@ package enum ReportCatalogue {
                 .money($0.flow(of: .churn).amounts.mrr)
             },
             Column("exchange", .money, .computed, "Only if converted: changes of exchange rates.") {
-                .money($0.exchange)
+                .money($0.exchange.mrr)
             },
             Column("closing", .money, .stock(.mrr), "MRR when the period ended.") {
                 .money($0.closing.amounts.mrr)
@@ -221,11 +225,11 @@ package enum ReportCatalogue {
             Column("reactivations", .count, .flow([.reactivation]), "Payments after a gap.") {
                 .count($0.flow(of: .reactivation).counts.payments)
             },
-            Column("one_time", .count, .flow([.oneTime]), "Of products that do not renew.") {
-                .count($0.flow(of: .oneTime).counts.payments)
+            Column("one_time", .count, .flow(notRenewing), "Of products that do not renew.") {
+                .count($0.flow(of: notRenewing).counts.payments)
             },
-            Column("one_time_gross", .money, .flow([.oneTime]), "What was charged for those.") {
-                .money($0.flow(of: .oneTime).amounts.gross)
+            Column("one_time_gross", .money, .flow(notRenewing), "What was charged for those.") {
+                .money($0.flow(of: notRenewing).amounts.gross)
             },
         ])
 }

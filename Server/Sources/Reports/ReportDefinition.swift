@@ -93,13 +93,14 @@ package struct PeriodTally: Hashable, Sendable {
     /// Everything before the period.
     package var opening: Totals
     package var flows: [Movement.Kind: Totals]
-    /// Only if amounts were converted: what the opening amount gained because rates changed.
-    package var exchange: Int64
+    /// Only if amounts were converted: what the opening amounts gained because rates changed.
+    package var exchange: Movement.Amounts
     /// Of a report about cohorts: see ``Cohort``.
     package var cohort: [Int64]
 
     package init(
-        opening: Totals = Totals(), flows: [Movement.Kind: Totals] = [:], exchange: Int64 = 0,
+        opening: Totals = Totals(), flows: [Movement.Kind: Totals] = [:],
+        exchange: Movement.Amounts = Movement.Amounts(),
         cohort: [Int64] = []
     ) {
         self.cohort = cohort
@@ -112,11 +113,13 @@ package struct PeriodTally: Hashable, Sendable {
 
     package var closing: Totals {
         var closing = opening + flow
-        closing.amounts.mrr += exchange
+        closing.amounts = closing.amounts + exchange
         return closing
     }
 
-    func flow(of kinds: Movement.Kind...) -> Totals {
+    func flow(of kinds: Movement.Kind...) -> Totals { flow(of: Set(kinds)) }
+
+    func flow(of kinds: Set<Movement.Kind>) -> Totals {
         kinds.reduce(Totals()) { $0 + (flows[$1] ?? Totals()) }
     }
 }

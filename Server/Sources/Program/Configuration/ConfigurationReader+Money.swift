@@ -100,6 +100,9 @@ extension ConfigurationReader {
 
 extension AppSettings {
     var moneyLines: [String] {
+        var money = money
+        // Those are listed with the products of the `.storekit` file.
+        money.rules.lengths = [:]
         guard money != MoneySettings() else { return [] }
         let rules = money.rules
         let memberships = rules.smallBusiness.map { membership in

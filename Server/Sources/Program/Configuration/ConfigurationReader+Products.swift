@@ -193,6 +193,7 @@ extension ConfigurationReader {
         app.settings.offers = OfferCatalogue(shop)
         app.settings.offerings.familyShareable = shop.familyShareable
         app.settings.soldProducts = shop.productIDs
+        app.settings.money.rules.lengths = shop.lengths
         warnAboutTerms(in: path, shop.products)
         let known = shop.products.map(\.id)
         for product in products where !known.contains(product.id) {

@@ -1,6 +1,7 @@
 import AppStoreClient
 import AppStoreFormats
 import Ledger
+import Reports
 
 extension OfferCatalogue {
     /// Makes a catalogue from the offers of a `.storekit` file.
@@ -38,6 +39,19 @@ extension StoreKitFile {
     /// Whether each product can be shared with the family.
     var familyShareable: [ProductID: Bool] {
         Dictionary(products.map { (ProductID(rawValue: $0.id), $0.isFamilyShareable) }) { $1 }
+    }
+
+    /// How long a period of each subscription lasts.
+    var lengths: [ProductID: PlanLength] {
+        let lengths = products.compactMap { product in
+            product.subscription.map { terms in
+                let length: PlanLength =
+                    terms.period.months > 0
+                    ? .months(Int64(terms.period.months)) : .days(Int64(terms.period.days))
+                return (ProductID(rawValue: product.id), length)
+            }
+        }
+        return Dictionary(lengths) { $1 }
     }
 
     /// Everything that the file sells.

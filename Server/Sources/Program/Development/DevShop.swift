@@ -32,6 +32,7 @@ struct DevShop {
                 consumption: Self.consumption)
             settings.offerings = OfferingRules(
                 placements: Self.placements, familyShareable: shop.familyShareable)
+            settings.money.rules.lengths = shop.lengths
             return AppConfiguration(settings: settings, storeKit: shop, extraRoots: [])
         }
     }

@@ -9,6 +9,8 @@ package struct MoneyRules: Hashable, Sendable {
     package var taxes: [String: Int64]
     /// The time zone in which a day of a report begins.
     package var clock: WallClock
+    /// How long a period of each product lasts, where that is declared.
+    package var lengths: [ProductID: PlanLength] = [:]
 
     package struct Membership: Hashable, Sendable {
         package var from: Instant
@@ -33,7 +35,7 @@ package struct MoneyRules: Hashable, Sendable {
     }
 
     /// Raised when rows are derived differently, so that existing ones are derived again.
-    private static let derivation = 1
+    private static let derivation = 2
 
     /// The same text for the same rules. Rows derived by other rules are derived again.
     package var fingerprint: String {
@@ -42,7 +44,16 @@ package struct MoneyRules: Hashable, Sendable {
         }
         let rates = taxes.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         return "\(Self.derivation) \(clock.name) \(memberships.joined(separator: ","))"
-            + " \(rates.joined(separator: ","))"
+            + " \(rates.joined(separator: ",")) \(lengthTexts.joined(separator: ","))"
+    }
+
+    private var lengthTexts: [String] {
+        lengths.sorted { $0.key < $1.key }.map { product, length in
+            switch length {
+            case .days(let days): "\(product)=\(days)d"
+            case .months(let months): "\(product)=\(months)m"
+            }
+        }
     }
 
     /// The App Store's shares, in thousandths of a percent (Apple: "App Store Small Business
@@ -72,6 +83,33 @@ package struct MoneyRules: Hashable, Sendable {
         let tax = Self.part(price, taxRate, of: whole + taxRate)
         return PriceSplit(
             tax: tax, commission: Self.part(price - tax, commissionRate, of: whole))
+    }
+
+    /// What a payment is a month. Zero if it has no price or no end, or nothing was paid.
+    func monthly(_ payment: Payment, commissionRate: Int64) -> Movement.Amounts {
+        var amounts = Movement.Amounts()
+        guard payment.isPaid, let price = payment.price?.milliunits, let until = payment.until
+        else { return amounts }
+        if let length = length(of: payment) {
+            amounts.mrr = MonthlyPrice.monthly(price, every: length)
+            amounts.mrrOfFourWeeks = MonthlyPrice.ofFourWeeks(price, every: length)
+        } else {
+            amounts.mrr = MonthlyPrice.monthly(price, from: payment.from, until: until)
+            amounts.mrrOfFourWeeks = MonthlyPrice.ofFourWeeks(
+                price, from: payment.from, until: until)
+        }
+        let parts = split(
+            amounts.mrr, storefront: payment.storefront, commissionRate: commissionRate)
+        (amounts.mrrTax, amounts.mrrCommission) = (parts.tax, parts.commission)
+        amounts.contracted = amounts.mrr
+        amounts.promised = price * payment.monthsPromised
+        return amounts
+    }
+
+    /// Nil if only the period itself shows it: an offer that is paid ahead has a length of its own.
+    private func length(of payment: Payment) -> PlanLength? {
+        if payment.commitment != nil { return .months(1) }
+        return payment.terms == .full ? lengths[payment.product] : nil
     }
 
     private static func part(_ amount: Int64, _ share: Int64, of whole: Int64) -> Int64 {

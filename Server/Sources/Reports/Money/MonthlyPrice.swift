@@ -1,10 +1,17 @@
 import Ledger
 
+/// How long one period of a subscription lasts, as App Store Connect declares it.
+package enum PlanLength: Hashable, Sendable {
+    case days(Int64)
+    case months(Int64)
+}
+
 /// What a period's price is a month. A month is 365.25 ÷ 12 days; a week is 7 of them.
 ///
-/// The length is taken from the period itself, in whole days, because documents do not name the
-/// product's duration. Calendar months differ in length, and the App Store may extend a period, so
-/// that a length counts as the usual duration that it reaches.
+/// Documents do not name the product's duration. If the product is declared, its declared length
+/// counts, however long a period turns out. Otherwise the length is taken from the period itself,
+/// in whole days. Calendar months differ in length, and the App Store may extend a period, so that
+/// a length counts as the usual duration that it reaches.
 package enum MonthlyPrice {
     /// How a price of one period becomes the price of a month.
     private struct Factor {
@@ -13,27 +20,59 @@ package enum MonthlyPrice {
     }
 
     /// The fewest days of each usual duration, from a week to a year.
-    private static let usual: [(days: Int64, factor: Factor)] = [
-        (6, Factor(numerator: 36_525, denominator: 8400)),
-        (12, Factor(numerator: 36_525, denominator: 16_800)),
-        (27, Factor(numerator: 1, denominator: 1)),
-        (58, Factor(numerator: 1, denominator: 2)),
-        (88, Factor(numerator: 1, denominator: 3)),
-        (179, Factor(numerator: 1, denominator: 6)),
-        (363, Factor(numerator: 1, denominator: 12)),
+    private static let usual: [(days: Int64, length: PlanLength)] = [
+        (6, .days(7)), (12, .days(14)), (27, .months(1)), (58, .months(2)), (88, .months(3)),
+        (179, .months(6)), (363, .months(12)),
+    ]
+
+    /// The lengths in days that RevenueCat takes for a usual duration.
+    private static let usualInFourWeeks: [(days: ClosedRange<Int64>, length: PlanLength)] = [
+        (6...8, .days(7)), (12...16, .days(14)), (27...33, .months(1)), (58...62, .months(2)),
+        (88...95, .months(3)), (179...185, .months(6)), (363...375, .months(12)),
     ]
 
     private static let dayMilliseconds: Int64 = 86_400_000
 
     /// In the same unit as the price, rounded to the nearest.
     package static func monthly(_ price: Int64, from: Instant, until: Instant) -> Int64 {
-        let length = max((until - from).wholeMilliseconds, 1)
-        let days = (length + dayMilliseconds / 2) / dayMilliseconds
+        let days = days(from: from, until: until)
         // A length between two usual ones is the shorter one, which the App Store has extended.
-        let factor =
-            usual.last { $0.days <= days }?.factor
-            ?? Factor(numerator: 36_525, denominator: max(days, 1) * 1200)
-        return rounded(price, times: factor)
+        return monthly(price, every: usual.last { $0.days <= days }?.length ?? .days(days))
+    }
+
+    package static func monthly(_ price: Int64, every length: PlanLength) -> Int64 {
+        switch length {
+        case .days(let days):
+            rounded(price, times: Factor(numerator: 36_525, denominator: max(days, 1) * 1200))
+        case .months(let months):
+            rounded(price, times: Factor(numerator: 1, denominator: max(months, 1)))
+        }
+    }
+
+    /// The same if a month has four weeks, or 30 days for what is shorter than a week: RevenueCat's
+    /// factors (its pages "MRR" and "Monthly Recurring Revenue (MRR) Chart").
+    package static func ofFourWeeks(_ price: Int64, from: Instant, until: Instant) -> Int64 {
+        let days = days(from: from, until: until)
+        guard let usual = usualInFourWeeks.first(where: { $0.days.contains(days) }) else {
+            return rounded(price, times: Factor(numerator: 28, denominator: days))
+        }
+        return ofFourWeeks(price, every: usual.length)
+    }
+
+    package static func ofFourWeeks(_ price: Int64, every length: PlanLength) -> Int64 {
+        switch length {
+        case .days(let days):
+            rounded(
+                price,
+                times: Factor(numerator: days < 7 ? 30 : 28, denominator: max(days, 1)))
+        case .months: monthly(price, every: length)
+        }
+    }
+
+    /// Whole days, at least one.
+    private static func days(from: Instant, until: Instant) -> Int64 {
+        let length = max((until - from).wholeMilliseconds, 1)
+        return max((length + dayMilliseconds / 2) / dayMilliseconds, 1)
     }
 
     private static func rounded(_ price: Int64, times factor: Factor) -> Int64 {

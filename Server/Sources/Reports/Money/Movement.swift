@@ -15,7 +15,11 @@ package struct Movement: Hashable, Sendable {
     package var counts: Counts
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// A product without renewal was bought: consumable, non-consumable, or a term.
+        case consumable
+        case nonConsumable = "non_consumable"
+        /// A stretch of time that does not renew by itself.
+        case nonRenewing = "non_renewing"
+        /// A product without renewal, of a kind that we do not know yet.
         case oneTime = "one_time"
         case trialStarted = "trial_started"
         /// A trial ended and nothing was paid.
@@ -56,6 +60,17 @@ package struct Movement: Hashable, Sendable {
         package var commission: Int64 = 0
         /// The change of what is paid a month: see ``MonthlyPrice``.
         package var mrr: Int64 = 0
+        /// Sales tax in ``mrr``.
+        package var mrrTax: Int64 = 0
+        /// The App Store's share in ``mrr``.
+        package var mrrCommission: Int64 = 0
+        /// The change of ``mrr`` if a month had four weeks, as RevenueCat counts.
+        package var mrrOfFourWeeks: Int64 = 0
+        /// The change of what customers have agreed to pay a month: ``mrr``, and the months of a
+        /// commitment that could not be collected yet.
+        package var contracted: Int64 = 0
+        /// The change of what customers still owe of their commitments.
+        package var promised: Int64 = 0
 
         package init(
             gross: Int64 = 0, refunded: Int64 = 0, tax: Int64 = 0, commission: Int64 = 0,
@@ -70,6 +85,24 @@ package struct Movement: Hashable, Sendable {
 
         /// What the seller has of it.
         package var proceeds: Int64 { gross - refunded - tax - commission }
+
+        /// The same operation on each amount.
+        package func mapped(_ change: (Int64) -> Int64) -> Self {
+            merged(with: self) { one, _ in change(one) }
+        }
+
+        fileprivate func merged(with other: Self, _ merge: (Int64, Int64) -> Int64) -> Self {
+            var result = Self(
+                gross: merge(gross, other.gross), refunded: merge(refunded, other.refunded),
+                tax: merge(tax, other.tax), commission: merge(commission, other.commission),
+                mrr: merge(mrr, other.mrr))
+            result.mrrTax = merge(mrrTax, other.mrrTax)
+            result.mrrCommission = merge(mrrCommission, other.mrrCommission)
+            result.mrrOfFourWeeks = merge(mrrOfFourWeeks, other.mrrOfFourWeeks)
+            result.contracted = merge(contracted, other.contracted)
+            result.promised = merge(promised, other.promised)
+            return result
+        }
     }
 
     /// Changes of the numbers of subscriptions.
@@ -114,12 +147,9 @@ package struct Movement: Hashable, Sendable {
 }
 
 extension Movement.Amounts {
-    package static func + (one: Self, other: Self) -> Self {
-        Self(
-            gross: one.gross + other.gross, refunded: one.refunded + other.refunded,
-            tax: one.tax + other.tax, commission: one.commission + other.commission,
-            mrr: one.mrr + other.mrr)
-    }
+    package static func + (one: Self, other: Self) -> Self { one.merged(with: other, +) }
+    package static func - (one: Self, other: Self) -> Self { one.merged(with: other, -) }
+    package static prefix func - (one: Self) -> Self { one.mapped { -$0 } }
 }
 
 extension Movement.Counts {

@@ -15,8 +15,10 @@ package struct PurchaseBooks: Hashable, Sendable {
     ) {
         self.rules = rules
         let renewals = renewals.sorted { $0.at < $1.at }
-        let spans = SubscriptionSpan.spans(of: timeline, renewals)
         addTransactions(of: timeline)
+        let spans = SubscriptionSpan.spans(of: timeline, renewals) { payment in
+            rules.monthly(payment, commissionRate: line(of: payment)?.commissionRate ?? 0)
+        }
         addOneTimePurchases(of: timeline)
         addPaymentsWithoutAccess(of: timeline, besides: spans)
         addSubscription(spans)
@@ -61,7 +63,7 @@ package struct PurchaseBooks: Hashable, Sendable {
     private mutating func addOneTimePurchases(of timeline: Timeline) {
         for period in timeline.periods
         where !period.payment.isSubscription && period.payment.ownership == .purchased {
-            addCharge(.oneTime, of: period.payment)
+            addCharge(Self.kind(ofPurchase: period.payment.kind), of: period.payment)
         }
     }
 
@@ -139,6 +141,15 @@ package struct PurchaseBooks: Hashable, Sendable {
         }
     }
 
+    private static func kind(ofPurchase kind: ProductKind) -> Movement.Kind {
+        switch kind {
+        case .consumable: .consumable
+        case .nonConsumable: .nonConsumable
+        case .nonRenewing: .nonRenewing
+        case .autoRenewable, .unknown: .oneTime
+        }
+    }
+
     private static func kind(ofChange difference: Int64) -> Movement.Kind {
         if difference == 0 { return .renewal }
         return difference > 0 ? .expansion : .contraction
@@ -152,7 +163,7 @@ package struct PurchaseBooks: Hashable, Sendable {
     ) {
         guard before.segment != span.segment || before.isFree != span.isFree else {
             var (amounts, counts) = charge(of: span.payment)
-            amounts.mrr = span.mrr - before.mrr
+            amounts = amounts + span.monthly - before.monthly
             counts.payments = span.isFree ? 0 : 1
             movements.append(
                 Movement(
@@ -166,7 +177,7 @@ package struct PurchaseBooks: Hashable, Sendable {
 
     private mutating func enter(_ span: SubscriptionSpan, as kind: Movement.Kind) {
         var (amounts, counts) = charge(of: span.payment)
-        amounts.mrr = span.mrr
+        amounts = amounts + span.monthly
         counts.active = span.isFree ? 0 : 1
         counts.trials = span.isFree ? 1 : 0
         movements.append(
@@ -176,10 +187,10 @@ package struct PurchaseBooks: Hashable, Sendable {
 
     private mutating func leave(_ span: SubscriptionSpan, as kind: Movement.Kind, at end: Instant) {
         let counts = Movement.Counts(active: span.isFree ? 0 : -1, trials: span.isFree ? -1 : 0)
+        var amounts = -span.monthly
+        if span.isPromised { (amounts.contracted, amounts.promised) = (0, 0) }
         movements.append(
-            Movement(
-                kind, at: end, of: span.payment.transaction, span.segment,
-                Movement.Amounts(mrr: -span.mrr), counts))
+            Movement(kind, at: end, of: span.payment.transaction, span.segment, amounts, counts))
     }
 
     // MARK: - States
@@ -190,21 +201,30 @@ package struct PurchaseBooks: Hashable, Sendable {
                 Movement.Counts(grace: $0)
             }
         }
-        addSpell(of: span, .retryStarted, .retryEnded, from: span.retryStart, until: span.retryEnd)
-        { Movement.Counts(retry: $0) }
+        // What a customer has promised stays so until the App Store gives up.
+        var lost = Movement.Amounts()
+        if span.isPromised {
+            (lost.contracted, lost.promised) = (-span.monthly.contracted, -span.monthly.promised)
+        }
+        addSpell(
+            of: span, .retryStarted, .retryEnded, from: span.retryStart, until: span.retryEnd,
+            atEnd: lost
+        ) { Movement.Counts(retry: $0) }
     }
 
     private mutating func addSpell(
         of span: SubscriptionSpan, _ first: Movement.Kind, _ last: Movement.Kind,
-        from start: Instant, until end: Instant, _ counts: (Int64) -> Movement.Counts
+        from start: Instant, until end: Instant,
+        atEnd amounts: Movement.Amounts = Movement.Amounts(),
+        _ counts: (Int64) -> Movement.Counts
     ) {
         guard start < end else { return }
-        for (kind, at, count) in [(first, start, Int64(1)), (last, end, -1)] {
-            movements.append(
-                Movement(
-                    kind, at: at, of: span.payment.transaction, span.segment, Movement.Amounts(),
-                    counts(count)))
-        }
+        let transaction = span.payment.transaction
+        movements += [
+            Movement(
+                first, at: start, of: transaction, span.segment, Movement.Amounts(), counts(1)),
+            Movement(last, at: end, of: transaction, span.segment, amounts, counts(-1)),
+        ]
     }
 
     /// When renewal was off within a span. What was said before it began does not count, unless it

@@ -12,21 +12,32 @@ struct SubscriptionSpan: Hashable, Sendable {
     /// The end of retry: equal to ``end`` if there was none.
     var retryEnd: Instant
     var isFree: Bool
-    /// A month's price, in thousandths; 0 for a free period, or if no document names the price.
-    var mrr: Int64
+    /// What it is a month. Zero for a free period, or if no document names the price.
+    var monthly: Movement.Amounts
+
+    var mrr: Int64 { monthly.mrr }
+
+    /// Whether the next month is promised, and the App Store still tries to collect it.
+    var isPromised: Bool {
+        payment.monthsPromised > 0 && paidEnd == payment.until && end < retryEnd
+    }
 
     /// Whether the other one begins before this one is over.
     func isContinued(by next: Self) -> Bool { next.start <= end }
 
     /// The spans of a purchase, in order, none beginning before the one before is over. Periods
     /// that never gave access, and family members' periods, are left out.
+    ///
+    /// - Parameter monthly: what a payment is a month.
     static func spans(
-        of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>]
+        of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>],
+        monthly: (Payment) -> Movement.Amounts
     ) -> [SubscriptionSpan] {
         let periods = timeline.periods.filter(\.isCountedSubscription)
         return periods.indices.map { index in
             let next = periods[(index + 1)...].first
-            var span = SubscriptionSpan(periods[index])
+            var span = SubscriptionSpan(
+                periods[index], monthly: monthly(periods[index].payment))
             span.extend(
                 by: BillingTrouble(
                     after: periods[index], next: next?.from,
@@ -38,7 +49,7 @@ struct SubscriptionSpan: Hashable, Sendable {
         }
     }
 
-    private init(_ period: Timeline.Period) {
+    private init(_ period: Timeline.Period, monthly: Movement.Amounts) {
         payment = period.payment
         segment = Segment(of: payment)
         start = period.from
@@ -46,7 +57,7 @@ struct SubscriptionSpan: Hashable, Sendable {
         end = paidEnd
         retryEnd = paidEnd
         isFree = !payment.isPaid
-        mrr = payment.monthlyPrice
+        self.monthly = monthly
     }
 
     private mutating func extend(by trouble: BillingTrouble?) {
@@ -81,8 +92,8 @@ extension Payment {
         return terms == .full
     }
 
-    var monthlyPrice: Int64 {
-        guard isPaid, let price, let until else { return 0 }
-        return MonthlyPrice.monthly(price.milliunits, from: from, until: until)
+    /// The months of its commitment that follow this one.
+    var monthsPromised: Int64 {
+        commitment.map { Int64(max($0.months - $0.month, 0)) } ?? 0
     }
 }

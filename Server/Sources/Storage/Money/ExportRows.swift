@@ -41,7 +41,8 @@ package struct ExportedTable: Hashable, Sendable {
                 "storefront", "offer_kind", "offer_id", "currency", "gross_milliunits",
                 "refunded_milliunits", "tax_milliunits", "commission_milliunits",
                 "mrr_milliunits", "payments", "active", "trials", "grace", "retry",
-                "not_renewing",
+                "not_renewing", "mrr_tax_milliunits", "mrr_commission_milliunits",
+                "mrr_of_four_weeks_milliunits", "contracted_milliunits", "promised_milliunits",
             ], sinceColumn: "known_at"),
     ]
 

@@ -10,7 +10,8 @@ extension DatabaseSession {
     /// The columns that reports add up, in the order of ``totals(_:at:)``.
     static let sumColumns = [
         "gross", "refunded", "tax", "commission", "mrr", "payments", "active", "trials", "grace",
-        "retry", "not_renewing",
+        "retry", "not_renewing", "mrr_tax", "mrr_commission", "mrr_of_four_weeks", "contracted",
+        "promised",
     ]
 
     private static let insertMovement =
@@ -48,10 +49,14 @@ extension DatabaseSession {
     static func totals(_ row: Row, at column: Int) throws(StorageFailure) -> Totals {
         var numbers: [Int64] = []
         for index in sumColumns.indices { numbers.append(try row.integer(column + index)) }
+        var amounts = Movement.Amounts(
+            gross: numbers[0], refunded: numbers[1], tax: numbers[2], commission: numbers[3],
+            mrr: numbers[4])
+        (amounts.mrrTax, amounts.mrrCommission) = (numbers[11], numbers[12])
+        amounts.mrrOfFourWeeks = numbers[13]
+        (amounts.contracted, amounts.promised) = (numbers[14], numbers[15])
         return Totals(
-            Movement.Amounts(
-                gross: numbers[0], refunded: numbers[1], tax: numbers[2], commission: numbers[3],
-                mrr: numbers[4]),
+            amounts,
             Movement.Counts(
                 payments: numbers[5], active: numbers[6], trials: numbers[7], grace: numbers[8],
                 retry: numbers[9], notRenewing: numbers[10]))
@@ -119,7 +124,8 @@ extension DatabaseSession {
             + [
                 amounts.gross, amounts.refunded, amounts.tax, amounts.commission, amounts.mrr,
                 counts.payments, counts.active, counts.trials, counts.grace, counts.retry,
-                counts.notRenewing,
+                counts.notRenewing, amounts.mrrTax, amounts.mrrCommission, amounts.mrrOfFourWeeks,
+                amounts.contracted, amounts.promised,
             ].map { .integer($0) }
     }
 }

@@ -156,6 +156,7 @@ struct CopiedTable: Hashable, Sendable {
                 "offer_kind", "offer", "price",
                 "currency", "gross", "refunded", "tax", "commission", "mrr",
                 "payments", "active", "trials", "grace", "retry", "not_renewing",
+                "mrr_tax", "mrr_commission", "mrr_of_four_weeks", "contracted", "promised",
             ]),
         CopiedTable(
             name: "money_subscriptions", key: ["app", "environment", "purchase"],

@@ -76,6 +76,7 @@ package enum Schema {
             .init("webhooks", webhookTables(dialect)),
             .init("money", moneyTables(dialect)),
             .init("owners", ownerTables(dialect)),
+            .init("parts of a month's price", monthlyPartColumns(dialect)),
         ]
     }
 
