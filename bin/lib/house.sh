@@ -110,6 +110,42 @@ need_python() {
     install_packages python3 python3-venv
 }
 
+# need_chromium: the browser in which the dashboard is tested, and a font.
+need_chromium() {
+    local place
+    for place in "${PERENNIAL_CHROMIUM:-chromium}" chromium-browser google-chrome \
+        "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do
+        ! has_command "$place" || return 0
+    done
+    local next="install Chromium, or name one in PERENNIAL_CHROMIUM"
+    [ "$(uname -s)" != Darwin ] || next="brew install --cask google-chrome"
+    has_command apt-get || stop "Chromium is missing" "$next"
+    install_packages chromium fonts-dejavu-core
+}
+
+# Sets `browser_python`: a Python with what Server/Tests/Browser needs, in .perennial/browser.
+need_browser_python() {
+    need_python
+    local folder="$root/.perennial/browser" list="$server/Tests/Browser/requirements.txt"
+    browser_python="$folder/bin/python"
+    ! cmp -s "$list" "$folder/installed" || return 0
+    say "Installing into .perennial/browser: $(grep -v '^#' "$list" | tr '\n' ' ')"
+    mkdir -p "$root/.perennial"
+    python3 -m venv --clear "$folder" || stop "no virtual environment could be made" \
+        "python3 -m venv $folder"
+    "$folder/bin/pip" install --quiet --disable-pip-version-check --requirement "$list" \
+        || stop "pip could not install what the tests in the browser need" \
+            "$folder/bin/pip install --requirement $list"
+    cp "$list" "$folder/installed"
+}
+
+# browser_tests ARGUMENTS…: plays Server/Tests/Browser against the program that was built. The last
+# line is "N passed, N failed".
+browser_tests() {
+    (cd "$server/Tests/Browser" && PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
+        "$browser_python" -m pytest "$@" </dev/null)
+}
+
 need_swift() {
     if ! has_command swift && [ -x "$HOME/.local/share/swiftly/bin/swift" ]; then
         export PATH="$HOME/.local/share/swiftly/bin:$PATH"

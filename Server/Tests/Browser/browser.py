@@ -1,0 +1,67 @@
+"""Chromium, found on this machine, and what the tests read from its pages."""
+
+import importlib.util
+import os
+import pathlib
+import shutil
+
+PLACES = [
+    os.environ.get("PERENNIAL_CHROMIUM"),
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+]
+THEMES = ["light", "dark"]
+
+
+def program():
+    """The path of the first browser that is there. bin/lib/house.sh installs one."""
+    for place in filter(None, PLACES):
+        found = shutil.which(place)
+        if found:
+            return found
+    raise RuntimeError("Chromium is missing. On Debian: apt-get install chromium")
+
+
+def launch(playwright):
+    # Chromium's sandbox does not run as root.
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    return playwright.chromium.launch(executable_path=program(), args=arguments)
+
+
+def axe_script():
+    package = importlib.util.find_spec("axe_playwright_python")
+    return (pathlib.Path(package.origin).parent / "axe.min.js").read_text()
+
+
+# What axe finds, each as one line. `page.evaluate` is not bound by the page's own policy.
+RUN_AXE = """async () => {
+    const result = await axe.run(document, {resultTypes: ['violations']});
+    return result.violations.flatMap(found => found.nodes.map(
+        node => `${found.id}: ${found.help}: ${node.html.slice(0, 160)} ${node.any.map(
+            check => check.message).join('; ').slice(0, 160)}`));
+}"""
+
+
+def look(page, width, theme="light", height=900):
+    """Shows the page at a width, in a theme of the system, without loading it again."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+
+
+def openers(page):
+    """The buttons that open something and are shown, by the id of what they open."""
+    return page.evaluate(
+        """() => [...new Set([...document.querySelectorAll('[popovertarget]')]
+            .filter(button => button.checkVisibility() && button.popoverTargetAction !== 'hide')
+            .map(button => button.getAttribute('popovertarget')))]"""
+    )
+
+
+def opener(page, target):
+    return page.locator(f'[popovertarget="{target}"]:visible').first
+
+
+def is_open(page, target):
+    return page.evaluate("id => document.getElementById(id).matches(':popover-open')", target)

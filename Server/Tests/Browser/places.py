@@ -1,0 +1,41 @@
+"""The pages of the dashboard that the tests and the screenshots visit, in a world in which the
+cast of population.py has lived."""
+
+CHARTS = [
+    "mrr", "mrr_movement", "revenue", "refunds", "payments", "active", "active_movement", "trials",
+    "churn", "trial_conversion", "retention", "ltv", "billing",
+]  # fmt: skip
+
+
+def pages(world):
+    """Names and paths, in the order of the navigation."""
+    failing = world.api("/v1/webhooks")["items"][-1]["webhook_id"]
+    delivery = world.api(f"/v1/webhooks/{failing}/deliveries?limit=1")["items"][0]["delivery_id"]
+    purchases = "/charts/mrr/purchases?column=mrr&by=month&currency=USD"
+    month = world.sim("clock")["now"][:7]
+    return {
+        "overview": "/",
+        **{f"chart-{name}": f"/charts/{name}" for name in CHARTS},
+        "chart-mrr-by-product": "/charts/mrr?by=month&column=mrr&group_by=product",
+        "chart-purchases": f"{purchases}&from={month}-01&to={month}-01",
+        "customers": "/customers",
+        "customers-found": "/customers?query=anna",
+        "customers-none": "/customers?query=nobody-of-this-name",
+        "customer-anna-pays": "/customers/anna",
+        "customer-ben-refunded": "/customers/ben",
+        "customer-cleo-grace": "/customers/cleo",
+        "customer-dora-granted": "/customers/dora",
+        "customer-emma-moved": "/customers/emma-work",
+        "customer-unknown": "/customers/nobody",
+        "events": "/events",
+        "events-of-ben": "/events?customer_id=ben",
+        "notifications": "/notifications",
+        "notifications-sent-on": "/notifications/sent-on",
+        "webhooks": "/webhooks",
+        "webhook-failing": f"/webhooks/{failing}",
+        "webhook-delivery": f"/webhooks/{failing}?delivery={delivery}",
+        "products": "/products",
+        "health": "/checks",
+        "problem": "/webhooks/wh_none",
+        "phone": "/phone",
+    }

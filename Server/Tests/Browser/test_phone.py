@@ -1,0 +1,61 @@
+"""The phone of `perennial dev`, by hand and in the browser."""
+
+from playwright.sync_api import expect
+
+# A step takes a few taps. More means that the tour does not go on.
+TAPS_MAX = 30
+
+
+def done_count(page):
+    return page.locator("#try .done").count()
+
+
+def tap_hint(page):
+    """Taps the button that the page hints at, and waits for what follows. Returns its word."""
+    hint = page.locator("#sim button.hint")
+    expect(hint).to_have_count(1)
+    word = " ".join(hint.inner_text().split())
+    with page.expect_response(lambda answer: answer.request.method == "POST") as answer:
+        hint.click()
+    assert answer.value.status in (200, 303)
+    answer.value.finished() if answer.value.status == 200 else page.wait_for_load_state()
+    return word
+
+
+def test_a_newcomer_who_follows_the_hints_does_all_five_steps(world, any_page, say):
+    page = any_page
+    page.goto(world.server + "/phone")
+    if done_count(page):
+        page.get_by_role("button", name="Start over").click()
+    expect(page.locator("#try .done")).to_have_count(0)
+    steps = [" ".join(step.split()) for step in page.locator("#try li").all_inner_texts()]
+    assert len(steps) == 5, steps
+    tapped, done = [], 0
+    while done < len(steps):
+        assert len(tapped) < TAPS_MAX, f"the tour does not go on after {tapped}"
+        tapped.append(tap_hint(page))
+        expect(page.locator("#trouble .say")).to_have_count(0)
+        page.wait_for_timeout(0)
+        count = done_count(page)
+        if count > done:
+            say(f"{steps[done]}: {', '.join(tapped)}")
+            tapped, done = [], count
+    expect(page.locator("#sim button.hint")).to_have_count(0)
+    say("The answer at the end:", page.locator("#line").inner_text())
+
+
+def test_the_phone_says_what_the_customer_may_use(world, any_page, say):
+    page = any_page
+    page.goto(world.server + "/phone")
+    page.get_by_role("button", name="Start over").click()
+    expect(page.locator("#line")).to_contain_text("may use nothing yet")
+    page.get_by_role("button", name="Buy Monthly").click()
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.locator("#line")).to_contain_text("may use pro")
+    expect(page.locator("#word")).to_contain_text("paid")
+    expect(page.locator("#wire")).to_contain_text("SUBSCRIBED")
+    say(page.locator("#line").inner_text())
+    customer = page.locator("#sim").get_attribute("data-customer")
+    page.get_by_role("link", name=f"{customer}’s page").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(customer)
+    expect(page.locator("#answer")).to_contain_text("may use pro")
