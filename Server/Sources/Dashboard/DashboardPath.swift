@@ -12,7 +12,7 @@ import PerennialContract
 /// | `/charts/{name}/purchases` | the view, and `period`, `part`, `cohort`, `renewal`; `cursor` |
 /// | `/reports`, `/reports/{month}/{report}` | `month`, `report`, `currency` |
 /// | `/customers` | `query`, `state`, `cursor` |
-/// | `/customers/{id}` | `history` (a cursor), `wallet` (a currency), `entries` (a cursor) |
+/// | `/customers/{id}` | `history` (`all`, a number), `wallet` (a currency), `entries` (a cursor) |
 /// | `/events` | `customer_id`, `what`, `from`, `to`, `cursor` |
 /// | `/documents/{document_id}` | |
 /// | `/notifications`, `/notifications/sent-on` | `cursor` |

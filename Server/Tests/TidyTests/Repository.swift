@@ -3,7 +3,9 @@ import Foundation
 /// The files of this repository, found from where this file lies.
 enum Repository {
     /// Folders that hold products, not sources.
-    private static let foldersLeftOut: Set = [".build", ".git", ".perennial", ".swiftpm", "venv"]
+    private static let foldersLeftOut: Set = [
+        "__pycache__", ".build", ".git", ".perennial", ".swiftpm", "venv",
+    ]
     /// Larger files are nobody's prose or code.
     private static let fileBytesMax = 1_000_000
 
@@ -11,11 +13,13 @@ enum Repository {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().standardizedFileURL
 
-    /// Every text file, sorted by path. Reads the disk once.
-    static let files: [SourceFile] = paths(in: root, prefix: "").sorted().compactMap(file)
+    private static let paths = paths(in: root, prefix: "").sorted()
 
-    /// Files and folders, as links may name both.
-    static let places: Set<String> = Set(files.flatMap { ancestors(of: $0.path) })
+    /// Every text file, sorted by path. Reads the disk once.
+    static let files: [SourceFile] = paths.compactMap(file)
+
+    /// Files, pictures too, and folders, as links may name all of them.
+    static let places: Set<String> = Set(paths.flatMap(ancestors))
 
     private static func ancestors(of path: String) -> [String] {
         var parts = path.split(separator: "/")

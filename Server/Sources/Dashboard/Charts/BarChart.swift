@@ -209,7 +209,7 @@ package struct BarChart: Sendable {
         }
         return Table(
             name: "\(name) by \(period.lowercased())", columns: heads, rows: rows,
-            classes: "roomy"
+            classes: Table.classes(columns: heads.count)
         ).markup
     }
 

@@ -187,7 +187,7 @@ extension LineChart {
         }
         return Table(
             name: "\(name) by \(period.lowercased())", columns: columns, rows: rows,
-            classes: "roomy"
+            classes: Table.classes(columns: columns.count)
         ).markup
     }
 

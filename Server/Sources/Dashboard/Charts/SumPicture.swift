@@ -74,7 +74,7 @@ package struct SumPicture: Sendable {
     }
 
     private var verdict: Markup {
-        let text = unit.text(difference)
+        let text = difference == 0 ? unit.text(0) : unit.exactText(difference)
         guard difference != 0 else {
             return "\(Icon.check.markup) The parts add up. Difference: \(text)"
         }

@@ -236,7 +236,8 @@ private struct Axis {
             }
             let civil = CivilTime(at)
             let showsYear = number == 1 || step >= 12
-            let text = showsYear ? "\(civil.shortMonth) \(year)" : civil.shortMonth
+            // January has the year's name, and no more room than any month.
+            let text = number == 1 ? "\(year)" : civil.shortMonth + (showsYear ? " \(year)" : "")
             lines += """
                 <line class="grid" x1="\(x(at).svg)%" x2="\(x(at).svg)%" y1="22" \
                 y2="\(height - 22)"/>

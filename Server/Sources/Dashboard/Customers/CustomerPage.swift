@@ -19,8 +19,12 @@ package struct CustomerPage: Sendable {
     package var blocked: [String]
     package var grants: [Grant]
     package var consumption: ConsumptionOverview?
-    /// Chronological, as the API has it. Shown with the latest line first.
-    package var history: History
+    /// The newest events, newest first.
+    package var happened: [Event]
+    /// How many lines the whole history has.
+    package var linesCount: Int
+    /// A piece of the whole history, oldest first; shown instead of the events, newest first.
+    package var history: History?
     /// Entitlements that can be given by hand.
     package var entitlements: [String]
     /// How many events name them. For the dialog that erases.
@@ -32,7 +36,8 @@ package struct CustomerPage: Sendable {
         purchases: [PurchaseLine]? = nil, timeline: TimelinePicture = .init(lanes: []),
         explanation: [String] = [], wallets: [WalletStatement] = [], transfers: [Transfer] = [],
         blocked: [String] = [], grants: [Grant] = [], consumption: ConsumptionOverview? = nil,
-        history: History, entitlements: [String], eventsCount: Int? = nil,
+        happened: [Event] = [], linesCount: Int = 0, history: History? = nil,
+        entitlements: [String], eventsCount: Int? = nil,
         isAskingApple: Bool = false
     ) {
         self.customer = customer
@@ -47,6 +52,8 @@ package struct CustomerPage: Sendable {
         self.blocked = blocked
         self.grants = grants
         self.consumption = consumption
+        self.happened = happened
+        self.linesCount = linesCount
         self.history = history
         self.entitlements = entitlements
         self.eventsCount = eventsCount
@@ -71,10 +78,9 @@ package struct CustomerPage: Sendable {
             "timeline": .html(timeline.markup(in: frame)),
             "timelineTable": .html(hasTimeline ? timeline.table(in: frame) : ""),
             "purchases": .html(purchaseTable(in: frame)),
-            "eventsLink": .html(frame.link(.events.with("customer_id", id))),
-            "name": .html(name),
+            "historyLinks": .html(historyLinks(in: frame)),
             "history": .html(historyLines(in: frame)),
-            "later": .html(later(in: frame)),
+            "earlier": .html(earlier(in: frame)),
             "rights": .html(rights(in: frame)),
             "wallets": .html(walletPanels(in: frame)),
             "movements": .html(CustomerMovements(page: self).markup(in: frame)),
@@ -210,34 +216,6 @@ package struct CustomerPage: Sendable {
         return """
             <dl class="facts"><dt>Yours</dt><dd>\(name)</dd>\(others.joined())\(token)</dl>
             """
-    }
-
-    // MARK: - History
-
-    private func historyLines(in frame: Frame) -> Markup {
-        guard !history.items.isEmpty else {
-            return "<p class=\"soft\">Nothing has happened yet.</p>"
-        }
-        let lines = history.items.reversed().map { line -> Markup in
-            let kind = line.kind == "event" ? "event" : line.kind.replacing("_", with: " ")
-            let reference: Markup = line.reference.map { " <code>\(.bdi($0))</code>" } ?? ""
-            let document: Markup =
-                line.documentID.map {
-                    ", \(DocumentLink(id: $0).markup(in: frame))"
-                } ?? ""
-            return """
-                <li>\(frame.element(line.at))<div>\(.bdi(line.sentence))</div><div \
-                class="num"></div>\
-                <div class="sub">\(.bdi(kind))\(reference)\(document)</div></li>
-                """
-        }
-        return "<ul class=\"feed hist\">\(lines.joined())</ul>"
-    }
-
-    private func later(in frame: Frame) -> Markup {
-        guard let cursor = history.nextCursor else { return "" }
-        let path = DashboardPath.customer(id).with("history", cursor)
-        return "<a class=\"btn s\" href=\"\(frame.link(path))\">Later lines</a>"
     }
 }
 

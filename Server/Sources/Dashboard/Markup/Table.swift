@@ -36,6 +36,9 @@ struct Table {
             """
     }
 
+    /// The class for a table that does not fold. On a phone one with few columns fits.
+    static func classes(columns: Int) -> Markup { columns > 3 ? "roomy" : "" }
+
     static func attribute(_ name: Markup, _ value: Markup) -> Markup {
         value.isEmpty ? "" : " \(name)=\"\(value)\""
     }

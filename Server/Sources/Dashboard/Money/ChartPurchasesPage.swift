@@ -81,7 +81,7 @@ package struct ChartPurchasesPage: Sendable {
     package func html(in frame: Frame) -> String {
         let verb: Markup = total == 1 ? "makes" : "make"
         let heading: Markup =
-            "\(Figures.count(total, "purchase")) \(verb) \(unit.signedText(number))"
+            "\(Figures.count(total, "purchase")) \(verb) \(unit.exactText(number))"
         return Layout(
             title: "\(chart.title), \(part)", section: .charts, heading: heading,
             lede:
@@ -139,7 +139,7 @@ package struct ChartPurchasesPage: Sendable {
                 .init(product), .init("\(frame.day(row.at))"), .init(prices.joined(by: " → ")),
                 .init(row.amount.map { "\(Figures.signedMoney($0))" } ?? "–", "num"),
                 .init(row.rate.map(Markup.bdi) ?? "–", "num"),
-                .init("\(unit.signedText(row.value))", "num"),
+                .init("\(unit.exactText(row.value))", "num"),
                 .init(row.documentID.map { DocumentLink(id: $0).markup(in: frame) } ?? "–"),
             ])
     }
@@ -148,19 +148,19 @@ package struct ChartPurchasesPage: Sendable {
         guard isWhole else {
             return """
                 <tr><th scope="row" colspan="6">Sum of these \(Figures.count(rows.count)); all \
-                \(Figures.count(total)) make \(unit.signedText(number))</th>\
-                <td class="num">\(unit.signedText(sum))</td><td></td></tr>
+                \(Figures.count(total)) make \(unit.exactText(number))</th>\
+                <td class="num">\(unit.exactText(sum))</td><td></td></tr>
                 """
         }
         let difference = number - sum
         let line: Markup = """
             <tr><th scope="row" colspan="6">Sum, the number you came from</th>\
-            <td class="num">\(unit.signedText(sum))</td><td></td></tr>
+            <td class="num">\(unit.exactText(sum))</td><td></td></tr>
             """
         guard difference != 0 else { return line }
         return """
             \(line)<tr><th scope="row" colspan="6"><span class="down">They do not add up. \
-            Difference</span></th><td class="num down">\(unit.signedText(difference))</td><td></td>\
+            Difference</span></th><td class="num down">\(unit.exactText(difference))</td><td></td>\
             </tr>
             """
     }

@@ -119,11 +119,13 @@ package struct ProductsPage: Sendable {
         }
         return Table(
             name: "Products",
-            columns: [
-                .init("Product"), .init("Is"), .init("Opens"), .number("Price"), .number("Active"),
-            ], rows: offerings.products.map(row), classes: "roomy"
+            columns: [.init("Product"), .init("Is"), .init("Opens")]
+                + (hasPrices ? [.number("Price")] : []) + [.number("Active")],
+            rows: offerings.products.map(row)
         ).markup
     }
+
+    private var hasPrices: Bool { figures.values.contains { $0.price != nil } }
 
     private func row(_ product: Offerings.Product) -> Markup {
         let known = figures[product.productID]
@@ -134,13 +136,15 @@ package struct ProductsPage: Sendable {
         let family: Markup =
             product.familyShareable == true
             ? "<br><span class=\"muted small\">families share it</span>" : ""
+        let price = Table.Cell(known?.price.map { "\(Figures.money($0))" } ?? "–", "num")
+        let active: Markup =
+            known?.active.map {
+                "\(Figures.count($0))<span class=\"fold-only\"> active</span>"
+            } ?? "–"
         return Table.row(
-            .init("<b>\(.bdi(product.productID))</b>\(name)"),
-            [
-                .init("\(kind(of: product))\(family)"), .init(Self.opens(product)),
-                .init(known?.price.map { "\(Figures.money($0))" } ?? "–", "num"),
-                .init(known?.active.map { "\(Figures.count($0))" } ?? "–", "num"),
-            ])
+            .init("\(.bdi(product.productID))\(name)"),
+            [.init("\(kind(of: product))\(family)", "full"), .init(Self.opens(product))]
+                + (hasPrices ? [price] : []) + [.init(active, "num")])
     }
 
     private func kind(of product: Offerings.Product) -> Markup {

@@ -92,10 +92,10 @@ extension PhonePicture {
         _ month: Timestamp, _ axis: Axis, _ height: Int, showsYear: Bool
     ) -> Markup {
         let (place, civil) = (axis.percent(month), CivilTime(month))
-        let year: Markup = showsYear ? " \(civil.year)" : ""
-        let label: Markup = """
-            <text x="\(place)" y="\(height - 4)">\(civil.shortMonth)\(year)</text>
-            """
+        let year = showsYear ? " \(civil.year)" : ""
+        // January has the year's name, and no more room than any month.
+        let name = civil.month == 1 ? "\(civil.year)" : civil.shortMonth + year
+        let label: Markup = "<text x=\"\(place)\" y=\"\(height - 4)\">\(name)</text>"
         return """
             <line class="grid" x1="\(place)" x2="\(place)" y1="20" y2="\(height - 18)"/>\
             \(axis.place(month) > 8_400 ? "" : label)

@@ -10,6 +10,35 @@ extension CustomerState {
         return (purchases + grants.map(\.from)).min().map { Timestamp($0) }
     }
 
+    /// What they paid in each currency, after refunds.
+    var paid: [PerennialContract.Money] { Self.sums(of: purchases) }
+
+    private static func sums(of purchases: [PurchaseState]) -> [PerennialContract.Money] {
+        purchases.reduce(into: [String: Int64]()) { sums, purchase in
+            sums.merge(purchase.timeline.netAmounts, uniquingKeysWith: +)
+        }.sorted { $0.key < $1.key }.map { .init(milliunits: $0.value, currency: $0.key) }
+    }
+
+    /// The storefront of the latest payment.
+    var storefront: String? {
+        purchases.flatMap { $0.timeline.periods.map(\.payment) }.max { $0.from < $1.from }?
+            .storefront
+    }
+
+    /// The line with what was paid for it, if that is in one currency.
+    private func priced(_ line: PurchaseLine) -> PurchaseLine {
+        var line = line
+        if line.kind == .term, let own = purchases.first(where: { $0.has(line) }) {
+            line.originalTransactionIDs = [own.timeline.purchase.original.rawValue]
+        }
+        let sums = Self.sums(
+            of: purchases.filter {
+                line.originalTransactionIDs.contains($0.timeline.purchase.original.rawValue)
+            })
+        line.paid = sums.count == 1 ? sums[0] : nil
+        return line
+    }
+
     /// The purchases as the page lists them: those of one consumable product as one line.
     var purchaseLines: [PurchaseLine] {
         let customer = Customer(self)
@@ -22,11 +51,18 @@ extension CustomerState {
             line.originalTransactionIDs = lines.flatMap(\.originalTransactionIDs)
             return line
         }.sorted { ($0.from, $0.productID) < ($1.from, $1.productID) }
-        return lines
+        return lines.map(priced)
     }
 }
 
 extension PurchaseState {
+    /// Whether a term that does not renew was bought with it.
+    fileprivate func has(_ term: PurchaseLine) -> Bool {
+        timeline.payments { $0 == .nonRenewing }.contains {
+            $0.product.rawValue == term.productID && Timestamp($0.from) == term.from
+        }
+    }
+
     private func line(_ payment: Payment, _ kind: PurchaseLine.Kind) -> PurchaseLine {
         PurchaseLine(
             productID: payment.product.rawValue, count: kind == .consumable ? payment.quantity : 1,

@@ -9,6 +9,10 @@ extension DashboardRoutes {
     private static let walletLines = 20
     /// The maximum number of events of which the newest customers are read for the list.
     private static let newsMax = 500
+    /// Events in the history on the page of a customer.
+    private static let eventsOfCustomer = 20
+    /// Lines of the whole history on a page.
+    private static let linesOnPage = 50
     /// Customers on a page of the list.
     private static let customersOnPage = 50
 
@@ -72,7 +76,7 @@ extension DashboardRoutes {
         return CustomersPage.Row(
             customerID: id, state: chief?.state, until: chief?.until,
             entitlements: customer.entitlements.filter(\.value.active).keys.sorted(),
-            productID: chief?.productID, since: state.since)
+            productID: chief?.productID, paid: state.paid, since: state.since)
     }
 
     /// Open ones first, and of them what ends first. Of the others the one that ended last.
@@ -86,16 +90,14 @@ extension DashboardRoutes {
     @Sendable private func customer(_ page: PageRequest) async throws -> String {
         let (id, environment) = (try page.customer, page.environment)
         let state = try await engine.customer(id, app: app, environment: environment)
-        let history = try await engine.historyPage(
-            of: id, app: app, environment: environment,
-            after: try page.query["history"].map(Self.listCursor),
-            limit: Engine.historyLinesDefault)
+        let lines = try await engine.history(of: id, app: app, environment: environment)
         let explanation = try await engine.explain(id, app: app, environment: environment)
         let transfers = try await engine.transfers(of: id, app: app)
             .filter { $0.purchase.environment == environment }
         let events = try await events(of: id)
         return CustomerPage(
-            customer: Customer(state), since: state.since, purchases: state.purchaseLines,
+            customer: Customer(state), since: state.since, paid: state.paid,
+            storefront: state.storefront, purchases: state.purchaseLines,
             timeline: TimelinePicture(state),
             explanation: explanation.split(separator: "\n", omittingEmptySubsequences: false)
                 .map(String.init),
@@ -106,11 +108,23 @@ extension DashboardRoutes {
                 .map { PerennialContract.Grant($0) },
             consumption: ConsumptionOverview(
                 try await engine.consumption(of: id, app: app, environment: environment)),
-            history: History(
-                items: history.lines.map(History.Line.init), nextCursor: history.next?.text),
+            happened: events.suffix(Self.eventsOfCustomer).reversed(), linesCount: lines.count,
+            history: try page.query["history"].map { try Self.history(lines, before: $0) },
             entitlements: try engine.settings(of: app).entitlements.keys.map(\.rawValue).sorted(),
             eventsCount: events.count
         ).html(in: page.frame)
+    }
+
+    /// The newest lines, or those before the line of a number.
+    private static func history(_ lines: [HistoryLine], before word: String) throws -> History {
+        guard let number = word == "all" ? lines.count : Int(word), number >= 0 else {
+            throw ProblemError(.cursorUnknown)
+        }
+        let earlier = lines.prefix(number)
+        let shown = earlier.suffix(linesOnPage)
+        let rest = earlier.count - shown.count
+        return History(
+            items: shown.map(History.Line.init), nextCursor: rest > 0 ? "\(rest)" : nil)
     }
 
     private static func listCursor(_ text: String) throws -> ListCursor {

@@ -12,7 +12,7 @@ struct NewestEvents: Sendable {
 }
 
 extension DashboardRoutes {
-    private static let eventsOnPage = 100
+    private static let eventsOnPage = 40
     /// Pieces of the log that are read for one page. What was not found by then is on the next.
     private static let piecesMax = 20
     /// The maximum number of events of one customer that are read.
@@ -103,7 +103,23 @@ extension DashboardRoutes {
         }
         let shown = found.prefix(limit)
         let older = found.count > limit ? shown.last?.sequence : end > 1 ? end : nil
-        return NewestEvents(events: Array(shown), older: older)
+        return NewestEvents(events: Self.named(Array(shown)), older: older)
+    }
+
+    /// A purchase is reported before it is linked. Names in such an event, which names nobody, the
+    /// customer to whom the purchase was linked soon after. `events` are the newest first.
+    private static func named(
+        _ events: [PerennialContract.Event]
+    ) -> [PerennialContract.Event] {
+        var owners: [String: String] = [:]
+        return events.map { event in
+            guard let purchase = event.purchaseID else { return event }
+            if event.type == .linked { owners[purchase] = event.customerID }
+            guard event.customerID == nil else { return event }
+            var event = event
+            event.customerID = owners[purchase]
+            return event
+        }
     }
 }
 

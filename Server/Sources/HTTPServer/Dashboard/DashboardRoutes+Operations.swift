@@ -3,6 +3,7 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Reports
 
 extension DashboardRoutes {
     func addOperations(to router: Router<ServerContext>) {
@@ -11,7 +12,8 @@ extension DashboardRoutes {
         }
         page("/products", of: router) { page in
             ProductsPage(
-                offerings: Offerings(of: try engine.settings(of: app), in: page.environment)
+                offerings: Offerings(of: try engine.settings(of: app), in: page.environment),
+                figures: try await sold(page)
             ).html(in: page.frame)
         }
         page("/", of: router, overview)
@@ -19,6 +21,25 @@ extension DashboardRoutes {
         for path in ["/reports", "/documents/{document_id}"] {
             page(path, of: router) { _ in throw ProblemError(.pageUnknown) }
         }
+    }
+
+    /// What the `.storekit` file says of each product, and how many subscriptions are active.
+    private func sold(_ page: PageRequest) async throws -> [String: ProductsPage.Sold] {
+        let settings = try engine.settings(of: app)
+        let query = try PerennialServer.reportQuery(named: "active", in: page.environment) {
+            $0 == "segment" ? Division.product.rawValue : nil
+        }
+        let result = try await engine.report(query, of: app)
+        var sold: [String: ProductsPage.Sold] = [:]
+        for (product, offers) in settings.offers.products {
+            sold[product.rawValue] = .init(kind: "subscription, group \(offers.group)", active: 0)
+        }
+        for row in result.report.rows where row.period == result.periods.last {
+            guard let product = row.part, let active = row.values.first else { continue }
+            let before = sold[product]?.active ?? 0
+            sold[product, default: .init()].active = before + Int(clamping: active.whole)
+        }
+        return sold
     }
 
     // MARK: - Checks

@@ -50,10 +50,14 @@ extension DashboardRoutes {
         let values = picture.result.periods.map { picture.value(column, in: $0) }
         let before = values.dropLast().last
         let last = values.last ?? 0
+        let unit = picture.unit(column)
+        // A month that is not over is less than a whole one: that is no fall.
+        let addsUp = picture.view.definition.name == "revenue"
         return OverviewPage.Tile(
-            title, value: last, unit: picture.unit(column), change: before.map { last - $0 },
-            remark: "since last month", shape: Sparkline(values),
-            path: .chart(picture.view.definition.name))
+            title, value: last, unit: unit, change: addsUp ? nil : before.map { last - $0 },
+            remark: addsUp
+                ? "so far; \(unit.text(before ?? 0)) last month" : "since last month",
+            shape: Sparkline(values), path: .chart(picture.view.definition.name))
     }
 
     private static func warnings(_ checks: [ChecksPage.Check]) -> [Notice] {
