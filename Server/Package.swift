@@ -108,7 +108,7 @@ let package = Package(
             "Engine",
             [
                 "Ledger", "Intake", "Reports", "AppStoreClient", "AppStoreFormats", "AppStoreTrust",
-                "Storage", crypto, logging,
+                "Storage", crypto, cryptoExtras, logging,
             ]),
         library(
             "HTTPServer",

@@ -107,6 +107,12 @@ extension DashboardPath {
     package static let reports = DashboardPath("reports")
     package static let phone = DashboardPath("phone")
     package static let login = DashboardPath("login")
+    package static let owners = DashboardPath("owners")
+    package static let account = DashboardPath("account")
+    package static let audit = DashboardPath("audit")
+
+    /// The page of a link that works once.
+    package static func link(_ token: String) -> DashboardPath { .init("links", token) }
 
     package static func customer(_ id: String) -> DashboardPath { .init("customers", id) }
     package static func chart(_ name: String) -> DashboardPath { .init("charts", name) }
@@ -128,6 +134,12 @@ extension DashboardPath {
 extension DashboardPath {
     package static let logout = DashboardPath("logout")
     package static let theme = DashboardPath("theme")
+    /// An act on one's own account: `password`, `sign-out`.
+    package static func account(_ act: String) -> DashboardPath { .init("account", act) }
+    /// An act on an owner: `roles`, `link`, `sign-out`, `block`, `unblock`, `withdraw`.
+    package static func act(_ act: String, onOwner name: String) -> DashboardPath {
+        .init("owners", name, act)
+    }
     package static let notificationTest = DashboardPath("notifications", "test")
 
     /// An act on a customer: `grants`, `transfers`, `blocks`, `consumption`, `erase`.

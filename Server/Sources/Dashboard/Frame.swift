@@ -5,6 +5,8 @@ package struct Frame: Sendable {
     package var viewer: Viewer
     /// The app's name in the configuration.
     package var app: String
+    /// The apps between which one can choose, this one among them.
+    package var apps: [String]
     package var environment: StoreEnvironment
     /// The environments between which one can choose. None for a simulated app.
     package var environments: [StoreEnvironment]
@@ -26,7 +28,8 @@ package struct Frame: Sendable {
     package enum Theme: String, Sendable { case light, dark }
 
     package init(
-        viewer: Viewer, app: String, environment: StoreEnvironment = .production,
+        viewer: Viewer, app: String, apps: [String] = [],
+        environment: StoreEnvironment = .production,
         environments: [StoreEnvironment] = [.production, .sandbox], now: Timestamp,
         theme: Theme? = nil, isLive: Bool = true, isSimulated: Bool = false,
         deliveriesWaiting: Int = 0,
@@ -34,6 +37,7 @@ package struct Frame: Sendable {
     ) {
         self.viewer = viewer
         self.app = app
+        self.apps = apps
         self.environment = environment
         self.environments = environments
         self.now = now

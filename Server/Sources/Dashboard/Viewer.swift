@@ -4,6 +4,10 @@ package struct Viewer: Hashable, Sendable {
     package var role: Role
     /// The value of the hidden field `csrf` of every form that changes something.
     package var csrf: String
+    /// Whether they may invite others, and change what others may do.
+    package var managesOwners: Bool
+    /// Whether they have signed in, and so have a password and sessions.
+    package var hasSession: Bool
 
     package enum Role: String, Sendable, CaseIterable {
         /// Sees no acts, no secrets and nothing that was signed.
@@ -14,10 +18,15 @@ package struct Viewer: Hashable, Sendable {
         case admin
     }
 
-    package init(name: String, role: Role, csrf: String) {
+    package init(
+        name: String, role: Role, csrf: String, managesOwners: Bool = false,
+        hasSession: Bool = false
+    ) {
         self.name = name
         self.role = role
         self.csrf = csrf
+        self.managesOwners = managesOwners
+        self.hasSession = hasSession
     }
 
     var mayHelp: Bool { role != .viewer }

@@ -31,6 +31,8 @@ package struct Engine: Sendable {
     let historyWalks = HistoryWalkStates()
     let roundRobin = RoundRobin()
     private(set) var signers: [AppID: OfferSigner]
+    package let ownerSettings: OwnerSettings
+    let passwords = PasswordThreads()
 
     /// - Parameter verifiers: the verifier of each app, which holds the roots that the app trusts.
     /// - Parameter now: the machine's clock, or a simulator's.
@@ -38,11 +40,13 @@ package struct Engine: Sendable {
     /// - Parameter forwarding: how notifications are forwarded to other addresses.
     /// - Parameter webhooks: how webhooks are rendered and posted.
     /// - Parameter signers: the offer signer of each app that may sign offers.
+    /// - Parameter owners: how the owners of accounts sign in.
     package init(
         database: any DatabaseDriver, apps: [AppSettings], verifiers: [AppID: Verifier],
         now: @escaping @Sendable () -> Instant, asking: ReconciliationSettings = .disabled,
         forwarding: ForwardingSettings = .disabled, webhooks: WebhookTransport = .disabled,
-        signers: [AppID: OfferSigner] = [:], logger: Logger
+        signers: [AppID: OfferSigner] = [:], owners: OwnerSettings = OwnerSettings(),
+        logger: Logger
     ) {
         Self.requireConsistency(of: apps, verifiers)
         db = Database(database, rules: Self.rules(of: apps, asking))
@@ -50,6 +54,7 @@ package struct Engine: Sendable {
         self.forwarding = forwarding
         webhookTransport = webhooks
         self.signers = signers
+        ownerSettings = owners
         self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
         self.verifiers = verifiers
         self.now = now

@@ -78,6 +78,11 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case unknownDelivery(String)
     /// The sentence says which rule a webhook's settings break.
     case invalidWebhook(String)
+    case unknownOwner(String)
+    /// The sentence says which rule of accounts is broken.
+    case invalidOwner(String)
+    /// A link for an owner that was used, has ended, or never was.
+    case unknownLink
     /// The cursor is past the end of the log.
     case unknownCursor(LogPosition)
     /// The cursor is from a log that existed before a restore. Up to `goOnFrom` both logs are the
@@ -177,6 +182,9 @@ extension EngineFailure: CustomStringConvertible {
         case .webhookInConfiguration(let id): "the webhook \(id) is in the configuration"
         case .unknownDelivery(let message): "no delivery \(message) is known"
         case .invalidWebhook(let sentence): sentence
+        case .unknownOwner(let name): "no owner \(name.debugDescription) is known"
+        case .invalidOwner(let sentence): sentence
+        case .unknownLink: "the link was used, or has ended"
         case .unknownCursor(let place): "the log has no event \(place)"
         case .outdatedCursor: "the cursor is from the log before a restore"
         case .busy: "too many writers are waiting for the database"

@@ -74,7 +74,9 @@ package struct PerennialServer: Sendable {
         }) {
             refuseOtherMethods(than: methods, at: path, of: router)
         }
-        if let dashboard { DashboardRoutes.add(of: self, for: dashboard, to: router) }
+        if let dashboard, listener.servesDashboard {
+            DashboardRoutes.add(of: self, for: dashboard, to: router)
+        }
         additions?(router)
         return router
     }

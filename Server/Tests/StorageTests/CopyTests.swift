@@ -129,7 +129,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
         try tx.save(SignInFailures(subject: "name mira", count: 2, lastAt: now))
         for app in [app, nil] {
             try tx.append(
-                AuditEntry(app: app, at: now, id: "1", author: "mira", act: "x", customer: "ä"))
+                RecordedAct(app: app, at: now, id: "1", author: "mira", act: "x", customer: "ä"))
         }
     }
 

@@ -128,14 +128,14 @@ import Testing
     ) async throws {
         try await driver.withStore { store in
             let entries = (0..<5).map { number in
-                AuditEntry(
+                RecordedAct(
                     app: app, at: now + .seconds(number / 2), id: "\(number)", author: "mira",
                     act: "grant", environment: .sandbox, customer: "anna", subject: "grt_1",
                     before: "{}", after: "{}")
             }
             try await store.transaction { tx in
                 for entry in entries { try tx.append(entry) }
-                try tx.append(AuditEntry(app: nil, at: now, id: "9", author: "x", act: "sign_in"))
+                try tx.append(RecordedAct(app: nil, at: now, id: "9", author: "x", act: "sign_in"))
             }
             let (first, rest) = try await store.read { tx in
                 let first = try tx.auditEntries(of: app, before: nil, limit: 3)
@@ -156,7 +156,7 @@ import Testing
                 _ = try tx.customer("anna", in: app, at: now)
                 for (id, customer) in [("1", "anna"), ("2", "ben")] {
                     try tx.append(
-                        AuditEntry(
+                        RecordedAct(
                             app: app, at: now, id: id, author: "mira", act: "grant",
                             customer: CustomerID(rawValue: customer)))
                 }

@@ -51,9 +51,10 @@ enum Arrows {
         "Storage": foundation.union(locks).union(["Ledger", "Reports", "Dispatch"]),
         "StorageSQLite": foundation.union(system).union(locks).union(["Storage", "CSQLite"]),
         "StoragePostgres": foundation.union(system).union(locks).union(["Storage", "CLibPQ"]),
+        // Passwords are hashed by scrypt, which is among the extras, on threads of their own.
         "Engine": foundation.union(locks).union([
             "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust", "AppStoreClient",
-            "Storage", "Crypto", "Logging",
+            "Storage", "Crypto", "_CryptoExtras", "Dispatch", "Logging",
         ]),
         "Dashboard": foundation.union(["PerennialContract", "Mustache"]),
         // NIOHTTP1 tells the version of HTTP and what the parser refuses; the framework does not.

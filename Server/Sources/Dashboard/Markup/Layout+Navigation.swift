@@ -15,7 +15,8 @@ extension Layout {
             <h2>Set-up</h2><ul>\(entry(.products, .products, .box, "Products", in: frame))\
             \(entry(
                 .checks, .checks, .pulse, "Health", count: open,
-                saying: open == 1 ? "check needs you" : "checks need you", in: frame))</ul>\
+                saying: open == 1 ? "check needs you" : "checks need you", in: frame))\
+            \(people(in: frame))</ul>\
             \(phone(in: frame))
             """
     }
@@ -32,6 +33,15 @@ extension Layout {
             <li><a href="\(frame.link(path))"\(current(section))>\(icon.markup)\(name)\
             \(count > 0 ? badge : "")</a></li>
             """
+    }
+
+    /// Who may act here, and what they did.
+    private func people(in frame: Frame) -> Markup {
+        guard frame.viewer.hasSession, frame.viewer.mayConfigure else { return "" }
+        let owners: Markup =
+            frame.viewer.managesOwners
+            ? entry(.owners, .owners, .person, "Owners", in: frame) : ""
+        return "\(owners)\(entry(.audit, .audit, .page, "Audit", in: frame))"
     }
 
     private func phone(in frame: Frame) -> Markup {

@@ -42,7 +42,7 @@ package struct Layout: Sendable {
     /// The entry of the navigation that is marked.
     package enum Section: Sendable {
         case overview, charts, reports, customers, events, notifications, webhooks, products
-        case checks, phone
+        case checks, phone, owners, audit
         /// A page outside of the navigation.
         case none
     }
@@ -57,7 +57,7 @@ package struct Layout: Sendable {
             "home": .html(frame.link(.overview)),
             "menu": .html(Icon.menu.markup),
             "navigation": .html(navigation(in: frame)),
-            "app": .html(.bdi(frame.app)),
+            "app": .html(app(in: frame)),
             "environments": .html(environments(in: frame)),
             "session": .html(session(in: frame)),
             "isWide": .flag(isWide),
@@ -87,6 +87,21 @@ package struct Layout: Sendable {
 
     // MARK: - The line of the app
 
+    /// The app's name, and the others that one may look at.
+    private func app(in frame: Frame) -> Markup {
+        guard frame.apps.count > 1 else { return .bdi(frame.app) }
+        let links = frame.apps.map { app -> Markup in
+            let path = DashboardPath.overview.with("app", app).in(frame.environment).text
+            let current: Markup = app == frame.app ? " aria-current=\"true\"" : ""
+            return "<li><a href=\"\(path)\"\(current)>\(.bdi(app))</a></li>"
+        }
+        return """
+            <button class="link" type="button" popovertarget="apps">\(.bdi(frame.app)) ▾</button>\
+            <dialog popover id="apps" aria-labelledby="apps-h"><h2 id="apps-h">Another app</h2>\
+            <ul>\(links.joined())</ul></dialog>
+            """
+    }
+
     private func environments(in frame: Frame) -> Markup {
         if frame.isSimulated { return "<span class=\"chip plain hand\">simulated App Store</span>" }
         guard frame.environments.count > 1 else { return "" }
@@ -115,11 +130,16 @@ package struct Layout: Sendable {
             <button class="link" type="button" popovertarget="session">\(.bdi(frame.viewer.name))\
             </button><dialog popover id="session" aria-labelledby="session-h">\
             <h2 id="session-h">\(signedIn)</h2>\
+            \(frame.viewer.hasSession ? Self.account(in: frame) : "")\
             <form method="post" action="\(frame.link(.logout))">\(frame.csrf)<div class="row">\
             <button class="btn" type="button" popovertarget="session" \
             popovertargetaction="hide">Stay</button>\
             <button class="btn go" type="submit">Sign out</button></div></form></dialog>
             """
+    }
+
+    private static func account(in frame: Frame) -> Markup {
+        "<p><a href=\"\(frame.link(.account))\">Password and sessions</a></p>"
     }
 
     /// The line of the sandbox first, then what acts have said.

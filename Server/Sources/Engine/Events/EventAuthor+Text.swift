@@ -4,10 +4,16 @@ package typealias EventAuthor = Storage.EventAuthor
 
 extension EventAuthor {
     /// The key as logs name it, such as `desk (abababab)`.
-    package var keyText: String { keyName.isEmpty ? keyDigits : "\(keyName) (\(keyDigits))" }
+    package var keyText: String {
+        if keyDigits.isEmpty { return keyName }
+        return keyName.isEmpty ? keyDigits : "\(keyName) (\(keyDigits))"
+    }
 
     /// For example `Mia with the key desk (abababab)`.
+    ///
+    /// An author without a key is somebody at the dashboard: `Mia at the dashboard`.
     package var text: String {
-        actor.map { "\($0) with the key \(keyText)" } ?? "the key \(keyText)"
+        if keyDigits.isEmpty { return "\(actor ?? "somebody") at the \(keyName)" }
+        return actor.map { "\($0) with the key \(keyText)" } ?? "the key \(keyText)"
     }
 }

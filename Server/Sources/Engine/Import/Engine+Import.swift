@@ -77,7 +77,7 @@ extension Engine {
             .unknownOffer,
             .offerNotEligible, .offerForUnknownTransaction, .unknownCursor,
             .unknownReport, .invalidReport, .unknownWebhook, .webhookInConfiguration,
-            .unknownDelivery, .invalidWebhook,
+            .unknownDelivery, .invalidWebhook, .unknownOwner, .invalidOwner, .unknownLink,
             .outdatedCursor, .queryTooLong, .documentBudgetExhausted, .unknownAlias,
             .primaryID, .aliasJoinsTwoPeople, .unavailableInSandbox:
             throw failure

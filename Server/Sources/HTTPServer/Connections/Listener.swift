@@ -10,6 +10,8 @@ package struct Listener: Hashable, Sendable {
     let acceptsSecretKeys: Bool
     /// Whether it answers anything but the routes for operators.
     let answersCallers: Bool
+    /// Whether it has the pages of the dashboard, if the server has any.
+    var servesDashboard = true
 
     /// The only address.
     package static let only = main(hasMetrics: true, hasSecretKeys: true)
@@ -19,21 +21,32 @@ package struct Listener: Hashable, Sendable {
     /// - Parameters:
     ///   - hasMetrics: whether no other address answers `/metrics`.
     ///   - hasSecretKeys: whether no other address is for secret keys.
-    package static func main(hasMetrics: Bool, hasSecretKeys: Bool) -> Self {
+    ///   - hasDashboard: whether no other address is for the dashboard.
+    package static func main(
+        hasMetrics: Bool, hasSecretKeys: Bool, hasDashboard: Bool = true
+    ) -> Self {
         Self(
-            answersMetrics: hasMetrics, acceptsSecretKeys: hasSecretKeys, answersCallers: true)
+            answersMetrics: hasMetrics, acceptsSecretKeys: hasSecretKeys, answersCallers: true,
+            servesDashboard: hasDashboard)
     }
 
     /// The address for servers, which have secret keys.
     ///
     /// - Parameter hasMetrics: whether no other address answers `/metrics`.
     package static func secret(hasMetrics: Bool) -> Self {
-        Self(answersMetrics: hasMetrics, acceptsSecretKeys: true, answersCallers: true)
+        Self(
+            answersMetrics: hasMetrics, acceptsSecretKeys: true, answersCallers: true,
+            servesDashboard: false)
     }
 
     /// The address for operators alone.
     package static let metrics = Self(
-        answersMetrics: true, acceptsSecretKeys: false, answersCallers: false)
+        answersMetrics: true, acceptsSecretKeys: false, answersCallers: false,
+        servesDashboard: false)
+
+    /// The address for owners alone.
+    package static let dashboard = Self(
+        answersMetrics: false, acceptsSecretKeys: false, answersCallers: false)
 }
 
 extension PerennialServer {
@@ -54,7 +67,9 @@ extension PerennialServer {
             return route.path == Paths.metrics && !listener.answersMetrics
                 ? .metricsElsewhere : nil
         }
-        guard listener.answersCallers else { return .onlyMetricsHere }
+        guard listener.answersCallers else {
+            return listener.servesDashboard ? .onlyDashboardHere : .onlyMetricsHere
+        }
         return route.operation.access == .secretKey && !listener.acceptsSecretKeys
             ? .secretKeyNotHere : nil
     }

@@ -1,3 +1,4 @@
+import Dashboard
 import Engine
 import HTTPTypes
 import Hummingbird
@@ -49,6 +50,16 @@ final class AppHandlers: Sendable {
         else { throw ProblemError(.routeUnknown) }
         var response = try await handler(request, context)
         if let asked { response.setApp(asked, seconds: Self.cookieSeconds) }
+        return response
+    }
+
+    /// The same page of another app, which is from now on the chosen one. The overview after an
+    /// act, which is not done.
+    func redirect(_ request: Request, to app: AppID) -> Response {
+        let path =
+            request.method == .post ? DashboardPath.overview.text : request.uri.path
+        var response = Response(status: .seeOther, headers: [.location: path])
+        response.setApp(app, seconds: Self.cookieSeconds)
         return response
     }
 

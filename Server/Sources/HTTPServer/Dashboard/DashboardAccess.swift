@@ -1,17 +1,28 @@
 import Dashboard
 import Engine
+import HTTPTypes
 import Hummingbird
 import Ledger
 
-/// Who may look at the dashboard. A server without one has no dashboard.
+/// Who may look at the dashboard, and where. A server without one has no dashboard.
 package struct DashboardAccess: Sendable {
-    /// Everybody who uses this machine, without signing in. The pages answer only there: see
-    /// ``PageOrigin``.
-    package var developer: Viewer
+    /// Everybody who uses this machine, without signing in. Nil if owners sign in.
+    package var developer: Viewer?
+    /// Where the pages are. Those for a developer are only on this machine.
     package var origin: PageOrigin
+    /// A proxy that says from where a request comes, and perhaps who sends it.
+    package var proxy: TrustedProxy?
     /// Whether purchases are made in the simulator: then the navigation leads to the phone.
     package var isSimulated: Bool
 
+    /// A dashboard for owners, who sign in.
+    package init(for owners: PageOrigin, behind proxy: TrustedProxy? = nil) {
+        origin = owners
+        self.proxy = proxy
+        isSimulated = false
+    }
+
+    /// A dashboard for everybody who uses this machine.
     package init(developer: Viewer, isSimulated: Bool = false) {
         self.developer = developer
         self.isSimulated = isSimulated
@@ -28,9 +39,100 @@ package struct DashboardAccess: Sendable {
         return Self(
             developer: Viewer(name: "developer", role: .admin, csrf: token), isSimulated: true)
     }
+
+    /// The name of the cookie with the token of a session. With the prefix `__Host-` a browser
+    /// accepts it from an encrypted connection only, and from no other host (RFC 6265bis). Without
+    /// encryption, as on this machine, it cannot have the prefix.
+    var sessionCookie: String { origin.isSecure ? "__Host-perennial" : "perennial" }
+
+    /// The field `Set-Cookie` that begins a session in a browser, or ends it there if there is no
+    /// token. The browser forgets it when it is closed.
+    func sessionField(_ token: String?) -> HTTPField {
+        let end = token == nil ? "; Max-Age=0" : ""
+        let secure = origin.isSecure ? "; Secure" : ""
+        return HTTPField(
+            name: .setCookie,
+            value: "\(sessionCookie)=\(token ?? "")\(end); Path=/\(secure); HttpOnly; SameSite=Lax")
+    }
+
+    /// The server's host, as pages for those show it who have not signed in.
+    var host: String { origin.authority ?? "this machine" }
+
+    /// Who has sent a request, and what they may do for an app.
+    func visitor(
+        of request: Request, _ context: ServerContext, app: AppID, _ engine: Engine
+    ) async throws -> Visitor {
+        if let developer { return .visit(Visit(viewer: developer)) }
+        if let name = proxy?.user(of: request, context) {
+            guard let owner = try await engine.activeOwner(name) else { return .nobody(name) }
+            let form = try await engine.formToken(ofProxied: owner.name, app: app)
+            return visitor(owner, nil, form, app, engine.appIDs)
+        }
+        guard let token = request.cookie(sessionCookie),
+            let signedIn = try await engine.signedInOwner(token: token)
+        else { return .unknown }
+        let form = Engine.formToken(ofSession: token, app: app)
+        return visitor(
+            signedIn.owner, Visit.Session(token: token, stored: signedIn.session), form, app,
+            engine.appIDs)
+    }
+
+    private func visitor(
+        _ owner: Owner, _ session: Visit.Session?, _ form: String, _ app: AppID, _ apps: [AppID]
+    ) -> Visitor {
+        let visible = apps.filter { owner.roles.role(in: $0) != nil }
+        guard let role = owner.roles.role(in: app) else {
+            return visible.first.map { .elsewhere($0) } ?? .withoutApp
+        }
+        let viewer = Viewer(
+            name: owner.name, role: Viewer.Role(role), csrf: form,
+            managesOwners: owner.roles.manageOwners, hasSession: session != nil)
+        return .visit(Visit(viewer: viewer, session: session, apps: visible))
+    }
+}
+
+/// What is known of who has sent a request.
+enum Visitor: Sendable {
+    case visit(Visit)
+    /// Nobody has signed in.
+    case unknown
+    /// A proxy has signed somebody in by a name that has no account, or a blocked one.
+    case nobody(String)
+    /// The owner may see this app, and not the one that was asked for.
+    case elsewhere(AppID)
+    /// The owner has no role for any app.
+    case withoutApp
 }
 
 /// Who has sent a request, and what they may do for one app.
 struct Visit: Sendable {
+    struct Session: Sendable {
+        var token: String
+        var stored: OwnerSession
+    }
+
     var viewer: Viewer
+    /// Nil for the developer, and behind a proxy that signs people in.
+    var session: Session?
+    /// The apps that they may see.
+    var apps: [AppID] = []
+}
+
+extension Viewer.Role {
+    init(_ role: OwnerRole) {
+        switch role {
+        case .viewer: self = .viewer
+        case .support: self = .support
+        case .admin: self = .admin
+        }
+    }
+
+    /// Whether somebody of this role may do what another may.
+    func includes(_ other: Self) -> Bool {
+        switch self {
+        case .admin: true
+        case .support: other != .admin
+        case .viewer: other == .viewer
+        }
+    }
 }

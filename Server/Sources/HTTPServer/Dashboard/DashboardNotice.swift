@@ -7,6 +7,12 @@ enum DashboardNotice: String, CaseIterable, Sendable {
     case paused, resumed, tested, replayed, deleted
     case retried
     case alwaysSignedIn = "always_signed_in"
+    case ownerBlocked = "owner_blocked"
+    case ownerUnblocked = "owner_unblocked"
+    case roleChanged = "role_changed"
+    case invitationWithdrawn = "invitation_withdrawn"
+    case signedOutEverywhere = "signed_out_everywhere"
+    case passwordChanged = "password_changed"
     case notListed = "not_listed"
 
     /// The name of the cookie.
@@ -34,6 +40,13 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .retried: Notice(.done, "The notification is sent on again.")
         case .alwaysSignedIn:
             Notice(.about, "Nobody signs in here.", "Whoever uses this machine is the developer.")
+        case .ownerBlocked: Notice(.done, "They cannot sign in.", "Their sessions have ended.")
+        case .ownerUnblocked: Notice(.done, "They can sign in again.")
+        case .roleChanged: Notice(.done, "The role was changed.", "It is in force.")
+        case .invitationWithdrawn: Notice(.done, "The invitation was taken back.")
+        case .signedOutEverywhere: Notice(.done, "They are signed out everywhere.")
+        case .passwordChanged:
+            Notice(.done, "Your password was changed.", "Your other sessions have ended.")
         case .notListed:
             Notice(
                 .about, "Notifications that came in are not listed yet.",

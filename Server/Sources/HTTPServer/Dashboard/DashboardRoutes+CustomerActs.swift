@@ -9,7 +9,8 @@ extension DashboardRoutes {
         act("/customers/{id}/grants", for: .support, of: router, grant)
         act("/customers/{id}/grants/{grant_id}/withdraw", for: .support, of: router) { page, _ in
             let grant = GrantID(rawValue: try page.parameter("grant_id"))
-            _ = try await engine.withdraw(grant, of: try page.customer, app: app)
+            let ended = try await engine.withdraw(grant, of: try page.customer, app: app)
+            page.audit.change(from: ended.grant.auditState)
             return .done(.withdrawn, try page.path)
         }
         act("/customers/{id}/transfers", for: .support, of: router, transfer)
@@ -21,6 +22,7 @@ extension DashboardRoutes {
         act("/customers/{id}/blocks", for: .support, of: router) { page, form in
             try await engine.block(
                 try page.ownershipChange(form), of: try page.customer, app: app)
+            page.audit.change(of: form["original_transaction_id"], to: ["is_blocked": "true"])
             return .done(.blocked, try page.path)
         }
         act("/customers/{id}/blocks/{original_transaction_id}/end", for: .support, of: router) {
@@ -28,6 +30,7 @@ extension DashboardRoutes {
             let original = try page.parameter("original_transaction_id")
             let purchase = PurchaseID(TransactionID(rawValue: original), in: page.environment)
             try await engine.unblock(purchase, of: try page.customer, app: app)
+            page.audit.change(from: ["is_blocked": "true"], to: ["is_blocked": "false"])
             return .done(.unblocked, try page.path)
         }
         act("/customers/{id}/consumption", for: .support, of: router, consumption)
@@ -41,8 +44,9 @@ extension DashboardRoutes {
             entitlement: form["entitlement"] ?? "",
             until: try form["until"].map { try Self.lastMoment(ofDay: $0) },
             reason: form["reason"] ?? "")
-        _ = try await engine.grant(
+        let given = try await engine.grant(
             try NewGrant(asked), to: try page.customer, app: app, environment: page.environment)
+        page.audit.change(of: given.grant.id.rawValue, to: given.grant.auditState)
         return .done(.granted, try page.path)
     }
 
@@ -68,6 +72,12 @@ extension DashboardRoutes {
         _ = try await engine.record(
             try ConsumptionReport(asked), of: try page.customer, app: app,
             environment: page.environment)
+        page.audit.change(
+            of: form["transaction_id"],
+            to: [
+                "consented": form["consented"] == "yes" ? "true" : "false",
+                "delivery": form["delivery"], "used_percent": form["used_percent"],
+            ])
         return .done(.answered, try page.path)
     }
 
@@ -90,10 +100,12 @@ extension DashboardRoutes {
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
         let id = try page.customer
-        if form["original_transaction_id"] != nil {
+        if let original = form["original_transaction_id"] {
+            page.audit.change(of: original)
             _ = try await engine.transfer(try page.ownershipChange(form), to: id, app: app)
             return .done(.moved, try page.path)
         }
+        page.audit.leaveOut()
         let query = form["query"] ?? ""
         var found: [MovePage.Found] = []
         for match in try await engine.customers(like: query, app: app) {
@@ -136,5 +148,12 @@ extension PageRequest {
             OwnershipRequest(
                 originalTransactionID: form["original_transaction_id"] ?? "",
                 reason: form["reason"] ?? ""), in: environment)
+    }
+}
+
+extension Ledger.Grant {
+    /// For the audit. The reason is in the event of the grant.
+    fileprivate var auditState: [String: String?] {
+        ["entitlement": entitlement.rawValue, "until": until.map { Timestamp($0).description }]
     }
 }

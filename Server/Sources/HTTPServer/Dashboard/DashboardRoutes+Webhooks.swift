@@ -25,6 +25,9 @@ extension DashboardRoutes {
             act("/webhooks/{webhook_id}/\(word)", for: .admin, of: router) { page, _ in
                 var change = WebhookChange()
                 change.isPaused = isPaused
+                let former = PerennialContract.Webhook(try await endpoint(page)).isPaused
+                page.audit.change(
+                    from: ["is_paused": "\(former)"], to: ["is_paused": "\(isPaused)"])
                 _ = try await engine.change(try page.webhook, change, of: app)
                 return .done(isPaused ? .paused : .resumed, try page.path)
             }
@@ -45,7 +48,8 @@ extension DashboardRoutes {
                 throw ProblemError(
                     .requestNotUnderstood, detail: "The word “delete” was not typed.")
             }
-            _ = try await engine.deleteWebhook(try page.webhook, of: app)
+            let deleted = try await engine.deleteWebhook(try page.webhook, of: app)
+            page.audit.change(from: PerennialContract.Webhook(deleted).auditState)
             return .done(.deleted, .webhooks)
         }
     }
@@ -152,6 +156,7 @@ extension DashboardRoutes {
             WebhookRequest(
                 url: form["url"] ?? "", types: types, format: form["format"],
                 authorization: form["authorization"]), of: app)
+        page.audit.change(of: added.webhookID, to: added.auditState)
         return .page(try await webhook(page, added))
     }
 
@@ -172,6 +177,11 @@ extension DashboardRoutes {
             asked.to = try form["to"].map(Self.minute)
             asked.customerID = form["customer_id"]
         }
+        page.audit.change(
+            to: [
+                "event_id": asked.eventID, "from": asked.from?.description,
+                "to": asked.to?.description,
+            ])
         _ = try await server.replay(asked, to: id, of: app)
         return .done(.replayed, try page.path)
     }
@@ -190,5 +200,12 @@ extension PageRequest {
     /// The page of the webhook in the path.
     fileprivate var path: DashboardPath {
         get throws { .webhook(try webhook.rawValue) }
+    }
+}
+
+extension PerennialContract.Webhook {
+    /// For the audit, without what could be a secret in the address.
+    fileprivate var auditState: [String: String?] {
+        ["url": String(url.prefix { $0 != "?" && $0 != "#" }), "format": format.rawValue]
     }
 }

@@ -33,6 +33,9 @@ struct DashboardRoutes: Sendable {
         of server: PerennialServer, for access: DashboardAccess, to router: Router<ServerContext>
     ) {
         for asset in Asset.common { add(asset, to: router) }
+        if access.developer == nil {
+            SignInRoutes(server: server, access: access).add(to: router)
+        }
         let handlers = AppHandlers(apps: server.engine.appIDs)
         for app in handlers.apps {
             Self(server: server, access: access, app: app, handlers: handlers).add(to: router)
@@ -47,35 +50,36 @@ struct DashboardRoutes: Sendable {
         addForwards(to: router)
         addCharts(to: router)
         addTheme(to: router)
-        act("/logout", for: .viewer, of: router) { _, _ in .done(.alwaysSignedIn, .overview) }
+        addOwners(to: router)
+        if access.developer != nil {
+            act("/logout", for: .session, of: router) { _, _ in .done(.alwaysSignedIn, .overview) }
+        }
     }
 
     // MARK: - Pages
 
     /// Adds a page.
     ///
-    /// - Parameter role: the least role that may see it.
+    /// - Parameter permission: who may see it.
     func page(
-        _ path: String, for role: Viewer.Role = .viewer, of router: Router<ServerContext>,
+        _ path: String, for permission: Permission = .viewer, of router: Router<ServerContext>,
         _ html: @escaping Page
     ) {
-        get(path, for: role, of: router) { page in
+        get(path, for: permission, of: router) { page in
             self.response(try await html(page), to: page.request)
         }
     }
 
     /// Adds what responds to a request for a page, which may also be a file.
     ///
-    /// - Parameter role: the least role that may see it.
+    /// - Parameter permission: who may see it.
     func get(
-        _ path: String, for role: Viewer.Role = .viewer, of router: Router<ServerContext>,
+        _ path: String, for permission: Permission = .viewer, of router: Router<ServerContext>,
         _ answer: @escaping @Sendable (PageRequest) async throws -> Response
     ) {
         handlers.add(.get, path, for: app, to: router) { request, context in
             try await guarded(request, context) { visit in
-                guard visit.viewer.role.includes(role) else {
-                    throw ProblemError(.roleNotEnough(role))
-                }
+                try permission.require(of: visit.viewer)
                 let notices = Self.notices(in: request)
                 return try await answer(try pageRequest(request, context, visit, notices))
             }
@@ -88,10 +92,27 @@ struct DashboardRoutes: Sendable {
         _ answer: (Visit) async throws -> Response
     ) async throws -> Response {
         if let refusal = access.origin.refusal(of: request.head) { return Self.refusal(refusal) }
-        let visit = Visit(viewer: access.developer)
-        do { return try await answer(visit) } catch {
-            return try problem(error, request, context, visit)
+        switch try await access.visitor(of: request, context, app: app, engine) {
+        case .visit(let visit):
+            context.author.record(owner: visit.viewer.name)
+            do { return try await answer(visit) } catch {
+                return try problem(error, request, context, visit)
+            }
+        case .unknown: return Self.signIn(request)
+        case .elsewhere(let app): return handlers.redirect(request, to: app)
+        case .nobody(let name):
+            return Self.page(
+                Card.nobody(name: name, host: access.host).html(), status: .forbidden)
+        case .withoutApp:
+            return Self.page(Card.noApp(host: access.host).html(), status: .forbidden)
         }
+    }
+
+    /// Leads to the sign-in, and from there back to the page.
+    private static func signIn(_ request: Request) -> Response {
+        let next = request.method == .post ? nil : request.uri.description
+        return Response(
+            status: .seeOther, headers: [.location: DashboardPath.login.with("next", next).text])
     }
 
     private static func notices(in request: Request) -> [Notice] {
@@ -127,7 +148,7 @@ struct DashboardRoutes: Sendable {
         let waiting = engine.webhookStates.filter { $0.app == app }.map(\.waiting).reduce(0, +)
         let open = cachedChecks.count { $0.state != .well }
         return Frame(
-            viewer: visit.viewer, app: app.rawValue,
+            viewer: visit.viewer, app: app.rawValue, apps: visit.apps.map(\.rawValue),
             environment: StoreEnvironment(environment), now: Timestamp(engine.serverTime),
             theme: request.cookie("theme").flatMap(Frame.Theme.init), isLive: false,
             isSimulated: access.isSimulated, deliveriesWaiting: waiting, checksOpen: open,
@@ -136,39 +157,38 @@ struct DashboardRoutes: Sendable {
 
     // MARK: - Acts
 
-    /// Adds an act.
+    /// Adds an act. What somebody did for the app has an entry in the audit: see ``AuditDraft``.
     ///
-    /// - Parameter role: the least role that may do it.
+    /// - Parameter permission: who may do it.
     func act(
-        _ path: String, for role: Viewer.Role, of router: Router<ServerContext>,
+        _ path: String, for permission: Permission, of router: Router<ServerContext>,
         _ act: @escaping Act
     ) {
         handlers.add(.post, path, for: app, to: router) { request, context in
             try await guarded(request, context) { visit in
                 let form = try await form(in: request, of: visit)
-                guard visit.viewer.role.includes(role) else {
-                    throw ProblemError(.roleNotEnough(role))
-                }
+                try permission.require(of: visit.viewer)
                 let page = try pageRequest(request, context, visit)
                 let author = EventAuthor(
                     keyName: "dashboard", keyDigits: "", actor: visit.viewer.name)
                 let result = try await EventAuthor.$current.withValue(author) {
                     try await act(page, form)
                 }
+                if permission.isOfApp { try await record(path, page) }
                 return response(result, to: page)
             }
         }
     }
 
     /// The fields of a form that this server has shown to the same person, about the same app.
-    private func form(in request: Request, of visit: Visit) async throws -> FormFields {
-        let form = try await form(in: request)
+    func form(in request: Request, of visit: Visit) async throws -> FormFields {
+        let form = try await Self.form(in: request)
         guard form["csrf"] == visit.viewer.csrf else { throw ProblemError(.formOutdated) }
         return form
     }
 
-    private func form(in request: Request) async throws -> FormFields {
-        let body = try await request.bytes(max: Self.formBytesMax)
+    static func form(in request: Request) async throws -> FormFields {
+        let body = try await request.bytes(max: formBytesMax)
         let text = String(buffer: body)
         guard !NULCharacter.isPercentEncoded(in: text), !text.utf8.contains(0) else {
             throw ProblemError(.bodyWithNUL)
@@ -179,6 +199,7 @@ struct DashboardRoutes: Sendable {
     private func response(_ result: ActResult, to page: PageRequest) -> Response {
         switch result {
         case .page(let html): return response(html, to: page.request)
+        case .response(let response): return response
         case .done(let notice, let path): return redirect(to: path, notice, page)
         }
     }
@@ -212,7 +233,7 @@ struct DashboardRoutes: Sendable {
     }
 
     /// A path of this server, or else that of the overview: a form must not lead elsewhere.
-    private static func local(_ path: String?) -> String {
+    static func local(_ path: String?) -> String {
         guard let path, path.hasPrefix("/"), !path.hasPrefix("//"),
             path.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") })
         else { return DashboardPath.overview.text }
@@ -224,16 +245,21 @@ struct DashboardRoutes: Sendable {
     func response(
         _ html: String, to request: Request, status: HTTPResponse.Status = .ok
     ) -> Response {
-        var response = Response(
+        var response = Self.page(html, status: status)
+        // It is shown once.
+        if request.cookie(DashboardNotice.cookie) != nil { response.setNotice(nil) }
+        return response
+    }
+
+    /// A page for anybody.
+    static func page(_ html: String, status: HTTPResponse.Status = .ok) -> Response {
+        Response(
             status: status,
             headers: [
                 .contentType: "text/html; charset=utf-8",
                 .contentSecurityPolicy: Layout.contentSecurityPolicy,
-                .referrerPolicy: "same-origin",
+                .referrerPolicy: "same-origin", .frameOptions: "DENY",
             ], body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
-        // It is shown once.
-        if request.cookie(DashboardNotice.cookie) != nil { response.setNotice(nil) }
-        return response
     }
 
     private func problem(
@@ -253,7 +279,7 @@ struct DashboardRoutes: Sendable {
         return response
     }
 
-    private static func refusal(_ sentence: String) -> Response {
+    static func refusal(_ sentence: String) -> Response {
         Response(
             status: .forbidden, headers: [.contentType: "text/plain; charset=utf-8"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: sentence)))
@@ -265,17 +291,6 @@ struct DashboardRoutes: Sendable {
                 status: .ok,
                 headers: [.contentType: asset.contentType, .cacheControl: Asset.cacheControl],
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: asset.bytes)))
-        }
-    }
-}
-
-extension Viewer.Role {
-    /// Whether somebody of this role may do what another may.
-    fileprivate func includes(_ other: Self) -> Bool {
-        switch self {
-        case .admin: true
-        case .support: other != .admin
-        case .viewer: other == .viewer
         }
     }
 }
@@ -292,17 +307,5 @@ extension Response {
 
 extension HTTPField.Name {
     fileprivate static let referrerPolicy = wellFormed("Referrer-Policy")
-}
-
-/// What only pages say.
-extension ProblemCatalogue.Entry {
-    fileprivate static let formOutdated = Self(
-        ProblemCode(rawValue: "form_outdated"), .forbidden, "The form is of another session.",
-        remedy: "Load the page again, and send the form once more.")
-
-    fileprivate static func roleNotEnough(_ role: Viewer.Role) -> Self {
-        Self(
-            ProblemCode(rawValue: "role_not_enough"), .forbidden,
-            "Your role may not do that.", remedy: "Ask somebody with the role \(role.rawValue).")
-    }
+    fileprivate static let frameOptions = wellFormed("X-Frame-Options")
 }

@@ -12,6 +12,8 @@ struct PageRequest: Sendable {
     let environment: Ledger.Environment
     let frame: Frame
     let query: FormFields
+    /// What an act says of itself.
+    let audit = AuditDraft()
 
     /// The decoded value of a part of the path.
     func parameter(_ name: String) throws -> String {
@@ -38,6 +40,7 @@ enum ActResult {
     case done(DashboardNotice?, DashboardPath)
     /// A page in place of the redirect: to confirm the act, or with something that is shown once.
     case page(String)
+    case response(Response)
 }
 
 extension Request {

@@ -70,6 +70,9 @@ extension ProblemCatalogue.Entry {
         "This address answers nothing but metrics.",
         remedy: "Use the address that host and port in perennial.yaml name.")
 
+    static let onlyDashboardHere = onlyMetricsHere.variant(
+        "This address answers nothing but the dashboard.")
+
     static func methodNotAllowed(
         _ method: HTTPRequest.Method, allowed: [HTTPRequest.Method]
     ) -> Self {

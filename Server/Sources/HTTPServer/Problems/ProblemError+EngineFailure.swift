@@ -71,6 +71,9 @@ extension ProblemError {
         case .webhookInConfiguration: .webhookConfigured
         case .unknownDelivery: .webhookDeliveryUnknown
         case .invalidWebhook: .webhookNotValid
+        case .unknownOwner: .ownerUnknown
+        case .invalidOwner: .ownerNotValid
+        case .unknownLink: .ownerLinkUnknown
         case .unknownCursor: .cursorUnknown
         case .outdatedCursor(let place): .cursorOutdated(after: place)
         case .busy: .serverBusy
@@ -93,7 +96,8 @@ extension ProblemError {
         case .belongsToAnotherCustomer(let purchase, let why):
             "Purchase \(purchase): \(why.rawValue)."
         case .invalidCustomerID(let id): "Found \(quoted(id))."
-        case .invalidWebhook(let sentence): sentence
+        case .invalidWebhook(let sentence), .invalidOwner(let sentence): sentence
+        case .unknownOwner(let name): "Found \(quoted(name))."
         case .unknownReport(let name, _): "Found \(quoted(name))."
         case .invalidReport(let sentence):
             "\(sentence.prefix(1).uppercased())\(sentence.dropFirst())."
@@ -113,7 +117,7 @@ extension ProblemError {
         case .limitExceeded, .tooManyIDs, .queryTooLong, .outdatedCursor, .unknownApp,
             .legacyDisabled, .identityNotProven(.missing), .identityNotProven(.ofOneOnly),
             .mixedEnvironments, .offerKeyMissing, .idempotencyKeyReused, .idempotencyKeyMissing,
-            .notForwarded, .unknownWebhook, .unknownDelivery,
+            .notForwarded, .unknownWebhook, .unknownDelivery, .unknownLink,
             .unknownCursor, .busy,
             .storage:
             nil

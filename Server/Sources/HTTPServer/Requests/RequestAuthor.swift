@@ -14,6 +14,9 @@ final class RequestAuthor: Sendable {
     /// What the log line says of the author. Empty before the key is known.
     var logMetadata: Logger.Metadata { metadata.withLock { $0 } }
 
+    /// Records an owner of the dashboard.
+    func record(owner: String) { metadata.withLock { $0["owner"] = .string(owner) } }
+
     /// Returns the author as the log of events keeps it.
     @discardableResult
     func record(_ key: StoredKey, actor: String?) -> EventAuthor {

@@ -72,9 +72,11 @@ extension LocalServices {
             let dashboard = DashboardAccess.developer(
                 random: (.random(in: .min ... .max), .random(in: .min ... .max)))
             server.dashboard = dashboard
-            let routes = PhoneRoutes(
-                phone: phone, app: settings.app.settings.id, access: dashboard)
-            server.additions = { routes.add(to: $0) }
+            if let viewer = dashboard.developer {
+                let routes = PhoneRoutes(
+                    phone: phone, app: settings.app.settings.id, access: dashboard, viewer: viewer)
+                server.additions = { routes.add(to: $0) }
+            }
         }
         return server
     }

@@ -21,6 +21,7 @@ struct PhoneRoutes: Sendable {
     let app: AppID
     /// The dashboard that the page is a part of. It serves what every page loads.
     let access: DashboardAccess
+    let viewer: Viewer
 
     func add(to router: Router<ServerContext>) {
         let path = DashboardPath.phone.path
@@ -53,7 +54,7 @@ struct PhoneRoutes: Sendable {
     @Sendable private func page(_ request: Request, _ desk: PhoneDesk) async throws -> Response {
         let state = try await desk.current()
         let frame = Frame(
-            viewer: access.developer, app: app.rawValue, now: state.now,
+            viewer: viewer, app: app.rawValue, now: state.now,
             theme: request.cookie("theme").flatMap(Frame.Theme.init), isSimulated: true)
         var response = text(PhonePage(state).html(in: frame), type: "text/html; charset=utf-8")
         response.headers[.contentSecurityPolicy] = Layout.contentSecurityPolicy

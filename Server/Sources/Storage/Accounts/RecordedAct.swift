@@ -1,7 +1,7 @@
 import Ledger
 
 /// One act of an owner: who did what, when, and to what.
-package struct AuditEntry: Hashable, Sendable {
+package struct RecordedAct: Hashable, Sendable {
     /// The maximum number of entries of one page.
     package static let pageMax = 200
 
@@ -58,7 +58,7 @@ extension DatabaseSession {
         "at_ms, entry, author, act, environment, customer, subject, state_before, state_after"
 
     /// Appends an entry. Idempotent.
-    package func append(_ entry: AuditEntry) throws(StorageFailure) {
+    package func append(_ entry: RecordedAct) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO audit_entries (app, \(Self.auditColumns)) "
                 + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) "
@@ -75,9 +75,9 @@ extension DatabaseSession {
     ///
     /// - Parameter position: only entries that are older than this one.
     package func auditEntries(
-        of app: AppID?, before position: AuditEntry.Position?, limit: Int
-    ) throws(StorageFailure) -> [AuditEntry] {
-        let start = position ?? AuditEntry.Position(at: Instant(milliseconds: .max), id: "~")
+        of app: AppID?, before position: RecordedAct.Position?, limit: Int
+    ) throws(StorageFailure) -> [RecordedAct] {
+        let start = position ?? RecordedAct.Position(at: Instant(milliseconds: .max), id: "~")
         let rows = try connection.rows(
             "SELECT \(Self.auditColumns) FROM audit_entries WHERE app = $1 "
                 + "AND (at_ms, entry) < ($2, $3) ORDER BY at_ms DESC, entry DESC LIMIT $4",
@@ -86,7 +86,7 @@ extension DatabaseSession {
                 .integer(Int64(limit)),
             ])
         return try rows.map { row throws(StorageFailure) in
-            AuditEntry(
+            RecordedAct(
                 app: app, at: Instant(milliseconds: try row.integer(0)), id: try row.text(1),
                 author: try row.text(2), act: try row.text(3),
                 environment: try row.optionalText(4).map(Environment.stored),

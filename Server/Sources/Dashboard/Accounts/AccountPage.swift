@@ -1,0 +1,88 @@
+import PerennialContract
+
+/// The page `/account`: an owner's own password and sessions.
+package struct AccountPage: Sendable {
+    package var sessions: [Session]
+    /// Why the password was not changed, as a sentence.
+    package var trouble: String?
+
+    package struct Session: Sendable {
+        package var address: String
+        package var agent: String
+        package var createdAt: Timestamp
+        package var usedAt: Timestamp
+        package var isThis: Bool
+
+        package init(
+            address: String, agent: String, createdAt: Timestamp, usedAt: Timestamp, isThis: Bool
+        ) {
+            self.address = address
+            self.agent = agent
+            self.createdAt = createdAt
+            self.usedAt = usedAt
+            self.isThis = isThis
+        }
+    }
+
+    package init(sessions: [Session], trouble: String? = nil) {
+        self.sessions = sessions
+        self.trouble = trouble
+    }
+
+    package func html(in frame: Frame) -> String {
+        Layout(
+            title: "Your account", section: .none, heading: .bdi(frame.viewer.name),
+            lede: "Your role here: \(frame.viewer.role.rawValue).", isWide: false,
+            content: """
+                <div class="stack">\(sessionPanel(in: frame))\(passwordPanel(in: frame))</div>
+                """
+        ).html(in: frame)
+    }
+
+    private func sessionPanel(in frame: Frame) -> Markup {
+        let rows = sessions.map { session -> Markup in
+            let here: Markup = session.isThis ? " <span class=\"chip open\">this one</span>" : ""
+            return Table.row(
+                .init("\(.bdi(session.agent.isEmpty ? "Unknown browser" : session.agent))\(here)"),
+                [
+                    .init(.bdi(session.address)), .init("\(frame.time(session.createdAt))"),
+                    .init("\(frame.time(session.usedAt))"),
+                ])
+        }
+        let dialog = Dialog(
+            id: "everywhere", button: "Sign out everywhere", title: "Sign out everywhere",
+            sentences: "<p class=\"soft\">Every session ends, also this one.</p>",
+            path: .account("sign-out"), submit: "Sign out everywhere")
+        let table = Table(
+            name: "Sessions",
+            columns: [.init("Browser"), .init("Address"), .init("Since"), .init("Last used")],
+            rows: rows)
+        return Panel(
+            title: "Where you are signed in", side: dialog.buttonMarkup,
+            content: "\(table.markup)\(dialog.dialogMarkup(in: frame))", classes: "flush"
+        ).markup
+    }
+
+    private func passwordPanel(in frame: Frame) -> Markup {
+        let say: Markup? = trouble.map { trouble in
+            """
+            <div class="say bad" role="alert">\(Icon.warning.markup)<div>\(.bdi(trouble))</div>\
+            </div>
+            """
+        }
+        return Panel(
+            title: "Change your password",
+            content: """
+                \(say)<form method="post" action="\(frame.link(.account("password")))" \
+                class="stack">\(frame.csrf)<div><label for="f">Your password until now</label>\
+                <input id="f" name="former" type="password" autocomplete="current-password" \
+                required></div><div><label for="p">Another one, 12 characters or more</label>\
+                <input id="p" name="password" type="password" autocomplete="new-password" \
+                minlength="12" required></div><div><label for="r">Once more</label>\
+                <input id="r" name="repeated" type="password" autocomplete="new-password" \
+                minlength="12" required></div><div class="row">\
+                <button class="btn go" type="submit">Change it</button></div></form>
+                """
+        ).markup
+    }
+}

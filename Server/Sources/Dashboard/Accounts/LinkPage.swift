@@ -1,0 +1,144 @@
+import PerennialContract
+
+/// The page of a link that works once: it makes an account, or sets another password.
+package struct LinkPage: Sendable {
+    /// The server's host, so that one sees where one is.
+    package var host: String
+    /// The part of the path that is the link's own.
+    package var token: String
+    package var kind: Kind
+    /// What was typed as name.
+    package var name: String
+    /// Why it was not done, as a sentence.
+    package var trouble: String?
+
+    package enum Kind: Sendable, Hashable {
+        /// The first account of the server. Its name is chosen here.
+        case first
+        case invitation(name: String)
+        case reset(name: String)
+    }
+
+    package init(
+        host: String, token: String, kind: Kind, name: String = "", trouble: String? = nil
+    ) {
+        self.host = host
+        self.token = token
+        self.kind = kind
+        self.name = name
+        self.trouble = trouble
+    }
+
+    package func html() -> String {
+        let fields: Markup = """
+            \(nameField)<div><label for="p">Password, 12 characters or more</label>\
+            <input id="p" name="password" type="password" autocomplete="new-password" \
+            minlength="12" required></div><div><label for="r">Once more</label>\
+            <input id="r" name="repeated" type="password" autocomplete="new-password" \
+            minlength="12" required></div>\
+            <button class="btn go" type="submit">\(button)</button>
+            """
+        return Card(
+            title: title, host: host,
+            content: """
+                \(sentence)<form method="post" action="\(DashboardPath.link(token).text)">\
+                \(trouble.map(Self.say))\(fields)</form>
+                """
+        ).html()
+    }
+
+    private static func say(_ trouble: String) -> Markup {
+        """
+        <div class="say bad" role="alert">\(Icon.warning.markup)<div>\(.bdi(trouble))</div></div>
+        """
+    }
+
+    private var nameField: Markup {
+        switch kind {
+        case .first:
+            """
+            <div><label for="u">Your name</label><input id="u" name="name" \
+            autocomplete="username" maxlength="64" required value="\(.value(name))"></div>
+            """
+        case .invitation(let name), .reset(let name):
+            """
+            <div><label for="u">Your name</label><input id="u" name="name" \
+            autocomplete="username" readonly value="\(.value(name))"></div>
+            """
+        }
+    }
+
+    private var title: String {
+        switch kind {
+        case .first: "The first account"
+        case .invitation: "Your account"
+        case .reset: "Another password"
+        }
+    }
+
+    private var sentence: Markup {
+        switch kind {
+        case .first: "<p>It is an admin of every app, and invites all others.</p>"
+        case .invitation: "<p>You were invited. Choose a password, and you are in.</p>"
+        case .reset: "<p>It ends every session that you have anywhere.</p>"
+        }
+    }
+
+    private var button: Markup {
+        switch kind {
+        case .first, .invitation: "Make the account"
+        case .reset: "Set the password"
+        }
+    }
+}
+
+/// A page without navigation, for somebody who has not signed in.
+package struct Card: Sendable {
+    var title: String
+    var host: String
+    var content: Markup
+
+    /// What a link shows that does not work.
+    package static func linkEnded(host: String) -> Card {
+        Card(
+            title: "This link does not work", host: host,
+            content: """
+                <p>A link works once, and for three days. Ask an admin for another one, or make \
+                one on the server: <code>perennial owners link NAME</code></p>
+                """)
+    }
+
+    /// What somebody sees whom a proxy has signed in by a name that has no account.
+    package static func nobody(name: String, host: String) -> Card {
+        Card(
+            title: "You have no account here", host: host,
+            content: """
+                <p>You are signed in elsewhere as \(.bdi(name)). Ask an admin to invite this \
+                name.</p>
+                """)
+    }
+
+    /// What an owner sees who has no role for any app.
+    package static func noApp(host: String) -> Card {
+        Card(
+            title: "You may see no app", host: host,
+            content: "<p>Ask an admin for a role.</p>")
+    }
+
+    package func html() -> String {
+        let page: Markup = """
+            <!doctype html>
+            <html lang="en">
+            <head>
+            \(Layout.head(title: title))
+            </head>
+            <body>
+            <main class="login"><p class="brand">\(Icon.brand)Perennial</p>
+            <div class="panel"><h1>\(title)</h1><p class="lede">\(.bdi(host))</p>
+            \(content)</div></main>
+            </body>
+            </html>
+            """
+        return page.html
+    }
+}

@@ -1,0 +1,222 @@
+import PerennialContract
+
+/// The page `/owners`: who may use the dashboard, and as what.
+package struct OwnersPage: Sendable {
+    package var owners: [Owner]
+    package var invitations: [Invitation]
+    /// The apps for which one can have a role.
+    package var apps: [String]
+    /// A link that was just made, and is shown once.
+    package var made: MadeLink?
+
+    package struct Owner: Sendable {
+        package var name: String
+        package var roles: [Role]
+        package var signedInAt: Timestamp?
+        package var isBlocked: Bool
+
+        package init(name: String, roles: [Role], signedInAt: Timestamp?, isBlocked: Bool) {
+            self.name = name
+            self.roles = roles
+            self.signedInAt = signedInAt
+            self.isBlocked = isBlocked
+        }
+    }
+
+    package struct Role: Sendable, Hashable {
+        /// Nil stands for every app.
+        package var app: String?
+        package var role: Viewer.Role
+
+        package init(app: String?, role: Viewer.Role) {
+            self.app = app
+            self.role = role
+        }
+    }
+
+    package struct Invitation: Sendable {
+        package var name: String
+        package var roles: [Role]
+        package var author: String
+        package var until: Timestamp
+
+        package init(name: String, roles: [Role], author: String, until: Timestamp) {
+            self.name = name
+            self.roles = roles
+            self.author = author
+            self.until = until
+        }
+    }
+
+    package struct MadeLink: Sendable {
+        package var name: String
+        package var url: String
+
+        package init(name: String, url: String) {
+            self.name = name
+            self.url = url
+        }
+    }
+
+    package init(
+        owners: [Owner], invitations: [Invitation] = [], apps: [String], made: MadeLink? = nil
+    ) {
+        self.owners = owners
+        self.invitations = invitations
+        self.apps = apps
+        self.made = made
+    }
+
+    package func html(in frame: Frame) -> String {
+        let invite = invitation
+        return Layout(
+            title: "Owners", section: .owners, heading: "Owners",
+            lede: "Who may use these pages, and as what.",
+            actions: frame.viewer.managesOwners ? invite.buttonMarkup : "",
+            content: """
+                <div class="stack">\(made.map(Self.say))\(ownersTable(in: frame))\
+                \(invitations.isEmpty ? "" : invitationsPanel(in: frame))</div>\
+                \(frame.viewer.managesOwners ? invite.dialogMarkup(in: frame) : "")
+                """
+        ).html(in: frame)
+    }
+
+    private static func say(_ link: MadeLink) -> Markup {
+        """
+        <div class="say ok" role="status">\(Icon.check.markup)<div><strong>A link for \
+        \(.bdi(link.name)).</strong> It is shown once, works once, and for three days. Give it to \
+        nobody else.<pre class="copy"><code>\(.value(link.url))</code></pre></div></div>
+        """
+    }
+
+    // MARK: - Owners
+
+    private func ownersTable(in frame: Frame) -> Markup {
+        let rows = owners.enumerated().map { number, owner -> Markup in
+            let acts = frame.viewer.managesOwners ? acts(on: owner, number) : []
+            let state = owner.isBlocked ? Chip("blocked", .badShut).markup : ""
+            return Table.row(
+                .init("\(.bdi(owner.name)) \(state)"),
+                [
+                    .init(Self.roles(owner.roles)),
+                    .init(owner.signedInAt.map { "\(frame.time($0))" } ?? "never"),
+                    .init(
+                        """
+                        <div class="row">\(acts.map(\.buttonMarkup).joined())</div>\
+                        \(acts.map { $0.dialogMarkup(in: frame) }.joined())
+                        """),
+                ])
+        }
+        return Panel(
+            title: "Accounts", side: "\(Figures.count(owners.count))",
+            content: Table(
+                name: "Accounts",
+                columns: [
+                    .init("Name"), .init("Role"), .init("Last signed in"),
+                    .init("<span class=\"vh\">Acts</span>"),
+                ], rows: rows
+            ).markup, classes: "flush"
+        ).markup
+    }
+
+    private static func roles(_ roles: [Role]) -> Markup {
+        guard !roles.isEmpty else { return "<span class=\"muted\">none</span>" }
+        return roles.map { role -> Markup in
+            let place: Markup = role.app.map { "of \(.bdi($0))" } ?? "of every app"
+            return "\(role.role.rawValue) \(place)"
+        }.joined(by: "<br>")
+    }
+
+    private func acts(on owner: Owner, _ number: Int) -> [Dialog] {
+        let name = owner.name
+        let roles = Dialog(
+            id: "roles-\(number)", button: "Role", title: "Another role for \(.bdi(name))",
+            sentences: "<p class=\"soft\">It is in force with their next click.</p>",
+            path: .act("roles", onOwner: name),
+            fields: roleFields("roles-\(number)", owner.roles.first),
+            submit: "Change the role of \(.bdi(name))")
+        let link = Dialog(
+            id: "link-\(number)", button: "Lost password",
+            title: "A link for \(.bdi(name))",
+            sentences: """
+                <p class="soft">With it, they set another password, which ends all their sessions. \
+                The password until now works until then.</p>
+                """, path: .act("link", onOwner: name), submit: "Make a link for \(.bdi(name))")
+        let sessions = Dialog(
+            id: "out-\(number)", button: "Sign out", title: "Sign out \(.bdi(name)) everywhere",
+            sentences: "<p class=\"soft\">They can sign in again.</p>",
+            path: .act("sign-out", onOwner: name), submit: "Sign out \(.bdi(name))")
+        let block =
+            owner.isBlocked
+            ? Dialog(
+                id: "block-\(number)", button: "Lift the block",
+                title: "Let \(.bdi(name)) in again",
+                sentences: "<p class=\"soft\">With their password and role as before.</p>",
+                path: .act("unblock", onOwner: name), submit: "Let \(.bdi(name)) in")
+            : Dialog(
+                id: "block-\(number)", button: "Block", title: "Block \(.bdi(name))",
+                sentences: """
+                    <p class="soft">All their sessions end at once, and they cannot sign in. What \
+                    they have done stays recorded. You can lift the block.</p>
+                    """, path: .act("block", onOwner: name), submit: "Block \(.bdi(name))",
+                isGrave: true)
+        return owner.isBlocked ? [roles, block] : [roles, link, sessions, block]
+    }
+
+    private func roleFields(_ id: Markup, _ chosen: Role?) -> Markup {
+        let role = Choice(
+            id: "\(id)-r", name: "role", label: "Role",
+            options: Viewer.Role.allCases.map { ($0.rawValue, $0.rawValue) },
+            selected: (chosen?.role ?? .viewer).rawValue)
+        let app = Choice(
+            id: "\(id)-a", name: "for", label: "For",
+            options: [("", "every app")] + apps.map { ($0, $0) }, selected: chosen?.app ?? "")
+        return "<div class=\"fields\">\(role.markup)\(app.markup)</div>"
+    }
+
+    // MARK: - Invitations
+
+    private func invitationsPanel(in frame: Frame) -> Markup {
+        let rows = invitations.enumerated().map { number, invitation -> Markup in
+            let withdraw = Dialog(
+                id: "withdraw-\(number)", button: "Take it back",
+                title: "Take back the invitation of \(.bdi(invitation.name))",
+                sentences: "<p class=\"soft\">The link no longer works.</p>",
+                path: .act("withdraw", onOwner: invitation.name),
+                submit: "Take back \(.bdi(invitation.name))")
+            let acts: Markup =
+                frame.viewer.managesOwners
+                ? "\(withdraw.buttonMarkup)\(withdraw.dialogMarkup(in: frame))" : ""
+            return Table.row(
+                .init(.bdi(invitation.name)),
+                [
+                    .init(Self.roles(invitation.roles)), .init(.bdi(invitation.author)),
+                    .init("\(frame.time(invitation.until))"), .init(acts),
+                ])
+        }
+        return Panel(
+            title: "Invited, and not yet here",
+            content: Table(
+                name: "Invitations",
+                columns: [
+                    .init("Name"), .init("Role"), .init("By"), .init("Until"),
+                    .init("<span class=\"vh\">Acts</span>"),
+                ], rows: rows
+            ).markup, classes: "flush"
+        ).markup
+    }
+
+    private var invitation: Dialog {
+        Dialog(
+            id: "invite", button: "Invite somebody", title: "Invite somebody",
+            sentences: """
+                <p class="soft">You get a link for them, which is shown once. With it, they choose \
+                a password.</p>
+                """, path: .owners,
+            fields: """
+                <div><label for="i-n">Name</label><input id="i-n" name="name" required \
+                maxlength="64" autocomplete="off" placeholder="mira"></div>\
+                \(roleFields("i", nil))
+                """, submit: "Make the link", buttonClasses: "btn go")
+    }
+}

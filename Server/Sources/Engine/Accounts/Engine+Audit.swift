@@ -1,0 +1,103 @@
+import Crypto
+import Foundation
+import Ledger
+import Storage
+
+package typealias RecordedAct = Storage.RecordedAct
+
+/// What an act has changed, for the audit: names and values, without secrets and without ids of
+/// customers.
+package typealias AuditState = [String: String]
+
+/// A page of the audit, the newest entry first.
+package struct AuditPage: Sendable {
+    package var entries: [RecordedAct]
+    /// Where the next page begins. Nil on the last one.
+    package var next: RecordedAct.Position?
+}
+
+extension Engine {
+    /// The maximum number of entries of one page.
+    package static let auditEntriesMax = RecordedAct.pageMax
+    private static let entryBytes = 16
+    private static let valueCharactersMax = 500
+
+    /// Appends an entry about an act for an app.
+    package func record(
+        _ act: String, by author: String, app: AppID, environment: Ledger.Environment? = nil,
+        customer: CustomerID? = nil, subject: String? = nil, before: AuditState? = nil,
+        after: AuditState? = nil
+    ) async throws(EngineFailure) {
+        var entry = auditEntry(
+            act, by: author, subject: subject, before: before, after: after)
+        (entry.app, entry.environment, entry.customer) = (app, environment, customer)
+        let appended = entry
+        try await transaction { tx in try tx.append(appended) }
+    }
+
+    /// The entries of an app, or those about the server, the newest first.
+    ///
+    /// - Parameter app: nil for those about the server.
+    /// - Parameter position: where an earlier page said that the next one begins.
+    package func auditPage(
+        of app: AppID?, before position: RecordedAct.Position? = nil, limit: Int
+    ) async throws(EngineFailure) -> AuditPage {
+        var entries = try await read { tx in
+            try tx.auditEntries(of: app, before: position, limit: limit + 1)
+        }
+        guard entries.count > limit else { return AuditPage(entries: entries, next: nil) }
+        entries.removeLast()
+        return AuditPage(entries: entries, next: entries.last?.position)
+    }
+
+    /// An entry about the server, of now.
+    func auditEntry(
+        _ act: String, by author: String, subject: String? = nil, _ after: AuditState
+    ) -> RecordedAct {
+        auditEntry(act, by: author, subject: subject, after: after)
+    }
+
+    /// An entry about the server, of now.
+    func auditEntry(
+        _ act: String, by author: String, subject: String? = nil, before: AuditState? = nil,
+        after: AuditState? = nil
+    ) -> RecordedAct {
+        let id = SymmetricKey(size: SymmetricKeySize(bitCount: Self.entryBytes * 8))
+            .withUnsafeBytes { Hexadecimal.text($0) }
+        return RecordedAct(
+            app: nil, at: now(), id: id, author: author, act: act, subject: subject,
+            before: before.flatMap(Self.text), after: after.flatMap(Self.text))
+    }
+
+    private static func text(_ state: AuditState) -> String? {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let short = state.mapValues { String($0.prefix(valueCharactersMax)) }
+        // Texts can always be encoded.
+        return (try? encoder.encode(short)).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension RecordedAct {
+    /// What was before the act. Nil if unknown.
+    package var stateBefore: AuditState? { before.flatMap(Self.state) }
+    /// What is since the act. Nil if unknown.
+    package var stateAfter: AuditState? { after.flatMap(Self.state) }
+
+    private static func state(_ text: String) -> AuditState? {
+        try? JSONDecoder().decode(AuditState.self, from: Data(text.utf8))
+    }
+}
+
+extension RecordedAct.Position: LosslessStringConvertible {
+    /// Parses what ``description`` returns. Returns nil for any other text.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count == 2, let at = Int64(parts[0]), parts[1].utf8.count == 32,
+            Hexadecimal.bytes(parts[1]) != nil
+        else { return nil }
+        self.init(at: Instant(milliseconds: at), id: String(parts[1]))
+    }
+
+    package var description: String { "\(at.milliseconds)_\(id)" }
+}

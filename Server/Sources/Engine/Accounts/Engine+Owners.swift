@@ -1,0 +1,223 @@
+import Ledger
+import Storage
+
+extension Engine {
+    /// The maximum number of owners, and of links that wait.
+    static let ownersMax = 500
+
+    /// All owners, by name.
+    package func owners() async throws(EngineFailure) -> [Owner] {
+        try await read { tx in try tx.owners() }
+    }
+
+    /// - Throws: ``EngineFailure/unknownOwner(_:)`` if there is none of the name.
+    package func owner(_ name: String) async throws(EngineFailure) -> Owner {
+        let canonical = OwnerName.canonical(name)
+        guard let owner = try await read({ tx in try tx.owner(canonical) }) else {
+            throw .unknownOwner(canonical)
+        }
+        return owner
+    }
+
+    /// The owner of a name, unless there is none or the owner is blocked.
+    package func activeOwner(_ name: String) async throws(EngineFailure) -> Owner? {
+        let canonical = OwnerName.canonical(name)
+        return try await read { tx in try tx.owner(canonical) }
+            .flatMap { $0.blockedAt == nil ? $0 : nil }
+    }
+
+    /// Whether anybody has an account.
+    package func hasOwners() async throws(EngineFailure) -> Bool {
+        try await read { tx in try tx.hasOwners() }
+    }
+
+    // MARK: - Links
+
+    /// Makes a link that makes the first account, an admin of every app. Returns its token, or nil
+    /// if somebody has an account already.
+    package func firstOwnerLink() async throws(EngineFailure) -> String? {
+        guard try await !hasOwners() else { return nil }
+        return try await addLink(
+            .first, for: nil, roles: OwnerRoles(everywhere: .admin), by: "server")
+    }
+
+    /// Makes a link that makes an account. Returns its token, which is not stored.
+    ///
+    /// - Parameter name: the name of the account.
+    /// - Throws: ``EngineFailure/invalidOwner(_:)`` if the name is taken or not allowed, or if the
+    ///   roles are about an app that is not configured.
+    package func invite(
+        _ name: String, as roles: OwnerRoles, by author: String
+    ) async throws(EngineFailure) -> String {
+        let name = try OwnerName.valid(name)
+        try requireConfigured(roles)
+        let isTaken = try await read { tx in
+            let count = try tx.owners().count
+            return try (tx.owner(name) != nil, count + tx.ownerLinks().count)
+        }
+        guard !isTaken.0 else { throw .invalidOwner("\(name) has an account already.") }
+        guard isTaken.1 < Self.ownersMax else {
+            throw .limitExceeded(what: "owners and links", limit: Self.ownersMax)
+        }
+        return try await addLink(.invitation, for: name, roles: roles, by: author)
+    }
+
+    /// Makes a link with which an owner sets another password. Returns its token, which is not
+    /// stored. An earlier link of the owner no longer works.
+    package func resetLink(
+        for name: String, by author: String
+    ) async throws(EngineFailure) -> String {
+        let owner = try await owner(name)
+        return try await addLink(.reset, for: owner.name, roles: OwnerRoles(), by: author)
+    }
+
+    /// The link with a token. Returns nil if it was used, or has ended.
+    package func ownerLink(token: String) async throws(EngineFailure) -> OwnerLink? {
+        let (hash, now) = (Self.hash(ofToken: token), now())
+        return try await read { tx in try tx.usableLink(hash: hash, at: now) }
+    }
+
+    /// The links that wait to be used, the newest first.
+    package func ownerLinks() async throws(EngineFailure) -> [OwnerLink] {
+        let now = now()
+        return try await read { tx in try tx.ownerLinks() }.filter { $0.until > now }
+    }
+
+    /// Takes back the invitations of a name. Idempotent.
+    package func withdrawInvitation(
+        of name: String, by author: String
+    ) async throws(EngineFailure) {
+        let name = OwnerName.canonical(name)
+        let entry = auditEntry("owners.withdraw", by: author, subject: name)
+        try await transaction { tx in
+            try tx.deleteOwnerLinks(.invitation, for: name)
+            try tx.append(entry)
+        }
+    }
+
+    private func addLink(
+        _ kind: OwnerLink.Kind, for owner: String?, roles: OwnerRoles, by author: String
+    ) async throws(EngineFailure) -> String {
+        let (token, now) = (Self.newToken(), now())
+        let link = OwnerLink(
+            hash: Self.hash(ofToken: token), kind: kind, owner: owner, roles: roles,
+            author: author, createdAt: now, until: now + OwnerSettings.linkLifetime)
+        let entry = auditEntry(
+            "owners.\(kind == .reset ? "reset_link" : "invite")", by: author, subject: owner,
+            after: roles.isEmpty ? nil : ["roles": roles.description])
+        try await transaction { tx in
+            try tx.deleteEndedOwnerLinks(at: now)
+            if kind != .first {
+                try tx.deleteOwnerLinks(kind, for: owner)
+                try tx.append(entry)
+            }
+            try tx.add(link)
+        }
+        return token
+    }
+
+    /// Uses a link: makes the account or sets the password, and begins a session. Returns the
+    /// session's token.
+    ///
+    /// - Parameter chosen: the name, if the link has none.
+    /// - Throws: ``EngineFailure/unknownLink`` if the link does not work,
+    ///   ``EngineFailure/invalidOwner(_:)`` if the name or the password is not allowed.
+    package func accept(
+        linkToken: String, name chosen: String, password: String, from place: SignInPlace
+    ) async throws(EngineFailure) -> String {
+        guard let link = try await ownerLink(token: linkToken) else { throw .unknownLink }
+        let name = try OwnerName.valid(link.owner ?? chosen)
+        try PasswordHash.requireAllowed(password, for: name)
+        let text = try await passwordText(password)
+        let (token, now) = (Self.newToken(), now())
+        let session = session(token, of: name, from: place)
+        let act = link.kind == .reset ? "owners.reset" : "owners.accept"
+        let entry = auditEntry(act, by: name, subject: name, ["address": place.address])
+        try await transaction { tx in
+            guard try tx.usableLink(hash: link.hash, at: now) != nil,
+                try tx.deleteOwnerLink(hash: link.hash)
+            else { throw EngineFailure.unknownLink }
+            switch link.kind {
+            case .first, .invitation:
+                let owner = Owner(name: name, roles: link.roles, createdAt: now)
+                guard try tx.add(owner, password: text) else {
+                    throw EngineFailure.invalidOwner("\(name) has an account already.")
+                }
+                try tx.deleteOwnerLinks(.first)
+            case .reset:
+                try tx.setPassword(text, of: name)
+                try tx.deleteSessions(of: name)
+            }
+            try tx.deleteSignInFailures(of: "name \(name)")
+            try tx.add(session)
+            try tx.recordSignIn(of: name, at: now)
+            try tx.append(entry)
+        }
+        return token
+    }
+
+    // MARK: - Roles and blocks
+
+    /// Replaces the roles of an owner. Idempotent.
+    ///
+    /// - Throws: ``EngineFailure/invalidOwner(_:)`` if nobody would be left who manages owners.
+    package func setRoles(
+        of name: String, to roles: OwnerRoles, by author: String
+    ) async throws(EngineFailure) {
+        try requireConfigured(roles)
+        let owner = try await owner(name)
+        let entry = auditEntry(
+            "owners.roles", by: author, subject: owner.name,
+            before: ["roles": owner.roles.description], after: ["roles": roles.description])
+        try await transaction { tx in
+            try tx.replaceRoles(of: owner.name, with: roles)
+            try tx.requireAdmin()
+            try tx.append(entry)
+        }
+    }
+
+    /// Blocks an owner and ends the owner's sessions, or lifts the block. Idempotent.
+    ///
+    /// - Throws: ``EngineFailure/invalidOwner(_:)`` if nobody would be left who manages owners.
+    package func setBlock(
+        _ isBlocked: Bool, of name: String, by author: String
+    ) async throws(EngineFailure) {
+        let owner = try await owner(name)
+        let now = now()
+        let entry = auditEntry(
+            isBlocked ? "owners.block" : "owners.unblock", by: author, subject: owner.name)
+        try await transaction { tx in
+            try tx.setBlock(of: owner.name, since: isBlocked ? owner.blockedAt ?? now : nil)
+            if isBlocked {
+                try tx.deleteSessions(of: owner.name)
+                try tx.deleteOwnerLinks(.reset, for: owner.name)
+                try tx.requireAdmin()
+            }
+            try tx.append(entry)
+        }
+    }
+
+    private func requireConfigured(_ roles: OwnerRoles) throws(EngineFailure) {
+        guard !roles.isEmpty else { throw .invalidOwner("An owner needs a role.") }
+        guard roles.byApp.count <= OwnerRoles.appsMax else {
+            throw .limitExceeded(what: "apps of an owner", limit: OwnerRoles.appsMax)
+        }
+        for app in roles.byApp.keys.sorted() { _ = try self.app(app) }
+    }
+}
+
+extension DatabaseSession {
+    /// The link, if it still works.
+    fileprivate func usableLink(hash: [UInt8], at now: Instant) throws -> OwnerLink? {
+        guard let link = try ownerLink(hash: hash), link.until > now else { return nil }
+        guard try link.kind != .first || !hasOwners() else { return nil }
+        return link
+    }
+
+    fileprivate func requireAdmin() throws {
+        guard try owners().contains(where: { $0.roles.manageOwners && $0.blockedAt == nil }) else {
+            throw EngineFailure.invalidOwner(
+                "Nobody would be left who is an admin of every app, and could manage owners.")
+        }
+    }
+}

@@ -1,0 +1,297 @@
+import Crypto
+import Ledger
+import Storage
+
+package typealias Owner = Storage.Owner
+package typealias OwnerLink = Storage.OwnerLink
+package typealias OwnerRole = Storage.OwnerRole
+package typealias OwnerRoles = Storage.OwnerRoles
+package typealias OwnerSession = Storage.OwnerSession
+
+/// Where a person signs in.
+package struct SignInPlace: Hashable, Sendable {
+    static let agentCharactersMax = 200
+
+    package var address: String
+    /// As the browser names itself.
+    package var agent: String
+
+    package init(address: String, agent: String) {
+        self.address = address
+        self.agent = String(agent.prefix(Self.agentCharactersMax))
+    }
+}
+
+/// What comes of a name and a password.
+package enum SignInResult: Hashable, Sendable {
+    /// A new session has begun, with this token.
+    case session(token: String)
+    /// The name and the password do not belong together. Nothing says which of them is wrong.
+    case wrong(triesLeft: Int)
+    /// Too many tries have failed.
+    case shut(until: Instant)
+}
+
+/// An owner with the session of a request.
+package struct SignedInOwner: Hashable, Sendable {
+    package var owner: Owner
+    package var session: OwnerSession
+}
+
+extension Engine {
+    /// Tries in a row by one name, and from one address.
+    package static let triesOfName = 5
+    static let triesFromAddress = 20
+    /// How long every further try is refused.
+    static let shutFor = Duration.seconds(60)
+    /// Failures are forgotten after so long without another one.
+    static let failuresLast = Duration.seconds(900)
+    private static let tokenBytes = 32
+
+    // MARK: - Sessions
+
+    /// Begins a session for whoever knows an owner's password.
+    ///
+    /// A name without an account takes as long, and is answered alike. Tries are counted in the
+    /// database, so that neither a restart nor another server begins anew.
+    package func signIn(
+        as typed: String, password: String, from place: SignInPlace
+    ) async throws(EngineFailure) -> SignInResult {
+        let name = OwnerName.canonical(typed)
+        let attempt = try await begin(SignInAttempt(name: name, address: place.address))
+        switch attempt {
+        case .shut(let until): return .shut(until: until)
+        case .counted(let left, let until):
+            guard let owner = try await owner(name, withPassword: password) else {
+                return left > 0 ? .wrong(triesLeft: left) : .shut(until: until)
+            }
+            let token = Self.newToken()
+            let session = session(token, of: owner, from: place)
+            let entry = auditEntry("session.sign_in", by: owner, ["address": place.address])
+            let (now, idle) = (now(), ownerSettings.idle)
+            try await transaction { tx in
+                try tx.forgive(SignInAttempt(name: name, address: place.address))
+                try tx.deleteSignInFailures(before: now - Self.failuresLast)
+                try tx.deleteEndedSessions(usedBefore: now - idle, at: now)
+                try tx.add(session)
+                try tx.recordSignIn(of: owner, at: now)
+                try tx.append(entry)
+            }
+            return .session(token: token)
+        }
+    }
+
+    /// The owner and the session with a token. Returns nil if it has ended, or if the owner is
+    /// blocked.
+    package func signedInOwner(
+        token: String
+    ) async throws(EngineFailure) -> SignedInOwner? {
+        let (hash, now) = (Self.hash(ofToken: token), now())
+        let found = try await read { tx -> SignedInOwner? in
+            guard let session = try tx.session(hash: hash),
+                let owner = try tx.owner(session.owner)
+            else { return nil }
+            return SignedInOwner(owner: owner, session: session)
+        }
+        guard let found, found.owner.blockedAt == nil, found.session.until > now,
+            found.session.usedAt + ownerSettings.idle > now
+        else { return nil }
+        if now.milliseconds - found.session.usedAt.milliseconds
+            >= OwnerSession.secondsBetweenUses * 1_000
+        {
+            try await transaction { tx in try tx.recordUse(ofSession: hash, at: now) }
+        }
+        return found
+    }
+
+    /// Ends a session. Idempotent.
+    package func signOut(token: String) async throws(EngineFailure) {
+        let hash = Self.hash(ofToken: token)
+        try await transaction { tx in try tx.deleteSession(hash: hash) }
+    }
+
+    /// Ends every session of an owner. Idempotent.
+    ///
+    /// - Parameter token: the session that goes on. Nil ends all.
+    package func signOutEverywhere(
+        _ owner: String, except token: String? = nil, by author: String
+    ) async throws(EngineFailure) {
+        let hash = token.map(Self.hash)
+        let entry = auditEntry("owners.sign_out", by: author, subject: owner)
+        try await transaction { tx in
+            try tx.deleteSessions(of: owner, except: hash)
+            try tx.append(entry)
+        }
+    }
+
+    /// The sessions of an owner that have not ended, the newest first.
+    package func sessions(of owner: String) async throws(EngineFailure) -> [OwnerSession] {
+        let (now, idle) = (now(), ownerSettings.idle)
+        return try await read { tx in try tx.sessions(of: owner) }
+            .filter { $0.until > now && $0.usedAt + idle > now }
+    }
+
+    /// What every form of a session has about an app, so that no other site can send one.
+    package static func formToken(ofSession token: String, app: AppID) -> String {
+        let key = SymmetricKey(data: Array(token.utf8))
+        return Hexadecimal.text(
+            Array(HMAC<SHA256>.authenticationCode(for: Array("form \(app)".utf8), using: key)))
+    }
+
+    /// What every form has of an owner whom a proxy has signed in. All servers of the database
+    /// make the same.
+    package func formToken(
+        ofProxied owner: String, app: AppID
+    ) async throws(EngineFailure) -> String {
+        let (fresh, now) = (Self.newToken(), now())
+        let none = AppID(rawValue: "")
+        var secret = try await read { tx in try tx.secret("forms", of: none) }
+        if secret == nil {
+            secret = try await transaction { tx in
+                try tx.addSecret(Array(fresh.utf8), "forms", of: none, at: now)
+                return try tx.secret("forms", of: none)
+            }
+        }
+        guard let secret else { throw .storage("the secret of forms was not stored") }
+        return Self.formToken(
+            ofSession: "\(Hexadecimal.text(secret)) \(owner)", app: app)
+    }
+
+    // MARK: - Passwords
+
+    /// Changes an owner's own password, and ends all other sessions.
+    ///
+    /// - Returns: nil if it was changed, and else what is wrong with the former one.
+    package func changePassword(
+        of owner: String, from former: String, to password: String, keeping token: String,
+        at place: SignInPlace
+    ) async throws(EngineFailure) -> SignInResult? {
+        try PasswordHash.requireAllowed(password, for: owner)
+        let attempt = SignInAttempt(name: owner, address: place.address)
+        switch try await begin(attempt) {
+        case .shut(let until): return .shut(until: until)
+        case .counted(let left, let until):
+            guard try await self.owner(owner, withPassword: former) != nil else {
+                return left > 0 ? .wrong(triesLeft: left) : .shut(until: until)
+            }
+        }
+        let text = try await passwordText(password)
+        let hash = Self.hash(ofToken: token)
+        let entry = auditEntry("account.password", by: owner, subject: owner)
+        try await transaction { tx in
+            try tx.forgive(attempt)
+            try tx.setPassword(text, of: owner)
+            try tx.deleteSessions(of: owner, except: hash)
+            try tx.append(entry)
+        }
+        return nil
+    }
+
+    /// The text that is stored for a password.
+    func passwordText(_ password: String) async throws(EngineFailure) -> String {
+        let cost = ownerSettings.passwordCost
+        return try await passwords.run { try PasswordHash(password, cost: cost).text }
+    }
+
+    /// The name of an owner who is not blocked and has a password. Nil if there is none.
+    private func owner(
+        _ name: String, withPassword password: String
+    ) async throws(EngineFailure) -> String? {
+        let found = try await read { tx in
+            (try tx.password(of: name), try tx.owner(name)?.blockedAt)
+        }
+        let stored = found.0.flatMap { PasswordHash($0) }
+        let hash = stored ?? .decoy(cost: ownerSettings.passwordCost)
+        let tried = String(password.prefix(PasswordHash.bytesMax))
+        let isRight = try await passwords.run { try hash.matches(tried) }
+        return isRight && stored != nil && found.1 == nil ? name : nil
+    }
+
+    // MARK: - Tries
+
+    private enum Begun: Sendable {
+        case shut(until: Instant)
+        case counted(triesLeft: Int, shutUntil: Instant)
+    }
+
+    /// Counts a try before the password is looked at, so that many at once are no more than many
+    /// in a row. Whoever succeeds forgives it.
+    private func begin(_ attempt: SignInAttempt) async throws(EngineFailure) -> Begun {
+        let now = now()
+        return try await transaction { tx in
+            var all: [SignInFailures] = []
+            for (subject, max) in attempt.subjects {
+                var failures =
+                    try tx.signInFailures(of: subject).flatMap {
+                        $0.isForgotten(at: now) ? nil : $0
+                    } ?? SignInFailures(subject: subject, lastAt: now)
+                if let until = failures.shutUntil { return .shut(until: until) }
+                failures.count += 1
+                failures.lastAt = now
+                if failures.count >= max { failures.shutUntil = now + Self.shutFor }
+                all.append(failures)
+            }
+            for failures in all { try tx.save(failures) }
+            return .counted(
+                triesLeft: max(0, Self.triesOfName - all[0].count),
+                shutUntil: now + Self.shutFor)
+        }
+    }
+
+    // MARK: - Tokens
+
+    /// A token of a session or a link: 64 hexadecimal digits.
+    static func newToken() -> String {
+        SymmetricKey(size: SymmetricKeySize(bitCount: tokenBytes * 8))
+            .withUnsafeBytes { Hexadecimal.text($0) }
+    }
+
+    static func hash(ofToken token: String) -> [UInt8] {
+        Array(SHA256.hash(data: Array(token.utf8)))
+    }
+
+    func session(_ token: String, of owner: String, from place: SignInPlace) -> OwnerSession {
+        let now = now()
+        return OwnerSession(
+            hash: Self.hash(ofToken: token), owner: owner, createdAt: now,
+            until: now + ownerSettings.lifetime, address: place.address, agent: place.agent)
+    }
+}
+
+/// One try of a password, and what it is counted for.
+private struct SignInAttempt: Sendable {
+    var name: String
+    var address: String
+
+    /// With the maximum number of tries of each; the name first.
+    var subjects: [(String, Int)] {
+        [
+            ("name \(name.prefix(OwnerName.charactersMax))", Engine.triesOfName),
+            ("address \(address.prefix(OwnerName.charactersMax))", Engine.triesFromAddress),
+        ]
+    }
+}
+
+extension SignInFailures {
+    fileprivate func isForgotten(at now: Instant) -> Bool {
+        if let shutUntil { return shutUntil <= now }
+        return lastAt + Engine.failuresLast <= now
+    }
+}
+
+extension DatabaseSession {
+    /// Takes back a try that has succeeded. An address does not begin anew: somebody with an
+    /// account could otherwise try others without end.
+    fileprivate func forgive(_ attempt: SignInAttempt) throws {
+        for (index, (subject, max)) in attempt.subjects.enumerated() {
+            guard index > 0, var failures = try signInFailures(of: subject), failures.count > 1
+            else {
+                try deleteSignInFailures(of: subject)
+                continue
+            }
+            failures.count -= 1
+            if failures.count < max { failures.shutUntil = nil }
+            try save(failures)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Ledger
+
+/// How long sessions and links last, and how much work a try of a password is.
+package struct OwnerSettings: Hashable, Sendable {
+    /// A session that is not used for so long ends.
+    package var idle: Duration
+    /// A session ends after so long, even if it is in use.
+    package var lifetime: Duration
+    package var passwordCost: PasswordHash.Cost
+
+    /// How long a link works, if it is not used.
+    package static let linkLifetime = Duration.days(3)
+
+    package init(
+        idle: Duration = .hours(12), lifetime: Duration = .days(14),
+        passwordCost: PasswordHash.Cost = .usual
+    ) {
+        self.idle = idle
+        self.lifetime = lifetime
+        self.passwordCost = passwordCost
+    }
+}
+
+/// What is allowed as the name of an owner.
+enum OwnerName {
+    static let charactersMax = 64
+    private static let marks: Set<Character> = [".", "_", "-", "@", "+"]
+
+    /// Upper and lower case are the same name.
+    static func canonical(_ text: String) -> String {
+        String(text.lowercased().drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
+
+    /// - Throws: ``EngineFailure/invalidOwner(_:)`` if it is not allowed.
+    static func valid(_ text: String) throws(EngineFailure) -> String {
+        let name = canonical(text)
+        guard (1...charactersMax).contains(name.count), isLetter(name.first),
+            name.allSatisfy({ isLetter($0) || marks.contains($0) })
+        else {
+            throw .invalidOwner(
+                "A name has 1 to \(charactersMax) of a-z 0-9 . _ - @ +, and begins with one of the "
+                    + "first 36.")
+        }
+        return name
+    }
+
+    private static func isLetter(_ character: Character?) -> Bool {
+        guard let character else { return false }
+        return character.isASCII && (character.isLowercase || character.isNumber)
+    }
+}
+
+extension PasswordHash {
+    /// - Throws: ``EngineFailure/invalidOwner(_:)`` if a password is not allowed for an owner.
+    static func requireAllowed(
+        _ password: String, for owner: String
+    ) throws(EngineFailure) {
+        guard password.count >= charactersMin, password.utf8.count <= bytesMax else {
+            throw .invalidOwner(
+                "A password has at least \(charactersMin) characters, and at most \(bytesMax) "
+                    + "bytes.")
+        }
+        guard OwnerName.canonical(password) != owner, Set(password).count > 3 else {
+            throw .invalidOwner("That password could be guessed at once. Choose another.")
+        }
+    }
+}

@@ -1,0 +1,201 @@
+import Dashboard
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import PerennialContract
+
+/// Pages about people: owners, one's own account, and what was done by hand.
+extension DashboardRoutes {
+    /// Entries on a page of the audit.
+    private static let auditEntries = 100
+
+    func addOwners(to router: Router<ServerContext>) {
+        page("/audit", for: .admin, of: router, audit)
+        guard access.developer == nil else { return }
+        page("/owners", for: .manager, of: router) { page in try await owners(page) }
+        act("/owners", for: .manager, of: router, invite)
+        for (word, isBlocked) in [("block", true), ("unblock", false)] {
+            act("/owners/{owner}/\(word)", for: .manager, of: router) { page, _ in
+                try await engine.setBlock(
+                    isBlocked, of: try page.parameter("owner"), by: page.visit.viewer.name)
+                return .done(isBlocked ? .ownerBlocked : .ownerUnblocked, .owners)
+            }
+        }
+        act("/owners/{owner}/roles", for: .manager, of: router) { page, form in
+            try await engine.setRoles(
+                of: try page.parameter("owner"), to: try roles(form),
+                by: page.visit.viewer.name)
+            return .done(.roleChanged, .owners)
+        }
+        act("/owners/{owner}/link", for: .manager, of: router) { page, _ in
+            let name = try page.parameter("owner")
+            let token = try await engine.resetLink(for: name, by: page.visit.viewer.name)
+            return .page(try await owners(page, made: token, for: name))
+        }
+        act("/owners/{owner}/sign-out", for: .manager, of: router) { page, _ in
+            let owner = try await engine.owner(try page.parameter("owner"))
+            try await engine.signOutEverywhere(owner.name, by: page.visit.viewer.name)
+            return .done(.signedOutEverywhere, .owners)
+        }
+        act("/owners/{owner}/withdraw", for: .manager, of: router) { page, _ in
+            try await engine.withdrawInvitation(
+                of: try page.parameter("owner"), by: page.visit.viewer.name)
+            return .done(.invitationWithdrawn, .owners)
+        }
+        addAccount(to: router)
+    }
+
+    private func addAccount(to router: Router<ServerContext>) {
+        page("/account", of: router) { page in try await account(page) }
+        act("/account/password", for: .session, of: router, changePassword)
+        act("/account/sign-out", for: .session, of: router) { page, _ in
+            let name = page.visit.viewer.name
+            try await engine.signOutEverywhere(name, by: name)
+            return .response(signedOut)
+        }
+        act("/logout", for: .session, of: router) { page, _ in
+            if let session = page.visit.session {
+                try await engine.signOut(token: session.token)
+            }
+            return .response(signedOut)
+        }
+    }
+
+    private var signedOut: Response {
+        var response = Response(
+            status: .seeOther, headers: [.location: DashboardPath.login.text])
+        response.headers.append(access.sessionField(nil))
+        return response
+    }
+
+    // MARK: - Owners
+
+    private func owners(
+        _ page: PageRequest, made token: String? = nil, for name: String = ""
+    ) async throws -> String {
+        let made = token.map { token in
+            let path = DashboardPath.link(token).text
+            return OwnersPage.MadeLink(name: name, url: access.origin.url(path) ?? path)
+        }
+        return OwnersPage(
+            owners: try await engine.owners().map { owner in
+                OwnersPage.Owner(
+                    name: owner.name, roles: Self.roles(owner.roles),
+                    signedInAt: owner.signedInAt.map { Timestamp($0) },
+                    isBlocked: owner.blockedAt != nil)
+            },
+            invitations: try await engine.ownerLinks().filter { $0.kind == .invitation }.map {
+                OwnersPage.Invitation(
+                    name: $0.owner ?? "", roles: Self.roles($0.roles), author: $0.author,
+                    until: Timestamp($0.until))
+            },
+            apps: engine.appIDs.map(\.rawValue), made: made
+        ).html(in: page.frame)
+    }
+
+    private static func roles(_ roles: OwnerRoles) -> [OwnersPage.Role] {
+        let all = roles.everywhere.map { OwnersPage.Role(app: nil, role: Viewer.Role($0)) }
+        return (all.map { [$0] } ?? [])
+            + roles.byApp.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+                OwnersPage.Role(app: $0.key.rawValue, role: Viewer.Role($0.value))
+            }
+    }
+
+    @Sendable private func invite(
+        _ page: PageRequest, _ form: FormFields
+    ) async throws -> ActResult {
+        let name = form["name"] ?? ""
+        let token = try await engine.invite(
+            name, as: try roles(form), by: page.visit.viewer.name)
+        return .page(try await owners(page, made: token, for: name))
+    }
+
+    /// The role that a form names, for one app or for all.
+    private func roles(_ form: FormFields) throws -> OwnerRoles {
+        guard let role = form["role"].flatMap(OwnerRole.init(rawValue:)) else {
+            throw ProblemError(.ownerNotValid, detail: "role is viewer, support or admin.")
+        }
+        guard let app = form["for"] else { return OwnerRoles(everywhere: role) }
+        return OwnerRoles(byApp: [AppID(rawValue: app): role])
+    }
+
+    // MARK: - Account
+
+    private func account(_ page: PageRequest, trouble: String? = nil) async throws -> String {
+        let sessions = try await engine.sessions(of: page.visit.viewer.name)
+        return AccountPage(
+            sessions: sessions.map { session in
+                AccountPage.Session(
+                    address: session.address, agent: session.agent,
+                    createdAt: Timestamp(session.createdAt), usedAt: Timestamp(session.usedAt),
+                    isThis: session.hash == page.visit.session?.stored.hash)
+            }, trouble: trouble
+        ).html(in: page.frame)
+    }
+
+    @Sendable private func changePassword(
+        _ page: PageRequest, _ form: FormFields
+    ) async throws -> ActResult {
+        guard let session = page.visit.session else { throw ProblemError(.formOutdated) }
+        let password = form["password"] ?? ""
+        guard password == form["repeated"] ?? "" else {
+            return .page(try await account(page, trouble: "The two passwords differ."))
+        }
+        let place = SignInRoutes(server: server, access: access)
+            .place(page.request, page.context)
+        do {
+            let wrong = try await engine.changePassword(
+                of: page.visit.viewer.name, from: form["former"] ?? "", to: password,
+                keeping: session.token, at: place)
+            switch wrong {
+            case nil: return .done(.passwordChanged, .account)
+            case .shut:
+                let trouble = "Too many tries. Wait a minute."
+                return .page(try await account(page, trouble: trouble))
+            case .wrong, .session:
+                let trouble = "The password until now is another one."
+                return .page(try await account(page, trouble: trouble))
+            }
+        } catch EngineFailure.invalidOwner(let sentence) {
+            return .page(try await account(page, trouble: sentence))
+        }
+    }
+
+    // MARK: - Audit
+
+    @Sendable private func audit(_ page: PageRequest) async throws -> String {
+        let isOfServer = page.query["of"] == "server" && page.visit.viewer.managesOwners
+        let list = try await server.auditList(
+            of: isOfServer ? nil : app, after: page.cursor, limit: Self.auditEntries)
+        return Dashboard.AuditPage(
+            entries: list.items, next: list.nextCursor, isOfServer: isOfServer
+        ).html(in: page.frame)
+    }
+}
+
+extension PerennialServer {
+    /// A page of what was done by hand for an app, or for the server, the newest first.
+    func auditList(of app: AppID?, after cursor: String?, limit: Int) async throws -> AuditList {
+        let position = try cursor.map { text in
+            guard let position = RecordedAct.Position(text) else {
+                throw ProblemError(.cursorUnknown)
+            }
+            return position
+        }
+        let page = try await engine.auditPage(of: app, before: position, limit: limit)
+        return AuditList(
+            items: page.entries.map { PerennialContract.AuditEntry($0) },
+            nextCursor: page.next?.description)
+    }
+}
+
+extension PerennialContract.AuditEntry {
+    init(_ entry: RecordedAct) {
+        self.init(
+            auditID: "aud_\(entry.id)", at: Timestamp(entry.at), author: entry.author,
+            act: entry.act, environment: entry.environment.map { StoreEnvironment($0) },
+            customerID: entry.customer?.rawValue, subject: entry.subject,
+            before: entry.stateBefore, after: entry.stateAfter)
+    }
+}

@@ -1,0 +1,64 @@
+import Dashboard
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+
+/// Who may see a page, or do an act.
+enum Permission: Hashable, Sendable {
+    /// Whoever has at least this role for the app.
+    case viewer, support, admin
+    /// Whoever is an admin of every app: only they manage owners.
+    case manager
+    /// Everybody, for their own session.
+    case session
+
+    /// Whether an act is about the app, so that its entry in the audit is one of the app.
+    var isOfApp: Bool {
+        switch self {
+        case .viewer, .support, .admin: true
+        case .manager, .session: false
+        }
+    }
+
+    /// - Throws: ``ProblemError`` if somebody may not.
+    func require(of viewer: Viewer) throws {
+        switch self {
+        case .viewer, .session: return
+        case .support: try require(.support, of: viewer)
+        case .admin: try require(.admin, of: viewer)
+        case .manager:
+            guard viewer.managesOwners else {
+                throw ProblemError(.roleNotEnough("admin of every app"))
+            }
+        }
+    }
+
+    private func require(_ role: Viewer.Role, of viewer: Viewer) throws {
+        guard viewer.role.includes(role) else {
+            throw ProblemError(.roleNotEnough(role.rawValue))
+        }
+    }
+}
+
+extension DashboardRoutes {
+    /// Appends the entry of an act that was done.
+    ///
+    /// - Parameter path: its pattern. Of `/customers/{id}/grants` the act is `customers.grants`;
+    ///   the last other parameter names the subject, unless the act has said it.
+    func record(_ path: String, _ page: PageRequest) async throws {
+        let draft = page.audit.content
+        guard !draft.isLeftOut else { return }
+        let parts = path.split(separator: "/")
+        let parameters = parts.filter { $0.hasPrefix("{") }.map { $0.dropFirst().dropLast() }
+        let subject = try parameters.last { $0 != "id" }.map { try page.parameter(String($0)) }
+        let act = parts.filter { !$0.hasPrefix("{") }.joined(separator: ".")
+        // Whoever is erased is not to be named.
+        let customer = parameters.contains("id") && act != "customers.erase"
+        try await engine.record(
+            act, by: page.visit.viewer.name, app: app,
+            environment: parameters.contains("id") ? page.environment : nil,
+            customer: customer ? try page.customer : nil, subject: draft.subject ?? subject,
+            before: draft.before, after: draft.after)
+    }
+}

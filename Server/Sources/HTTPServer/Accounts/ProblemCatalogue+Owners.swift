@@ -1,0 +1,27 @@
+import PerennialContract
+
+/// What only pages of the dashboard say, and no route of the HTTP interface.
+extension ProblemCatalogue.Entry {
+    static let formOutdated = Self(
+        ProblemCode(rawValue: "form_outdated"), .forbidden, "The form is of another session.",
+        remedy: "Load the page again, and send the form once more.")
+
+    static func roleNotEnough(_ role: String) -> Self {
+        Self(
+            ProblemCode(rawValue: "role_not_enough"), .forbidden, "Your role may not do that.",
+            remedy: "Ask somebody with the role \(role).")
+    }
+
+    static let ownerUnknown = Self(
+        ProblemCode(rawValue: "owner_unknown"), .notFound, "There is no account of this name.",
+        remedy: "Use a name of the list of owners.")
+
+    static let ownerNotValid = Self(
+        ProblemCode(rawValue: "owner_not_valid"), .badRequest, "The account cannot be like that.",
+        remedy: "Correct what the sentence above names, and try again.")
+
+    static let ownerLinkUnknown = Self(
+        ProblemCode(rawValue: "owner_link_unknown"), .notFound,
+        "This link does not work, or does not work any more.",
+        remedy: "A link works once, and for three days. Ask an admin for another one.")
+}

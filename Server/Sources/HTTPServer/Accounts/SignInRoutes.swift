@@ -1,0 +1,150 @@
+import Dashboard
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import NIOCore
+import PerennialContract
+
+/// The pages for those who have not signed in: the sign-in itself, and links that work once.
+struct SignInRoutes: Sendable {
+    let server: PerennialServer
+    let access: DashboardAccess
+
+    private var engine: Engine { server.engine }
+
+    func add(to router: Router<ServerContext>) {
+        get("/login", of: router, loginPage)
+        post("/login", of: router, signIn)
+        get("/links/{link}", of: router, linkPage)
+        post("/links/{link}", of: router, accept)
+    }
+
+    private typealias Answer = @Sendable (Request, ServerContext) async throws -> Response
+
+    private func get(
+        _ path: String, of router: Router<ServerContext>, _ answer: @escaping Answer
+    ) {
+        router.get(RouterPath(path)) { try await guarded($0, $1, answer) }
+    }
+
+    private func post(
+        _ path: String, of router: Router<ServerContext>, _ answer: @escaping Answer
+    ) {
+        router.post(RouterPath(path)) { try await guarded($0, $1, answer) }
+    }
+
+    /// Refuses what comes from another site, also a sign-in: nobody is to act here, without
+    /// knowing, as somebody else.
+    private func guarded(
+        _ request: Request, _ context: ServerContext, _ answer: Answer
+    ) async throws -> Response {
+        if let refusal = access.origin.refusal(of: request.head) {
+            return DashboardRoutes.refusal(refusal)
+        }
+        do { return try await answer(request, context) } catch let failure as EngineFailure {
+            throw ProblemError(failure, subject: .customer)
+        }
+    }
+
+    // MARK: - Sign in
+
+    @Sendable private func loginPage(
+        _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        let next = DashboardRoutes.local(FormFields(request.uri.query ?? "")["next"])
+        if let token = request.cookie(access.sessionCookie),
+            try await engine.signedInOwner(token: token) != nil
+        {
+            return Response(status: .seeOther, headers: [.location: next])
+        }
+        let state: LoginPage.State = try await engine.hasOwners() ? .ready : .firstRun
+        return DashboardRoutes.page(
+            LoginPage(host: access.host, next: next, state: state).html())
+    }
+
+    @Sendable private func signIn(
+        _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        let form = try await DashboardRoutes.form(in: request)
+        let name = form["name"] ?? ""
+        let next = DashboardRoutes.local(form["next"])
+        let result = try await engine.signIn(
+            as: name, password: form["password"] ?? "", from: place(request, context))
+        switch result {
+        case .session(let token): return session(token, next: next)
+        case .wrong(let left):
+            return login(name, next, .wrong(triesLeft: left), .forbidden)
+        case .shut(let until):
+            return login(name, next, .shut(until: Timestamp(until)), .tooManyRequests)
+        }
+    }
+
+    private func login(
+        _ name: String, _ next: String, _ state: LoginPage.State, _ status: HTTPResponse.Status
+    ) -> Response {
+        DashboardRoutes.page(
+            LoginPage(host: access.host, name: name, next: next, state: state).html(),
+            status: status)
+    }
+
+    private func session(_ token: String, next: String) -> Response {
+        var response = Response(status: .seeOther, headers: [.location: next])
+        response.headers.append(access.sessionField(token))
+        return response
+    }
+
+    func place(_ request: Request, _ context: ServerContext) -> SignInPlace {
+        SignInPlace(
+            address: access.address(of: request, context),
+            agent: request.headers[.userAgent] ?? "")
+    }
+
+    // MARK: - Links
+
+    /// Shows what the link does, without using it up: programs that read mail follow links.
+    @Sendable private func linkPage(
+        _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        let token = context.parameters.get("link") ?? ""
+        guard let page = try await page(of: token) else { return ended }
+        return DashboardRoutes.page(page.html())
+    }
+
+    @Sendable private func accept(
+        _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        let token = context.parameters.get("link") ?? ""
+        guard var page = try await page(of: token) else { return ended }
+        let form = try await DashboardRoutes.form(in: request)
+        page.name = form["name"] ?? ""
+        do {
+            let password = form["password"] ?? ""
+            guard password == form["repeated"] ?? "" else {
+                throw EngineFailure.invalidOwner("The two passwords differ.")
+            }
+            let session = try await engine.accept(
+                linkToken: token, name: page.name, password: password,
+                from: place(request, context))
+            return self.session(session, next: DashboardPath.overview.text)
+        } catch EngineFailure.invalidOwner(let sentence) {
+            page.trouble = sentence
+            return DashboardRoutes.page(page.html(), status: .badRequest)
+        } catch EngineFailure.unknownLink { return ended }
+    }
+
+    private func page(of token: String) async throws -> LinkPage? {
+        guard let link = try await engine.ownerLink(token: token) else { return nil }
+        let kind: LinkPage.Kind
+        switch (link.kind, link.owner) {
+        case (.first, _): kind = .first
+        case (.invitation, let name): kind = .invitation(name: name ?? "")
+        case (.reset, let name): kind = .reset(name: name ?? "")
+        }
+        return LinkPage(host: access.host, token: token, kind: kind)
+    }
+
+    private var ended: Response {
+        DashboardRoutes.page(Card.linkEnded(host: access.host).html(), status: .notFound)
+    }
+}

@@ -1,0 +1,54 @@
+import HTTPTypes
+import Hummingbird
+
+/// A proxy in front of the dashboard, whose header fields are believed. Those of anybody else are
+/// ignored.
+package struct TrustedProxy: Hashable, Sendable {
+    static let addressCharactersMax = 64
+    private static let nameBytesMax = 200
+
+    /// The IP addresses from which it connects.
+    package var addresses: Set<String>
+    /// The field with the name of the owner whom the proxy has signed in. Nil if owners sign in
+    /// here.
+    package var userField: HTTPField.Name?
+
+    package init(addresses: Set<String>, userField: HTTPField.Name? = nil) {
+        self.addresses = addresses
+        self.userField = userField
+    }
+
+    /// Whom the proxy has signed in. Nil if the request is not from the proxy, or names nobody.
+    func user(of request: Request, _ context: ServerContext) -> String? {
+        guard let userField, addresses.contains(context.peerAddress),
+            let name = request.headers[userField], (1...Self.nameBytesMax).contains(name.utf8.count)
+        else { return nil }
+        return name
+    }
+}
+
+extension DashboardAccess {
+    /// The address of the browser: the one that connects, or the last one that a trusted proxy has
+    /// added to `X-Forwarded-For`.
+    func address(of request: Request, _ context: ServerContext) -> String {
+        let peer = context.peerAddress
+        guard let proxy, proxy.addresses.contains(peer) else { return peer }
+        let chain = (request.headers[.forwardedFor] ?? "").split(separator: ",")
+            .map { $0.filter { $0 != " " } }
+        let last = chain.last { !proxy.addresses.contains($0) }
+        return last.map { String($0.prefix(TrustedProxy.addressCharactersMax)) } ?? peer
+    }
+}
+
+extension ServerContext {
+    /// The IP address that a request comes from. Empty if it is unknown.
+    var peerAddress: String {
+        let address = channel.remoteAddress?.ipAddress ?? ""
+        // How a socket for both protocols shows an address of the older one.
+        return address.hasPrefix("::ffff:") ? String(address.dropFirst("::ffff:".count)) : address
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let forwardedFor = wellFormed("X-Forwarded-For")
+}

@@ -1,0 +1,65 @@
+/// The response of `GET /v1/audit`: what owners of the dashboard did by hand for the app, newest
+/// first.
+public struct AuditList: Hashable, Sendable, Codable {
+    public var items: [AuditEntry]
+    /// The cursor of the page with older ones. Nil on the last page.
+    public var nextCursor: String?
+
+    public init(items: [AuditEntry], nextCursor: String?) {
+        self.items = items
+        self.nextCursor = nextCursor
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case items
+        case nextCursor = "next_cursor"
+    }
+}
+
+/// One act of an owner. It is never changed, except for the id of a customer who is erased.
+public struct AuditEntry: Hashable, Sendable, Codable {
+    public var auditID: String
+    public var at: Timestamp
+    /// The name of the owner.
+    public var author: String
+    /// For example `customers.grants` or `webhooks.pause`: docs/dashboard.md lists them.
+    public var act: String
+    /// Nil if the act was not about one environment.
+    public var environment: StoreEnvironment?
+    /// For whom it was done. Nil if it was not about a customer.
+    public var customerID: String?
+    /// What it was done to, such as the id of a webhook.
+    public var subject: String?
+    /// What was before. Nil if that is not known, or if there was nothing.
+    public var before: [String: String]?
+    /// What is since.
+    public var after: [String: String]?
+
+    public init(
+        auditID: String, at: Timestamp, author: String, act: String,
+        environment: StoreEnvironment? = nil, customerID: String? = nil, subject: String? = nil,
+        before: [String: String]? = nil, after: [String: String]? = nil
+    ) {
+        self.auditID = auditID
+        self.at = at
+        self.author = author
+        self.act = act
+        self.environment = environment
+        self.customerID = customerID
+        self.subject = subject
+        self.before = before
+        self.after = after
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case auditID = "audit_id"
+        case at
+        case author
+        case act
+        case environment
+        case customerID = "customer_id"
+        case subject
+        case before
+        case after
+    }
+}
