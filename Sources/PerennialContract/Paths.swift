@@ -19,6 +19,7 @@ public struct Paths: Sendable {
     public static let forwards = "/v1/forwards"
     public static let webhooks = "/v1/webhooks"
     public static let reports = "/v1/reports"
+    public static let audit = "/v1/audit"
     public static let health = "/health"
     public static let ready = "/ready"
     public static let metrics = "/metrics"

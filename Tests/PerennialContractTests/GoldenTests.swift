@@ -138,6 +138,14 @@ import Testing
         try check(ForwardList(items: [forward], nextCursor: "c1"), against: "forwards")
     }
 
+    @Test func `what was done by hand is written as the golden file`() throws {
+        let entry = AuditEntry(
+            auditID: "aud_00ff", at: Timestamp(milliseconds: 1_795_694_400_000), author: "mira",
+            act: "webhooks.pause", subject: "wh_1", before: ["is_paused": "false"],
+            after: ["is_paused": "true"])
+        try check(AuditList(items: [entry], nextCursor: "c1"), against: "audit")
+    }
+
     @Test func `the requests are written as the golden files`() throws {
         // As apps write them: what is left out is absent.
         let encoder = JSONEncoder()

@@ -21,7 +21,7 @@ extension PerennialServer {
             notificationRoutes, purchaseRoutes, customerRoutes, ownershipRoutes, grantRoutes,
             historyRoutes, explanationRoutes, pingRoutes,
             offerRoutes, offeringRoutes, tokenRoutes, eventRoutes, forwardRoutes, webhookRoutes,
-            walletRoutes, reportRoutes,
+            walletRoutes, reportRoutes, auditRoutes,
             consumptionRoutes,
             contentRoutes, operatorRoutes, verifyReceiptRoutes,
         ].flatMap(\.self)

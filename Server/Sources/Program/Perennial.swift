@@ -8,8 +8,8 @@ struct Perennial: AsyncParsableCommand {
         abstract: "What may this customer use right now, and why?",
         subcommands: [
             DevCommand.self, ServeCommand.self, SimulateCommand.self, CheckCommand.self,
-            ExplainCommand.self, RebuildCommand.self, KeysCommand.self, EventsCommand.self,
-            WebhooksCommand.self, SchemaCommand.self, MigrateCommand.self,
+            ExplainCommand.self, RebuildCommand.self, KeysCommand.self, OwnersCommand.self,
+            EventsCommand.self, WebhooksCommand.self, SchemaCommand.self, MigrateCommand.self,
             BackupCommand.self, RestoreCommand.self,
             ReportCommand.self, ExportCommand.self, AppleReportsCommand.self, ReconcileCommand.self,
             ImportCommand.self, ConfigCommand.self, ProveCommand.self,

@@ -58,7 +58,7 @@ import Testing
 
     @Test func `a viewer sees no acts, no secrets and no documents`() {
         for (name, html) in Pages(samples: Samples(role: .viewer)).all
-        where !name.hasPrefix("login") {
+        where !name.hasPrefix("login") && name != "account" {
             let document = HTMLDocument(html)
             let posts = document.elements.filter { $0.attributes["method"] == "post" }
                 .compactMap { $0.attributes["action"] }

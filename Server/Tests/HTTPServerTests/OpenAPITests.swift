@@ -133,7 +133,7 @@ import Testing
             let queries = parameters.filter { $0["name"] as? String == "query" }
             #expect(queries.map { $0["required"] as? Bool } == [true])
             let limits = parameters.filter { $0["name"] as? String == "limit" }
-            #expect(limits.count == 7)
+            #expect(limits.count == 8)
             for limit in limits {
                 let schema = try #require(limit["schema"] as? [String: Any])
                 #expect(schema["type"] as? String == "integer")
@@ -326,6 +326,8 @@ import Testing
             ),
             ("WebhookAttempt", WebhookAttempt(at: now, milliseconds: 1)),
             ("ForwardList", ForwardList(items: [], nextCursor: nil)),
+            ("AuditList", AuditList(items: [], nextCursor: nil)),
+            ("AuditEntry", AuditEntry(auditID: "a", at: now, author: "mira", act: "x")),
             (
                 "Forward",
                 Forward(

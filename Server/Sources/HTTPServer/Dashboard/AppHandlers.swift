@@ -49,7 +49,7 @@ final class AppHandlers: Sendable {
             let handler = handlers.withLock({ $0[place]?[app] })
         else { throw ProblemError(.routeUnknown) }
         var response = try await handler(request, context)
-        if let asked { response.setApp(asked, seconds: Self.cookieSeconds) }
+        if let asked, response.status == .ok { response.setApp(asked, seconds: Self.cookieSeconds) }
         return response
     }
 

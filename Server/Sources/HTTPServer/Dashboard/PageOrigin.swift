@@ -44,6 +44,9 @@ package struct PageOrigin: Hashable, Sendable {
     /// Whether browsers reach it only by an encrypted connection.
     package var isSecure: Bool { scheme == "https" }
 
+    /// Whether it is a name of this machine, so that no network is crossed.
+    package var isOnThisMachine: Bool { authority.map(Self.isLoopback) ?? true }
+
     /// The URL of a path here. Nil for this machine, whose port is not known.
     package func url(_ path: String) -> String? {
         authority.map { "\(scheme)://\($0)\(path)" }

@@ -198,6 +198,17 @@ extension OpenAPI {
             """
         ],
         "ForwardList.next_cursor": ["description": "The next page's cursor, or null."],
+        "AuditList.next_cursor": ["description": "The next page's cursor, or null."],
+        "AuditEntry.author": ["description": "The name of the owner."],
+        "AuditEntry.act": ["description": "What was done: docs/dashboard.md lists the acts."],
+        "AuditEntry.customer_id": [
+            "description": "For whom it was done, or null. A pseudonym once they are erased."
+        ],
+        "AuditEntry.subject": [
+            "description": "What it was done to, such as the id of a webhook, or null."
+        ],
+        "AuditEntry.before": ["description": "What was before, or null."],
+        "AuditEntry.after": ["description": "What is since, or null."],
         "Forward.document_id": [
             "description": "Identifies the signed document: a SHA-256 in hexadecimal."
         ],

@@ -57,15 +57,20 @@ struct ServeCommand: AsyncParsableCommand {
                 simulatorRoot: roots.signatures, receiptRoot: roots.receipts, now: now,
                 asking: stores.asking(lease: settings.checkLease),
                 forwarding: ForwardSender(client: http).forwarding(),
-                webhooks: WebhookSender.transport(), logger: logger)
+                webhooks: WebhookSender.transport(),
+                owners: file.dashboard?.owners ?? OwnerSettings(), logger: logger)
             defer { assembly.database.close() }
             try await ServeRules.checkKeys(of: assembly)
             let addresses = ServerAddresses(settings)
-            let live = LiveServer(
-                server(of: assembly, clock, logger), listeners: Set(addresses.all.map(\.listener)))
+            var server = server(of: assembly, clock, logger)
+            server.dashboard = file.dashboard?.access
+            let live = LiveServer(server, listeners: Set(addresses.all.map(\.listener)))
+            if let dashboard = file.dashboard {
+                try await FirstOwner.printLink(dashboard, assembly.engine)
+            }
             let reload = ConfigurationReload(
-                of: live, apps: file.apps, settings: settings, stores: stores,
-                clockFrom: clockFrom, roots: roots, logger: logger, read: readAgain)
+                of: live, apps: file.apps, settings: settings, dashboard: file.dashboard,
+                stores: stores, clockFrom: clockFrom, roots: roots, logger: logger, read: readAgain)
             var services = services(of: live, logger)
             services.append(ReloadOnSignal(reload: reload, signals: signals))
             services.insert(contentsOf: addresses.services(of: live, logger), at: 0)

@@ -33,6 +33,7 @@ package struct Assembly: Sendable {
     /// - Parameter asking: how purchases are checked with the App Store.
     /// - Parameter forwarding: how notifications are forwarded.
     /// - Parameter webhooks: how events are posted.
+    /// - Parameter owners: how owners sign in.
     /// - Throws: ``StartFailure`` if the database cannot be opened or migrated, or if a root cannot
     ///   be read.
     package init(
@@ -40,7 +41,7 @@ package struct Assembly: Sendable {
         simulatorRoot: [UInt8]? = nil, receiptRoot: [UInt8]? = nil,
         now: @escaping @Sendable () -> Instant, asking: ReconciliationSettings = .disabled,
         forwarding: ForwardingSettings = .disabled, webhooks: WebhookTransport = .disabled,
-        logger: Logger
+        owners: OwnerSettings = OwnerSettings(), logger: Logger
     ) async throws {
         let trust = SimulatorRoots(signatures: simulatorRoot, receipts: receiptRoot)
         let verifiers = try Self.verifiers(of: apps, trust)
@@ -54,7 +55,7 @@ package struct Assembly: Sendable {
         engine = Engine(
             database: database, apps: self.apps, verifiers: verifiers, now: now, asking: asking,
             forwarding: forwarding, webhooks: webhooks,
-            signers: Self.signers(of: apps), logger: logger)
+            signers: Self.signers(of: apps), owners: owners, logger: logger)
         guard purpose != .inspecting else { return }
         do { try await engine.prepare() } catch {
             database.close()

@@ -21,7 +21,8 @@ struct ServerAddresses {
             Place(
                 address: ListenAddress(host: settings.host, port: settings.port),
                 listener: .main(
-                    hasMetrics: hasMetrics, hasSecretKeys: settings.secretAddress == nil),
+                    hasMetrics: hasMetrics, hasSecretKeys: settings.secretAddress == nil,
+                    hasDashboard: settings.dashboardAddress == nil),
                 name: "everything")
         ]
         if let address = settings.metricsAddress {
@@ -35,6 +36,12 @@ struct ServerAddresses {
                 Place(
                     address: address, listener: .secret(hasMetrics: hasMetrics),
                     name: "secret keys", setting: "listen_secret"))
+        }
+        if let address = settings.dashboardAddress {
+            all.append(
+                Place(
+                    address: address, listener: .dashboard, name: "dashboard",
+                    setting: "listen_dashboard"))
         }
     }
 

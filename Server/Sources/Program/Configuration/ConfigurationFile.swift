@@ -9,6 +9,8 @@ package struct ConfigurationFile: Sendable {
     package var apps: [AppConfiguration]
     /// Settings that can also be set by a flag or an environment variable, by the flag's name.
     package var settings: [String: String]
+    /// Nil if `perennial serve` has no dashboard.
+    package var dashboard: DashboardConfiguration?
     /// Oddities that do not prevent a start.
     package var warnings: [ConfigurationProblem]
 

@@ -32,13 +32,14 @@ struct ConfigurationReader {
         var result = ConfigurationFile(apps: [], settings: [:], warnings: [])
         guard let root = node(of: text) else { return result }
         let members = members(
-            of: root, known: ["apps", "settings"], in: "the configuration")
+            of: root, known: ["apps", "settings", "dashboard"], in: "the configuration")
         if let apps = members["apps"] {
             result.apps = self.apps(apps)
         } else {
             complain(nil, "The configuration has no apps.", "Add `apps:` with at least one app.")
         }
         if let settings = members["settings"] { result.settings = self.settings(settings) }
+        if let dashboard = members["dashboard"] { result.dashboard = self.dashboard(dashboard) }
         result.warnings = warnings.inFileOrder
         return result
     }

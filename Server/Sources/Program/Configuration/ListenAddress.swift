@@ -35,8 +35,8 @@ package struct ListenAddress: Hashable, Sendable {
         where known.prefix(index).contains(where: address.overlaps) {
             throw StartFailure(
                 "\(address.host):\(address.port) is to be listened on twice.",
-                remedy: "Choose different addresses for host and port, listen_metrics, and "
-                    + "listen_secret.")
+                remedy: "Choose different addresses for host and port, listen_metrics, "
+                    + "listen_secret, and listen_dashboard.")
         }
     }
 

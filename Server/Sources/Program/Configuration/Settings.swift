@@ -15,6 +15,8 @@ package struct Settings: Hashable, Sendable {
     package var metricsAddress: ListenAddress?
     /// Where alone secret keys are accepted. If nil, `host` and `port` accept them.
     package var secretAddress: ListenAddress?
+    /// Where alone the dashboard is. If nil, `host` and `port` have it.
+    package var dashboardAddress: ListenAddress?
 
     package static let databaseDefault = ".perennial/perennial.sqlite"
     /// By default, the server is reachable from this machine only.
@@ -22,8 +24,8 @@ package struct Settings: Hashable, Sendable {
     package static let portDefault = 8080
     package static let configDefault = "perennial.yaml"
     static let fileKeys = [
-        "database", "host", "port", "listen_metrics", "listen_secret", "log_level",
-        "check_lease_seconds",
+        "database", "host", "port", "listen_metrics", "listen_secret", "listen_dashboard",
+        "log_level", "check_lease_seconds",
     ]
     /// A check takes at most twenty seconds, and a server leases many at a time.
     private static let checkLeaseSeconds = 5...86_400
@@ -46,7 +48,10 @@ package struct Settings: Hashable, Sendable {
         checkLease = try Self.checkLease(reader)
         metricsAddress = try Self.address("listen_metrics", reader)
         secretAddress = try Self.address("listen_secret", reader)
-        try ListenAddress.requireDistinct([address, metricsAddress, secretAddress])
+        dashboardAddress = try Self.address("listen_dashboard", reader)
+        try ListenAddress.requireDistinct([
+            address, metricsAddress, secretAddress, dashboardAddress,
+        ])
     }
 
     /// Where apps and the App Store reach the server.
@@ -59,6 +64,7 @@ package struct Settings: Hashable, Sendable {
             ("port", port == other.port),
             ("listen_metrics", metricsAddress == other.metricsAddress),
             ("listen_secret", secretAddress == other.secretAddress),
+            ("listen_dashboard", dashboardAddress == other.dashboardAddress),
             ("log_level", logLevel == other.logLevel),
             ("check_lease_seconds", checkLease == other.checkLease),
         ]

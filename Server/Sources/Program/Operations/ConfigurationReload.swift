@@ -18,6 +18,7 @@ final class ConfigurationReload: Sendable {
     private let live: LiveServer
     /// The settings that the process was started with.
     private let settings: Settings
+    private let dashboard: DashboardConfiguration?
     private let clockFrom: String?
     private let roots: SimulatorRoots
     private let logger: Logger
@@ -31,12 +32,14 @@ final class ConfigurationReload: Sendable {
     ///   - roots: what simulated apps trust beside the configured roots.
     ///   - read: reads the configuration again, with the settings that follow from it.
     init(
-        of live: LiveServer, apps: [AppConfiguration], settings: Settings, stores: AppStores,
-        clockFrom: String? = nil, roots: SimulatorRoots = SimulatorRoots(), logger: Logger,
+        of live: LiveServer, apps: [AppConfiguration], settings: Settings,
+        dashboard: DashboardConfiguration? = nil, stores: AppStores, clockFrom: String? = nil,
+        roots: SimulatorRoots = SimulatorRoots(), logger: Logger,
         read: @escaping @Sendable () throws -> (ConfigurationFile, Settings)
     ) {
         self.live = live
         self.settings = settings
+        self.dashboard = dashboard
         self.clockFrom = clockFrom
         self.roots = roots
         self.logger = logger
@@ -84,11 +87,13 @@ final class ConfigurationReload: Sendable {
         try await engine.prepareWebhooks()
         live.replace(engine, refusedKeys: DevelopmentKeys.all(of: apps.map(\.id)))
         self.stores.withLock { $0 = stores }
-        report(file.apps, new, file.warnings)
+        var waiting = settings.names(differingFrom: new)
+        if file.dashboard != dashboard { waiting.append("dashboard") }
+        report(file.apps, waiting, file.warnings)
     }
 
     private func report(
-        _ apps: [AppConfiguration], _ new: Settings, _ warnings: [ConfigurationProblem]
+        _ apps: [AppConfiguration], _ waiting: [String], _ warnings: [ConfigurationProblem]
     ) {
         for warning in warnings.prefix(Self.linesMax) {
             logger.warning(
@@ -102,7 +107,6 @@ final class ConfigurationReload: Sendable {
         logger.notice(
             "the configuration was read again and is in force",
             metadata: ["changes": .array(changes.map { .string($0) })])
-        let waiting = settings.names(differingFrom: new)
         guard !waiting.isEmpty else { return }
         logger.warning(
             "some settings change only when the server is restarted",

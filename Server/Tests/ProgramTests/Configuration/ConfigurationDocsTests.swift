@@ -14,6 +14,8 @@ import Testing
         ("trust.", "configuration.md", ConfigurationReader.trustKeys),
         ("app_store.", "configuration.md", ConfigurationReader.appStoreKeys),
         ("settings.", "configuration.md", Settings.fileKeys),
+        ("dashboard.", "configuration.md", ConfigurationReader.dashboardKeys.map(\.name)),
+        ("dashboard.trusted_proxy.", "configuration.md", ConfigurationReader.proxyKeys),
         ("terms.", "terms.md", ConfigurationReader.termKeys.map(\.name)),
         ("wallets.….", "wallets.md", ConfigurationReader.walletKeys.map(\.name)),
         ("placements.….", "offerings.md", ConfigurationReader.placementKeys.map(\.name)),
@@ -46,6 +48,7 @@ import Testing
     static let tables = [
         Table(page: "configuration.md", head: "key", paths: ["", "products.…."]),
         Table(page: "configuration.md", head: "key of `app_store`", paths: ["app_store."]),
+        Table(page: "configuration.md", head: "key of `dashboard`", paths: ["dashboard."]),
         Table(page: "configuration.md", head: "flag", column: 2, paths: ["settings."]),
         Table(page: "terms.md", head: "key", paths: ["", "products.…."]),
         Table(page: "wallets.md", head: "key", paths: ["", "products.…."]),

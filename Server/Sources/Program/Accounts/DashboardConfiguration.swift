@@ -1,0 +1,88 @@
+import Engine
+import HTTPServer
+import HTTPTypes
+import Ledger
+import Yams
+
+/// What the configuration says of the dashboard that `perennial serve` has.
+package struct DashboardConfiguration: Hashable, Sendable {
+    /// Where browsers reach it.
+    package var origin: PageOrigin
+    package var owners = OwnerSettings()
+    package var proxy: TrustedProxy?
+
+    package init(origin: PageOrigin) { self.origin = origin }
+
+    package var access: DashboardAccess { DashboardAccess(for: origin, behind: proxy) }
+
+    /// The URL of a link that works once.
+    func url(ofLink token: String) -> String {
+        let path = "/links/\(token)"
+        return origin.url(path) ?? path
+    }
+}
+
+extension ConfigurationReader {
+    static let dashboardKeys: [Key<DashboardConfiguration>] = [
+        Key("url"),
+        Key("idle_hours", \.owners.idle, in: 1...720) { .hours($0) },
+        Key("session_days", \.owners.lifetime, in: 1...365) { .days($0) },
+        Key("trusted_proxy") { $0.read(proxy: $1, into: &$2) },
+    ]
+    static let proxyKeys = ["addresses", "user_header"]
+    private static let proxiesMax = 50
+
+    /// Reads the dashboard. Returns nil if its URL is missing or not one.
+    mutating func dashboard(_ node: Node) -> DashboardConfiguration? {
+        let found = members(of: node, known: Self.dashboardKeys.map(\.name), in: "dashboard")
+        guard let url = found["url"], let origin = origin(url) else {
+            if found["url"] == nil {
+                complain(
+                    node, "The dashboard has no url.",
+                    "Add where browsers reach it, such as `url: https://store.example.com`.")
+            }
+            return nil
+        }
+        var dashboard = DashboardConfiguration(origin: origin)
+        read(node, Self.dashboardKeys, into: &dashboard, in: "dashboard")
+        return dashboard
+    }
+
+    private mutating func origin(_ node: Node) -> PageOrigin? {
+        guard let origin = text(node).flatMap({ PageOrigin(url: $0) }) else {
+            complain(
+                node, "“\(text(node) ?? "…")” is not where a dashboard can be.",
+                "Write scheme and host only, such as https://store.example.com.")
+            return nil
+        }
+        guard origin.isSecure || origin.isOnThisMachine else {
+            complain(
+                node, "Passwords must not cross a network unencrypted.",
+                "Use https, or a host of this machine: http://localhost:8080.")
+            return nil
+        }
+        return origin
+    }
+
+    fileprivate mutating func read(proxy node: Node, into dashboard: inout DashboardConfiguration) {
+        let found = members(of: node, known: Self.proxyKeys, in: "trusted_proxy")
+        let addresses = found["addresses"].map { names($0, of: "addresses") } ?? []
+        guard (1...Self.proxiesMax).contains(addresses.count) else {
+            complain(
+                node, "trusted_proxy needs 1 to \(Self.proxiesMax) addresses.",
+                "Write the IP addresses from which it connects: `addresses: [10.0.0.2]`.")
+            return
+        }
+        var proxy = TrustedProxy(addresses: Set(addresses))
+        if let field = found["user_header"] {
+            guard let name = text(field).flatMap(HTTPField.Name.init) else {
+                complain(
+                    field, "“\(text(field) ?? "…")” is not a header name.",
+                    "Write one such as X-Forwarded-User.")
+                return
+            }
+            proxy.userField = name
+        }
+        dashboard.proxy = proxy
+    }
+}

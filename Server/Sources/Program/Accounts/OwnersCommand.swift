@@ -1,0 +1,145 @@
+import ArgumentParser
+import Engine
+import HTTPServer
+import Ledger
+
+/// The commands that manage the accounts of the dashboard.
+struct OwnersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "owners", abstract: "Manage who may use the dashboard.",
+        subcommands: [
+            OwnersListCommand.self, OwnersInviteCommand.self, OwnersLinkCommand.self,
+            OwnersBlockCommand.self, OwnersUnblockCommand.self,
+        ])
+
+    /// What the audit names as the author of what a command does.
+    static let author = "perennial owners"
+}
+
+struct OwnersListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the owners: name, roles, last sign-in.")
+
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        try await options.withEngine(for: .inspecting) { engine, _ in
+            for owner in try await engine.owners() { print(owner.line) }
+            for link in try await engine.ownerLinks() where link.kind == .invitation {
+                print("\(link.owner ?? "")  \(link.roles)  invited until \(link.until.minute)")
+            }
+        }
+    }
+}
+
+extension Owner {
+    /// The owner's line in a list.
+    var line: String {
+        let signedIn = signedInAt.map { "last signed in \($0.minute)" } ?? "never signed in"
+        let block = blockedAt.map { "blocked \($0.minute)" }
+        return [name, roles.isEmpty ? "no role" : roles.description, signedIn, block]
+            .compactMap(\.self).joined(separator: "  ")
+    }
+}
+
+struct OwnersInviteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "invite",
+        abstract: "Print a link that works once, with which somebody makes an account.")
+
+    @Argument(help: "The name of the account.") var name: String
+    @Option(help: "viewer, support, or admin.") var role: OwnerRole
+    @Option(help: "The app the role is for. Without it, for every app.") var app: String?
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        try await options.withEngine(for: .modifying) { engine, dashboard in
+            var roles = OwnerRoles(everywhere: role)
+            if let app { roles = OwnerRoles(byApp: [try engine.appIDs.app(named: app): role]) }
+            let token = try await engine.invite(name, as: roles, by: OwnersCommand.author)
+            print(OwnersLinkCommand.text(token, dashboard))
+        }
+    }
+}
+
+struct OwnersLinkCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "link",
+        abstract: "Print a link that works once, with which an owner sets another password.",
+        discussion: "While nobody has an account, leave out the name: the link makes the first.")
+
+    @Argument(help: "The name of the account.") var name: String?
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        try await options.withEngine(for: .modifying) { engine, dashboard in
+            let token: String
+            if let name {
+                token = try await engine.resetLink(for: name, by: OwnersCommand.author)
+            } else if let first = try await engine.firstOwnerLink() {
+                token = first
+            } else {
+                throw StartFailure(
+                    "There are accounts already.",
+                    remedy: "Name one of them: `perennial owners list` shows them.")
+            }
+            print(Self.text(token, dashboard))
+        }
+    }
+
+    /// The URL of a link; its path only, if the configuration has no dashboard.
+    static func text(_ token: String, _ dashboard: DashboardConfiguration?) -> String {
+        dashboard?.url(ofLink: token) ?? "/links/\(token)"
+    }
+}
+
+struct OwnersBlockCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "block", abstract: "End all sessions of an owner, and let them in no more.")
+
+    @Argument(help: "The name of the account.") var name: String
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        try await options.withEngine(for: .modifying) { engine, _ in
+            try await engine.setBlock(true, of: name, by: OwnersCommand.author)
+            print("Blocked: \(try await engine.owner(name).line)")
+        }
+    }
+}
+
+struct OwnersUnblockCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unblock", abstract: "Let an owner in again who was blocked.")
+
+    @Argument(help: "The name of the account.") var name: String
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        try await options.withEngine(for: .modifying) { engine, _ in
+            try await engine.setBlock(false, of: name, by: OwnersCommand.author)
+            print("Let in again: \(try await engine.owner(name).line)")
+        }
+    }
+}
+
+extension OwnerRole: ExpressibleByArgument {}
+
+extension DatabaseOptions {
+    /// Runs a command on the engine of a database. What it refuses is shown as a sentence.
+    fileprivate func withEngine(
+        for purpose: Assembly.Purpose,
+        _ body: (Engine, DashboardConfiguration?) async throws -> Void
+    ) async throws {
+        try await Outcome.reportingFailures {
+            let assembly = try await assembly(for: purpose)
+            defer { assembly.database.close() }
+            let dashboard =
+                data == nil ? try ConfigurationFile(path: process.configPath).dashboard : nil
+            do { try await body(assembly.engine, dashboard) } catch let failure as EngineFailure {
+                throw StartFailure(
+                    "That was not done: \(failure)", remedy: "Run `perennial owners list`.")
+            }
+        }
+    }
+}

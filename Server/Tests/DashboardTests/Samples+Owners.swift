@@ -1,0 +1,60 @@
+import PerennialContract
+
+@testable import Dashboard
+
+extension Samples {
+    /// Somebody who has signed in, and may see several apps.
+    var signedIn: Frame {
+        var frame = frame
+        frame.viewer.managesOwners = role == .admin
+        frame.viewer.hasSession = true
+        guard role == .admin else { return frame }
+        frame.apps = [text("Birds"), text("Bees")]
+        return frame
+    }
+
+    var owners: OwnersPage {
+        OwnersPage(
+            owners: [
+                .init(
+                    name: text("mira"), roles: [.init(app: nil, role: .admin)],
+                    signedInAt: Self.now, isBlocked: false),
+                .init(
+                    name: text("ben"), roles: [.init(app: text("Birds"), role: .viewer)],
+                    signedInAt: nil, isBlocked: true),
+            ],
+            invitations: [
+                .init(
+                    name: text("cleo"), roles: [.init(app: nil, role: .support)],
+                    author: text("mira"), until: Self.now)
+            ], apps: [text("Birds"), text("Bees")],
+            made: .init(name: text("cleo"), url: text("https://store.example/links/00ff")))
+    }
+
+    var account: AccountPage {
+        AccountPage(
+            sessions: [
+                .init(
+                    address: text("192.0.2.7"), agent: text("Browser"), createdAt: Self.now,
+                    usedAt: Self.now, isThis: true),
+                .init(
+                    address: "", agent: "", createdAt: Self.now, usedAt: Self.now, isThis: false),
+            ], trouble: text("The two passwords differ."))
+    }
+
+    var audit: AuditPage {
+        AuditPage(
+            entries: [
+                AuditEntry(
+                    auditID: "aud_1", at: Self.now, author: text("mira"), act: text("x.pause"),
+                    environment: .sandbox, customerID: text("cleo"), subject: text("wh_1"),
+                    before: [text("a"): text("b")], after: [text("a"): text("c")])
+            ], next: text("1_2"))
+    }
+
+    func link(_ kind: LinkPage.Kind) -> LinkPage {
+        LinkPage(
+            host: text("store.example"), token: text("00ff"), kind: kind, name: text("mira"),
+            trouble: text("The two passwords differ."))
+    }
+}

@@ -1,0 +1,332 @@
+import AppStoreTrust
+import Ledger
+import Logging
+import Storage
+import StorageSQLite
+import Synchronization
+import Testing
+
+@testable import Engine
+
+/// An engine with two apps, at a moment that is moved by hand. Passwords cost little.
+private final class OwnerStage: Sendable {
+    static let start = Instant(milliseconds: 1_700_000_000_000)
+    static let place = SignInPlace(address: "192.0.2.7", agent: "Browser")
+    static let password = "correct horse battery"
+
+    private let moment = Mutex(OwnerStage.start)
+    private let database: SQLiteDriver
+
+    init() throws { database = try SQLiteDriver.inMemory() }
+
+    /// Another engine on the same database, as after a restart.
+    func engine() async throws -> Engine {
+        let apps = ["bees", "birds"].map {
+            AppSettings(id: AppID(rawValue: $0), bundleID: "com.example.\($0)", entitlements: [:])
+        }
+        let engine = Engine(
+            database: database, apps: apps,
+            verifiers: ["bees": Verifier(roots: .apple), "birds": Verifier(roots: .apple)],
+            now: { self.moment.withLock { $0 } },
+            owners: OwnerSettings(passwordCost: .init(rounds: 4, blockSize: 8, passes: 1)),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try await engine.prepare()
+        return engine
+    }
+
+    func pass(_ duration: Duration) { moment.withLock { $0 = $0 + duration } }
+
+    /// An engine of which mira is an admin. Returns it with a session of hers.
+    func withMira() async throws -> (Engine, String) {
+        let engine = try await engine()
+        let link = try #require(try await engine.firstOwnerLink())
+        let token = try await engine.accept(
+            linkToken: link, name: "Mira", password: Self.password, from: Self.place)
+        return (engine, token)
+    }
+}
+
+extension Engine {
+    fileprivate func signIn(
+        _ name: String, _ password: String = OwnerStage.password,
+        from address: String = OwnerStage.place.address
+    ) async throws -> SignInResult {
+        try await signIn(
+            as: name, password: password, from: SignInPlace(address: address, agent: ""))
+    }
+
+    fileprivate func token(of name: String) async throws -> String {
+        guard case .session(let token) = try await signIn(name) else {
+            Issue.record("\(name) cannot sign in.")
+            return ""
+        }
+        return token
+    }
+}
+
+@Suite struct OwnerTests {
+    // MARK: - Links
+
+    @Test func `the first link makes one admin, and works once`() async throws {
+        let stage = try OwnerStage()
+        let engine = try await stage.engine()
+        let (one, other) = (
+            try #require(try await engine.firstOwnerLink()),
+            try #require(try await engine.firstOwnerLink())
+        )
+        #expect(try await engine.ownerLink(token: one)?.kind == .first)
+        _ = try await engine.accept(
+            linkToken: one, name: " Mira ", password: OwnerStage.password, from: OwnerStage.place)
+        let mira = try await engine.owner("mira")
+        #expect(mira.roles.manageOwners)
+        for link in [one, other] {
+            #expect(try await engine.ownerLink(token: link) == nil)
+            await #expect(throws: EngineFailure.unknownLink) {
+                try await engine.accept(
+                    linkToken: link, name: "eve", password: OwnerStage.password,
+                    from: OwnerStage.place)
+            }
+        }
+        #expect(try await engine.firstOwnerLink() == nil)
+        #expect(try await engine.owners().map(\.name) == ["mira"])
+    }
+
+    @Test func `an invitation has a name, roles and an end`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        let roles = OwnerRoles(byApp: ["bees": .support])
+        let former = try await engine.invite("ben", as: roles, by: "mira")
+        let link = try await engine.invite("ben", as: roles, by: "mira")
+        #expect(try await engine.ownerLink(token: former) == nil, "a new one takes its place")
+        #expect(try await engine.ownerLinks().map(\.owner) == ["ben"])
+        _ = try await engine.accept(
+            linkToken: link, name: "eve", password: OwnerStage.password, from: OwnerStage.place)
+        #expect(try await engine.owner("ben").roles == roles)
+        let late = try await engine.invite("cleo", as: roles, by: "mira")
+        stage.pass(OwnerSettings.linkLifetime)
+        #expect(try await engine.ownerLink(token: late) == nil)
+        for name in ["ben", "", "b en", "-ben", String(repeating: "b", count: 65)] {
+            await #expect(throws: EngineFailure.self, "\(name)") {
+                try await engine.invite(name, as: roles, by: "mira")
+            }
+        }
+        await #expect(throws: EngineFailure.unknownApp("cats")) {
+            try await engine.invite("dan", as: OwnerRoles(byApp: ["cats": .viewer]), by: "mira")
+        }
+    }
+
+    @Test func `a reset sets another password and ends every session`() async throws {
+        let stage = try OwnerStage()
+        let (engine, session) = try await stage.withMira()
+        let link = try await engine.resetLink(for: "MIRA", by: "x")
+        #expect(try await engine.signedInOwner(token: session) != nil)
+        let other = try await engine.accept(
+            linkToken: link, name: "", password: "another password", from: OwnerStage.place)
+        #expect(try await engine.signedInOwner(token: session) == nil)
+        #expect(try await engine.signedInOwner(token: other)?.owner.name == "mira")
+        #expect(try await engine.signIn("mira") == .wrong(triesLeft: 4))
+    }
+
+    @Test(arguments: ["short", "mira.long.name", "aaaaaaaaaaaaaaaa"])
+    func `a password that can be guessed is refused`(password: String) async throws {
+        let stage = try OwnerStage()
+        let engine = try await stage.engine()
+        let link = try #require(try await engine.firstOwnerLink())
+        await #expect(throws: EngineFailure.self) {
+            try await engine.accept(
+                linkToken: link, name: "mira.long.name", password: password,
+                from: OwnerStage.place)
+        }
+        #expect(try await engine.ownerLink(token: link) != nil, "it was not used up")
+    }
+
+    // MARK: - Sign-in
+
+    @Test func `nothing tells a wrong password from an unknown name`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        for name in ["mira", "nobody"] {
+            var results: [SignInResult] = []
+            for _ in 1...6 {
+                results.append(try await engine.signIn(name, "wrong password", from: "\(name)"))
+            }
+            let until = OwnerStage.start + Engine.shutFor
+            #expect(
+                results
+                    == (1...4).map { SignInResult.wrong(triesLeft: 5 - $0) }
+                    + [.shut(until: until), .shut(until: until)], "\(name)")
+        }
+        // Neither the right password nor a restart opens it, but time does.
+        #expect(
+            try await engine.signIn("mira") == .shut(until: OwnerStage.start + Engine.shutFor))
+        let restarted = try await stage.engine()
+        #expect(
+            try await restarted.signIn("mira") == .shut(until: OwnerStage.start + Engine.shutFor))
+        stage.pass(Engine.shutFor)
+        _ = try await restarted.token(of: "mira")
+        #expect(try await engine.signIn("mira", "x") == .wrong(triesLeft: 4), "counted anew")
+    }
+
+    @Test func `an address cannot try many names`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        for number in 1...Engine.triesFromAddress {
+            _ = try await engine.signIn("name\(number)", "wrong", from: "198.51.100.1")
+        }
+        let until = OwnerStage.start + Engine.shutFor
+        #expect(try await engine.signIn("mira", from: "198.51.100.1") == .shut(until: until))
+        _ = try await engine.token(of: "mira")
+    }
+
+    @Test func `many tries at once are no more than many in a row`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        let results = try await withThrowingTaskGroup(of: SignInResult.self) { group in
+            for _ in 1...20 { group.addTask { try await engine.signIn("mira", "wrong") } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let refused = results.filter {
+            if case .wrong = $0 { return false }
+            return true
+        }
+        #expect(results.count - refused.count == Engine.triesOfName - 1)
+    }
+
+    // MARK: - Sessions
+
+    @Test func `a session ends when it is idle, and some day in any case`() async throws {
+        let stage = try OwnerStage()
+        let (engine, session) = try await stage.withMira()
+        let idle = engine.ownerSettings.idle
+        stage.pass(idle - .seconds(1))
+        #expect(try await engine.signedInOwner(token: session) != nil)
+        stage.pass(idle - .seconds(1))
+        #expect(try await engine.signedInOwner(token: session) != nil, "it was used")
+        stage.pass(idle)
+        #expect(try await engine.signedInOwner(token: session) == nil)
+        let other = try await engine.token(of: "mira")
+        for _ in 1..<28 {
+            stage.pass(.hours(12) - .seconds(1))
+            #expect(try await engine.signedInOwner(token: other) != nil)
+        }
+        stage.pass(.hours(11) + .seconds(59 * 60 + 59))
+        #expect(try await engine.signedInOwner(token: other) != nil)
+        stage.pass(.seconds(60))
+        #expect(try await engine.signedInOwner(token: other) == nil, "fourteen days")
+    }
+
+    @Test func `signing out ends this session, or all`() async throws {
+        let stage = try OwnerStage()
+        let (engine, first) = try await stage.withMira()
+        let (second, third) = (
+            try await engine.token(of: "mira"), try await engine.token(of: "mira")
+        )
+        try await engine.signOut(token: first)
+        #expect(try await engine.signedInOwner(token: first) == nil)
+        #expect(try await engine.sessions(of: "mira").count == 2)
+        try await engine.signOutEverywhere("mira", except: third, by: "mira")
+        #expect(try await engine.signedInOwner(token: second) == nil)
+        #expect(try await engine.signedInOwner(token: third) != nil)
+        try await engine.signOutEverywhere("mira", by: "mira")
+        #expect(try await engine.signedInOwner(token: third) == nil)
+        #expect(try await engine.signedInOwner(token: "") == nil)
+    }
+
+    @Test func `another password ends the other sessions`() async throws {
+        let stage = try OwnerStage()
+        let (engine, session) = try await stage.withMira()
+        let other = try await engine.token(of: "mira")
+        func change(from former: String) async throws -> SignInResult? {
+            try await engine.changePassword(
+                of: "mira", from: former, to: "another password", keeping: session,
+                at: OwnerStage.place)
+        }
+        #expect(try await change(from: "wrong") == .wrong(triesLeft: 4))
+        #expect(try await change(from: OwnerStage.password) == nil)
+        #expect(try await engine.signedInOwner(token: session) != nil)
+        #expect(try await engine.signedInOwner(token: other) == nil)
+        #expect(try await engine.signIn("mira") == .wrong(triesLeft: 4))
+    }
+
+    // MARK: - Roles and blocks
+
+    @Test func `who is blocked is out at once, and can be let in again`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        let link = try await engine.invite(
+            "ben", as: OwnerRoles(everywhere: .support), by: "mira")
+        let session = try await engine.accept(
+            linkToken: link, name: "", password: OwnerStage.password, from: OwnerStage.place)
+        try await engine.setBlock(true, of: "ben", by: "mira")
+        #expect(try await engine.signedInOwner(token: session) == nil)
+        #expect(try await engine.activeOwner("ben") == nil)
+        #expect(try await engine.signIn("ben") == .wrong(triesLeft: 4))
+        try await engine.setBlock(false, of: "ben", by: "mira")
+        _ = try await engine.token(of: "ben")
+    }
+
+    @Test func `somebody who manages owners is always left`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        await #expect(throws: EngineFailure.self) {
+            try await engine.setBlock(true, of: "mira", by: "mira")
+        }
+        await #expect(throws: EngineFailure.self) {
+            try await engine.setRoles(
+                of: "mira", to: OwnerRoles(byApp: ["bees": .admin]), by: "mira")
+        }
+        #expect(try await engine.owner("mira").roles.manageOwners)
+        #expect(try await engine.activeOwner("mira") != nil)
+        await #expect(throws: EngineFailure.unknownOwner("ben")) {
+            try await engine.setBlock(true, of: "ben", by: "mira")
+        }
+    }
+
+    // MARK: - Audit and tokens
+
+    @Test func `what was done to accounts is recorded, with who did it`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        stage.pass(.seconds(1))
+        _ = try await engine.invite("ben", as: OwnerRoles(byApp: ["bees": .viewer]), by: "mira")
+        stage.pass(.seconds(1))
+        _ = try await engine.token(of: "mira")
+        let page = try await engine.auditPage(of: nil, limit: 2)
+        #expect(page.entries.map(\.act) == ["session.sign_in", "owners.invite"])
+        #expect(page.entries.map(\.author) == ["mira", "mira"])
+        #expect(page.entries.last?.subject == "ben")
+        #expect(page.entries.last?.stateAfter == ["roles": "bees=viewer"])
+        let next = try #require(page.next)
+        #expect(RecordedAct.Position(next.description) == next)
+        let rest = try await engine.auditPage(of: nil, before: next, limit: 2)
+        #expect(rest.entries.map(\.act) == ["owners.accept"] && rest.next == nil)
+        #expect(try await engine.auditPage(of: "bees", limit: 2).entries.isEmpty)
+    }
+
+    @Test func `a form is of one session and one app`() async throws {
+        let stage = try OwnerStage()
+        let engine = try await stage.engine()
+        let tokens: Set<String> = [
+            Engine.formToken(ofSession: "a", app: "bees"),
+            Engine.formToken(ofSession: "a", app: "birds"),
+            Engine.formToken(ofSession: "b", app: "bees"),
+            try await engine.formToken(ofProxied: "a", app: "bees"),
+            try await engine.formToken(ofProxied: "b", app: "bees"),
+        ]
+        #expect(tokens.count == 5)
+        let other = try await stage.engine()
+        let again = try await other.formToken(ofProxied: "a", app: "bees")
+        #expect(tokens.contains(again), "all servers of a database make the same")
+    }
+
+    @Test func `a stored password is told from others, and its text is read again`() throws {
+        let cost = PasswordHash.Cost(rounds: 4, blockSize: 8, passes: 1)
+        let hash = try PasswordHash("caf\u{E9} au lait", cost: cost)
+        let stored = try #require(PasswordHash(hash.text))
+        #expect(stored == hash)
+        #expect(try stored.matches("cafe\u{301} au lait"), "typed on another keyboard")
+        #expect(try !stored.matches("cafe au lait"))
+        #expect(try hash.text != PasswordHash("caf\u{E9} au lait", cost: cost).text, "salted")
+        #expect(PasswordHash("scrypt:4:8:1:00") == nil && PasswordHash("") == nil)
+    }
+}

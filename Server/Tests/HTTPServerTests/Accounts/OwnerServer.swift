@@ -1,0 +1,145 @@
+import AppStoreTrust
+import Dashboard
+import Engine
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Ledger
+import Logging
+import PerennialContract
+import StorageSQLite
+import Synchronization
+import Testing
+
+@testable import HTTPServer
+
+/// A server whose dashboard is for owners, at `https://localhost`, and browsers that look at it.
+struct OwnerServer: Sendable {
+    static let password = "correct horse battery"
+    static let cookie = "__Host-perennial"
+
+    let client: any TestClientProtocol
+    let engine: Engine
+    fileprivate let clock: OwnerClock
+
+    func pass(_ duration: Duration) { clock.moment.withLock { $0 = $0 + duration } }
+
+    /// - Parameter proxy: a proxy that is believed.
+    static func run(
+        at url: String = "https://localhost", behind proxy: TrustedProxy? = nil,
+        _ body: @escaping @Sendable (OwnerServer) async throws -> Void
+    ) async throws {
+        let clock = OwnerClock()
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let apps = ["bees", "birds"].map { name in
+            AppSettings(
+                id: AppID(rawValue: name), bundleID: "com.example.\(name)",
+                entitlements: ["pro": ["pro.monthly"]])
+        }
+        let engine = Engine(
+            database: try SQLiteDriver.inMemory(), apps: apps,
+            verifiers: ["bees": Verifier(roots: .apple), "birds": Verifier(roots: .apple)],
+            now: { clock.moment.withLock { $0 } },
+            owners: OwnerSettings(passwordCost: .init(rounds: 4, blockSize: 8, passes: 1)),
+            logger: logger)
+        try await engine.prepare()
+        for app in apps {
+            try await engine.addKey(
+                key: "\(TestServer.secret)_\(app.id)", app: app.id, kind: .secret, name: "test")
+        }
+        var server = PerennialServer(engine: engine, logger: logger)
+        server.dashboard = DashboardAccess(for: try #require(PageOrigin(url: url)), behind: proxy)
+        try await server.application(host: "127.0.0.1", port: 0).test(.router) { client in
+            try await body(OwnerServer(client: client, engine: engine, clock: clock))
+        }
+    }
+
+    /// A browser in which nobody has signed in.
+    var browser: OwnerBrowser { OwnerBrowser(server: self) }
+
+    /// A browser in which somebody with a role has signed in.
+    func browser(
+        of name: String, _ roles: OwnerRoles = OwnerRoles(everywhere: .admin)
+    ) async throws -> OwnerBrowser {
+        let link = try await engine.invite(name, as: roles, by: "test")
+        let token = try await engine.accept(
+            linkToken: link, name: name, password: Self.password,
+            from: SignInPlace(address: "", agent: "Browser"))
+        return OwnerBrowser(server: self, session: token)
+    }
+
+    /// Asks the HTTP interface, as a server of an app does.
+    func api<Value: Decodable>(
+        _ path: String, of app: String = "birds", _ type: Value.Type = Value.self
+    ) async throws -> Value {
+        let answer = try await send(
+            .get, path, [.authorization: "Bearer \(TestServer.secret)_\(app)"])
+        try #require(answer.status == 200, "\(answer.text)")
+        return try answer.decoded()
+    }
+
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields, body: String? = nil
+    ) async throws -> TestServer.Answer {
+        let response = try await client.execute(
+            uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) })
+        return TestServer.Answer(
+            status: response.status.code, headers: response.headers,
+            text: String(buffer: response.body))
+    }
+}
+
+/// A moment that is moved by hand.
+private final class OwnerClock: Sendable {
+    let moment = Mutex(TestServer.now)
+}
+
+/// What a browser remembers of a server, and sends.
+struct OwnerBrowser: Sendable {
+    let server: OwnerServer
+    var session: String?
+    var app: String? = "birds"
+    var headers: HTTPFields = [:]
+
+    func get(_ path: String) async throws -> TestServer.Answer {
+        try await server.send(.get, path, fields)
+    }
+
+    /// Sends a form with the token that the pages of this browser have.
+    ///
+    /// - Parameter token: another token, if any.
+    func post(
+        _ path: String, _ values: [String: String] = [:], token: String? = nil,
+        headers: HTTPFields = [:]
+    ) async throws -> TestServer.Answer {
+        var values = values
+        values["csrf"] =
+            token
+            ?? session.map {
+                Engine.formToken(ofSession: $0, app: AppID(rawValue: app ?? "bees"))
+            }
+        let form = values.map { "\($0)=\(Paths.percentEncoded($1))" }.joined(separator: "&")
+        var fields = fields
+        fields[.contentType] = "application/x-www-form-urlencoded"
+        for field in headers { fields[field.name] = field.value }
+        return try await server.send(.post, path, fields, body: form)
+    }
+
+    private var fields: HTTPFields {
+        var cookies: [String] = []
+        if let session { cookies.append("\(OwnerServer.cookie)=\(session)") }
+        if let app { cookies.append("app=\(app)") }
+        var fields = headers
+        fields[.cookie] = cookies.joined(separator: "; ")
+        return fields
+    }
+}
+
+extension TestServer.Answer {
+    /// The token of the session that the answer begins.
+    var session: String? {
+        headers[values: .setCookie].first { $0.hasPrefix("\(OwnerServer.cookie)=") }
+            .map { String($0.dropFirst(OwnerServer.cookie.count + 1).prefix { $0 != ";" }) }
+    }
+}

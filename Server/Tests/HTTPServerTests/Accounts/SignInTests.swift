@@ -1,0 +1,252 @@
+import Dashboard
+import Engine
+import HTTPTypes
+import Ledger
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+@Suite struct SignInTests {
+    private static func sign(_ name: String, _ password: String) -> [String: String] {
+        ["name": name, "password": password, "next": "/customers/anna"]
+    }
+
+    @Test func `nobody sees a page, or acts, without signing in`() async throws {
+        try await OwnerServer.run { server in
+            _ = try await server.browser(of: "mira")
+            let pages = [
+                "/", "/customers/anna", "/charts/mrr", "/owners", "/account", "/audit", "/webhooks",
+            ]
+            for browser in [
+                server.browser, OwnerBrowser(server: server, session: "0"),
+                OwnerBrowser(server: server, session: ""),
+            ] {
+                for path in pages {
+                    let page = try await browser.get(path)
+                    #expect(page.status == 303, "\(path)")
+                    let next = Paths.percentEncoded(path)
+                    #expect(page.headers[.location] == "/login?next=\(next)")
+                }
+                for path in ["/customers/anna/grants", "/owners", "/account/password", "/theme"] {
+                    let act = try await browser.post(path, ["entitlement": "pro"], token: "x")
+                    #expect(act.status == 303 && act.headers[.location] == "/login", "\(path)")
+                }
+            }
+            #expect(try await server.api(Paths.grants(of: "anna"), GrantList.self).items.isEmpty)
+        }
+    }
+
+    @Test func `the first link makes an admin, who is signed in`() async throws {
+        try await OwnerServer.run { server in
+            let login = try await server.browser.get("/login")
+            #expect(login.status == 200 && login.text.contains("Nobody has an account yet"))
+            let link = "/links/" + (try #require(try await server.engine.firstOwnerLink()))
+            #expect(try await server.browser.get(link).text.contains("The first account"))
+            let rows = [
+                ["name": "mira", "password": "short", "repeated": "short"],
+                ["name": "mira", "password": OwnerServer.password, "repeated": "other"],
+                [
+                    "name": "mi ra", "password": OwnerServer.password,
+                    "repeated": OwnerServer.password,
+                ],
+            ]
+            for row in rows {
+                let page = try await server.browser.post(link, row)
+                #expect(page.status == 400 && page.session == nil, "\(row)")
+            }
+            let right = [
+                "name": "mira", "password": OwnerServer.password,
+                "repeated": OwnerServer.password,
+            ]
+            let made = try await server.browser.post(link, right)
+            #expect(made.status == 303 && made.headers[.location] == "/")
+            let mira = OwnerBrowser(server: server, session: try #require(made.session))
+            #expect(try await mira.get("/owners").text.contains("mira"))
+            for answer in [
+                try await server.browser.get(link), try await server.browser.post(link, right),
+            ] {
+                #expect(answer.status == 404 && answer.text.contains("This link does not work"))
+            }
+        }
+    }
+
+    @Test func `who signs in goes where they wanted, with a cookie that nobody else gets`()
+        async throws
+    {
+        try await OwnerServer.run { server in
+            _ = try await server.browser(of: "mira")
+            let answer = try await server.browser.post(
+                "/login", Self.sign("Mira", OwnerServer.password))
+            #expect(answer.status == 303 && answer.headers[.location] == "/customers/anna")
+            let cookie = try #require(answer.headers[.setCookie])
+            #expect(cookie.hasSuffix("; Path=/; Secure; HttpOnly; SameSite=Lax"), "\(cookie)")
+            #expect(cookie.hasPrefix("__Host-perennial=") && !cookie.contains("Domain"))
+            let browser = OwnerBrowser(server: server, session: answer.session)
+            #expect(try await browser.get("/customers/anna").status == 200)
+            #expect(try await browser.get("/login").headers[.location] == "/")
+            for next in ["//evil.example", "https://evil.example", "/\\evil.example"] {
+                let answer = try await server.browser.post(
+                    "/login",
+                    ["name": "mira", "password": OwnerServer.password, "next": next])
+                #expect(answer.headers[.location] == "/", "\(next)")
+            }
+        }
+        try await OwnerServer.run(at: "http://localhost") { server in
+            _ = try await server.browser(of: "mira")
+            let answer = try await server.browser.post(
+                "/login", Self.sign("mira", OwnerServer.password))
+            let cookie = try #require(answer.headers[.setCookie])
+            #expect(cookie.hasPrefix("perennial=") && !cookie.contains("Secure"))
+        }
+    }
+
+    @Test func `after five tries it waits a minute, whoever it is`() async throws {
+        try await OwnerServer.run { server in
+            _ = try await server.browser(of: "mira")
+            for name in ["mira", "nobody"] {
+                var texts: [String] = []
+                for left in [4, 3, 2, 1] {
+                    let page = try await server.browser.post("/login", Self.sign(name, "wrong"))
+                    #expect(page.status == 403 && page.session == nil)
+                    #expect(page.text.contains(left == 1 ? "1 try is" : "\(left) tries are"))
+                    texts.append(page.text)
+                }
+                for _ in 1...2 {
+                    let page = try await server.browser.post("/login", Self.sign(name, "wrong"))
+                    #expect(page.status == 429 && page.text.contains("Too many tries"))
+                }
+            }
+            let right = Self.sign("mira", OwnerServer.password)
+            #expect(try await server.browser.post("/login", right).status == 429)
+            server.pass(.seconds(60))
+            #expect(try await server.browser.post("/login", right).status == 303)
+        }
+    }
+
+    @Test func `no other site signs anybody in or out, or acts for them`() async throws {
+        let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
+        let origins: [HTTPFields] = [
+            [.origin: "https://evil.example"], [.origin: "http://localhost"], [.origin: "null"],
+            [site: "cross-site"], [site: "same-site"],
+        ]
+        try await OwnerServer.run { server in
+            let mira = try await server.browser(of: "mira")
+            let acts = [
+                "/login", "/logout", "/customers/anna/grants", "/owners", "/account/sign-out",
+            ]
+            for headers in origins {
+                for act in acts {
+                    let answer = try await mira.post(
+                        act, Self.sign("mira", OwnerServer.password), headers: headers)
+                    #expect(answer.status == 403, "\(act) with \(headers)")
+                }
+            }
+            let own = try await mira.post(
+                "/customers/anna/grants", ["entitlement": "pro"],
+                headers: [.origin: "https://localhost", site: "same-origin"])
+            #expect(own.status == 303, "\(own.text)")
+            #expect(try await mira.get("/").status == 200, "still signed in")
+        }
+        try await OwnerServer.run(at: "https://store.example.com") { server in
+            let page = try await server.browser.get("/login")
+            #expect(page.status == 403 && page.text.contains("store.example.com"))
+        }
+    }
+
+    @Test func `a form of another session, or of another app, changes nothing`() async throws {
+        try await OwnerServer.run { server in
+            let mira = try await server.browser(of: "mira")
+            let ben = try await server.browser(of: "ben")
+            let again = try await server.browser.post(
+                "/login", Self.sign("mira", OwnerServer.password))
+            for other in [ben.session, again.session, nil] {
+                let token = other.map { Engine.formToken(ofSession: $0, app: "birds") } ?? ""
+                let answer = try await mira.post(
+                    "/customers/anna/grants", ["entitlement": "pro"], token: token)
+                #expect(answer.status == 403 && answer.text.contains("form_outdated"))
+            }
+            // As when the app was changed in another tab.
+            let token = Engine.formToken(ofSession: try #require(mira.session), app: "bees")
+            let answer = try await mira.post(
+                "/customers/anna/erase", ["confirm": "anna"], token: token)
+            #expect(answer.status == 403)
+        }
+    }
+
+    @Test func `a session ends by time, by signing out, and everywhere`() async throws {
+        try await OwnerServer.run { server in
+            var mira = try await server.browser(of: "mira")
+            server.pass(.hours(12))
+            #expect(try await mira.get("/").status == 303)
+            func signIn() async throws -> String? {
+                try await server.browser.post(
+                    "/login", Self.sign("mira", OwnerServer.password)
+                ).session
+            }
+            mira.session = try await signIn()
+            let other = OwnerBrowser(server: server, session: try await signIn())
+            let out = try await mira.post("/logout")
+            #expect(out.headers[.location] == "/login")
+            #expect(out.headers[.setCookie]?.hasPrefix("__Host-perennial=; Max-Age=0; ") == true)
+            #expect(try await mira.get("/").status == 303)
+            #expect(try await other.get("/").status == 200)
+            mira.session = try await signIn()
+            #expect(try await mira.post("/account/sign-out").status == 303)
+            for browser in [mira, other] { #expect(try await browser.get("/").status == 303) }
+        }
+    }
+
+    @Test func `pages for strangers cannot be framed, and are not stored`() async throws {
+        try await OwnerServer.run { server in
+            let mira = try await server.browser(of: "mira")
+            let link = "/links/" + (try await server.engine.resetLink(for: "mira", by: "x"))
+            for page in [
+                try await server.browser.get("/login"), try await server.browser.get(link),
+                try await server.browser.get("/links/0"), try await mira.get("/account"),
+                try await server.browser.post("/login", Self.sign("mira", "wrong")),
+            ] {
+                let policy = page.headers[.contentSecurityPolicy]
+                #expect(policy?.contains("frame-ancestors 'none'") == true)
+                #expect(policy?.contains("default-src 'none'") == true)
+                #expect(page.headers[try #require(.init("X-Frame-Options"))] == "DENY")
+                #expect(page.headers[.cacheControl] == "no-store")
+                #expect(page.headers[try #require(.init("Referrer-Policy"))] == "same-origin")
+                #expect(!page.text.contains(" style=") && !page.text.contains("onclick"))
+            }
+        }
+    }
+
+    // MARK: - Proxies
+
+    @Test func `a proxy that is believed signs people in, and nobody else does`() async throws {
+        let field = try #require(HTTPField.Name("X-Forwarded-User"))
+        // Requests of these tests have no address.
+        let proxy = TrustedProxy(addresses: [""], userField: field)
+        try await OwnerServer.run(behind: proxy) { server in
+            _ = try await server.browser(of: "mira")
+            var browser = server.browser
+            browser.headers = [field: "Mira"]
+            let page = try await browser.get("/customers/anna")
+            #expect(page.status == 200 && page.text.contains("mira"))
+            let token = try await server.engine.formToken(ofProxied: "mira", app: "birds")
+            let given = try await browser.post(
+                "/customers/anna/grants", ["entitlement": "pro"], token: token)
+            #expect(given.status == 303, "\(given.text)")
+            let forged = try await browser.post(
+                "/customers/anna/grants", ["entitlement": "pro"], token: "x")
+            #expect(forged.status == 403)
+            browser.headers = [field: "eve"]
+            let stranger = try await browser.get("/")
+            #expect(stranger.status == 403 && stranger.text.contains("no account here"))
+        }
+        for other in [nil, TrustedProxy(addresses: ["192.0.2.1"], userField: field)] {
+            try await OwnerServer.run(behind: other) { server in
+                _ = try await server.browser(of: "mira")
+                var browser = server.browser
+                browser.headers = [field: "mira"]
+                #expect(try await browser.get("/").status == 303)
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Engine
+import HTTPServer
+import Ledger
+import Testing
+
+@testable import Program
+
+@Suite struct DashboardConfigurationTests {
+    private func dashboard(_ lines: String) throws -> DashboardConfiguration? {
+        let text = "apps:\n  a:\n    bundle_id: x\n" + lines
+        return try ConfigurationFile(text) { _ in nil }.dashboard
+    }
+
+    @Test func `a dashboard has a URL, and the rest by default`() throws {
+        let found = try #require(try dashboard("dashboard: {url: 'https://Store.example.com/'}"))
+        #expect(found.origin == PageOrigin(url: "https://store.example.com"))
+        #expect(found.owners == OwnerSettings() && found.proxy == nil)
+        #expect(found.url(ofLink: "00") == "https://store.example.com/links/00")
+        #expect(try dashboard("") == nil)
+        #expect(try dashboard("dashboard: {url: 'http://localhost:8080'}") != nil)
+    }
+
+    @Test func `sessions and a proxy can be configured`() throws {
+        let found = try #require(
+            try dashboard(
+                """
+                dashboard:
+                  url: https://store.example.com
+                  idle_hours: 1
+                  session_days: 2
+                  trusted_proxy:
+                    addresses: [10.0.0.2, "::1"]
+                    user_header: X-Forwarded-User
+                """))
+        #expect(found.owners == OwnerSettings(idle: .hours(1), lifetime: .days(2)))
+        #expect(found.proxy?.addresses == ["10.0.0.2", "::1"])
+        #expect(found.proxy?.userField?.rawName == "X-Forwarded-User")
+    }
+
+    @Test(arguments: [
+        ("dashboard: {}", "has no url"),
+        ("dashboard: {url: store.example.com}", "not where a dashboard can be"),
+        ("dashboard: {url: 'https://a.example/path'}", "not where a dashboard can be"),
+        ("dashboard: {url: 'http://store.example.com'}", "unencrypted"),
+        ("dashboard: {url: 'https://a.example', idle_hours: 0}", "out of range"),
+        ("dashboard: {url: 'https://a.example', idel_hours: 1}", "idel_hours"),
+        ("dashboard: {url: 'https://a.example', trusted_proxy: {}}", "1 to 50 addresses"),
+        (
+            "dashboard: {url: 'https://a.example', "
+                + "trusted_proxy: {addresses: [a], user_header: 'a b'}}", "not a header name"
+        ),
+    ])
+    func `what cannot be is a problem, with its line`(lines: String, message: String) {
+        let failure = #expect(throws: ConfigurationFailure.self) { try dashboard(lines) }
+        let texts = failure?.complaints.map { $0.message } ?? []
+        #expect(texts.contains { $0.contains(message) }, "\(texts)")
+        #expect(failure?.complaints.first?.line == 4)
+    }
+}
