@@ -75,7 +75,7 @@ extension ConfigurationReader {
         }
         var proxy = TrustedProxy(addresses: Set(addresses))
         if let field = found["user_header"] {
-            guard let name = text(field).flatMap(HTTPField.Name.init) else {
+            guard let name = text(field).flatMap({ HTTPField.Name($0) }) else {
                 complain(
                     field, "“\(text(field) ?? "…")” is not a header name.",
                     "Write one such as X-Forwarded-User.")
