@@ -6,6 +6,10 @@ extension Schema {
     /// Tokens of sessions and links are stored as their SHA-256 only. Of a session or a link that
     /// has ended, no row is left.
     static func ownerTables(_ type: Dialect) -> [String] {
+        accountTables(type) + sessionTables(type) + auditTables(type)
+    }
+
+    private static func accountTables(_ type: Dialect) -> [String] {
         [
             // `password` is ``PasswordHash`` as text: its salt, its cost and the key.
             """
@@ -29,6 +33,11 @@ extension Schema {
             ) \(type.strictWithoutRowID)
             """,
             "CREATE INDEX owner_roles_by_owner ON owner_roles (owner)",
+        ]
+    }
+
+    private static func sessionTables(_ type: Dialect) -> [String] {
+        [
             """
             CREATE TABLE owner_sessions (
                 app \(type.text) NOT NULL CHECK (app = ''),
@@ -67,6 +76,11 @@ extension Schema {
                 PRIMARY KEY (app, subject)
             ) \(type.strictWithoutRowID)
             """,
+        ]
+    }
+
+    private static func auditTables(_ type: Dialect) -> [String] {
+        [
             // Nothing in it is ever changed, except for the id of a customer who is erased.
             """
             CREATE TABLE audit_entries (
