@@ -180,7 +180,7 @@ let package = Package(
             "StorageTests",
             [
                 "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "Ledger",
-                "Reports", "Eventually",
+                "Reports", "Eventually", "Dice",
             ]),
         tests(
             "EngineTests",

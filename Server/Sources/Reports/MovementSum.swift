@@ -41,6 +41,35 @@ package struct Totals: Hashable, Sendable {
     }
 
     package static func += (one: inout Self, other: Self) { one = one + other }
+
+    /// What cancels it.
+    package static prefix func - (totals: Self) -> Self {
+        Self(numbers: totals.numbers.map { -$0 })
+    }
+
+    /// Every amount and count, in the order in which they are stored.
+    package var numbers: [Int64] {
+        [
+            amounts.gross, amounts.refunded, amounts.tax, amounts.commission, amounts.mrr,
+            counts.payments, counts.active, counts.trials, counts.grace, counts.retry,
+            counts.notRenewing, amounts.mrrTax, amounts.mrrCommission, amounts.mrrOfFourWeeks,
+            amounts.contracted, amounts.promised,
+        ]
+    }
+
+    /// - Parameter numbers: as in ``numbers``.
+    package init(numbers: [Int64]) {
+        self.init(
+            Movement.Amounts(
+                gross: numbers[0], refunded: numbers[1], tax: numbers[2], commission: numbers[3],
+                mrr: numbers[4]),
+            Movement.Counts(
+                payments: numbers[5], active: numbers[6], trials: numbers[7], grace: numbers[8],
+                retry: numbers[9], notRenewing: numbers[10]))
+        (amounts.mrrTax, amounts.mrrCommission) = (numbers[11], numbers[12])
+        amounts.mrrOfFourWeeks = numbers[13]
+        (amounts.contracted, amounts.promised) = (numbers[14], numbers[15])
+    }
 }
 
 /// By what a report is divided.

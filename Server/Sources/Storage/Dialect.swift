@@ -58,6 +58,13 @@ package enum Dialect: Hashable, Sendable {
         self == .sqlite ? nil : "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
     }
 
+    /// The first statement of a transaction whose statements all see one snapshot, and that takes no
+    /// part in the conflicts of serializable transactions: it locks the rows on which it relies.
+    /// Nil on SQLite, which has only one writer.
+    var repeatableRead: String? {
+        self == .sqlite ? nil : "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+    }
+
     /// Statements that prevent all other writes to the given tables until the transaction ends,
     /// however long it takes. They must be the first statements of the transaction: on PostgreSQL
     /// the first statement after them takes the snapshot, so that it includes everything written

@@ -104,10 +104,14 @@ private struct Way: CustomTestStringConvertible, Sendable {
     private func fillWithMoney(_ tx: DatabaseSession) throws {
         let segment = Segment(product: "pro", price: Money(milliunits: 9990, currency: "EUR"))
         let movement = Movement(.new, at: now, of: "1", segment)
-        try tx.record(
-            MovementHistory.Change(from: MovementHistory(), to: [movement], at: now),
-            of: PurchaseID("ä", in: .production), in: app)
+        var history = MovementHistory()
+        history.apply(MovementHistory.Change(from: history, to: [movement], at: now))
+        try tx.replaceMovements(of: PurchaseID("ä", in: .production), [], by: history, in: app)
         try tx.beginMoneyFill(of: app)
+        try tx.beginSums(of: app)
+        var sums = SumTable()
+        sums.add(SumChange(adding: movement, on: 1), in: .production)
+        try tx.add(sums, of: app)
         _ = try tx.insert(
             AppleReport(
                 kind: "SALES", days: 1...1, digest: [UInt8](repeating: 7, count: 32), name: "x",

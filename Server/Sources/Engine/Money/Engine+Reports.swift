@@ -38,7 +38,10 @@ extension Engine {
             return result(Report(definition, periods, cohorts: cohorts), fill)
         }
         let (sums, fill) = try await read { tx in
-            (try tx.movementSums(filter, in: days), try tx.moneyFill(of: appID))
+            (
+                try tx.movementSums(filter, in: days, keepsDays: query.keepsDays),
+                try tx.moneyFill(of: appID)
+            )
         }
         guard sums.count <= DatabaseSession.movementSumsMax else {
             throw .invalidReport("it would be made of too many sums: ask for fewer days")
@@ -137,6 +140,21 @@ extension Engine {
             logger.info(
                 "rows about money are being derived",
                 metadata: ["app": "\(app.id)", "purchases": "\(filled)"])
+        }
+        return count
+    }
+
+    /// Does a step of the work on the sums of every app: see ``Storage/Database/addUpMoney(of:changes:)``.
+    package func addUpMoney() async throws(EngineFailure) -> Int {
+        var count = 0
+        for app in apps.keys.sorted() {
+            let before = try await read { tx in try tx.sumFill(of: app) }
+            do { count += try await db.addUpMoney(of: app) } catch { throw EngineFailure(error) }
+            guard before?.isComplete != true else { continue }
+            let fill = try await read { tx in try tx.sumFill(of: app) }
+            logger.info(
+                "movements of money are being added up",
+                metadata: ["app": "\(app)", "purchases": "\(fill?.filled ?? 0)"])
         }
         return count
     }

@@ -42,6 +42,14 @@ package struct ReportQuery: Hashable, Sendable {
     /// The maximum number of days in one report: a century.
     private static let daysMax = 36_600
 
+    /// Whether it needs sums of every day: amounts are converted at each day's rates.
+    var keepsDays: Bool {
+        switch length {
+        case .day, .week: true
+        case .month, .quarter, .year: currency != nil
+        }
+    }
+
     /// The periods of the report, at least one, the last one being that of today unless days are
     /// named.
     func periods(today: Int64) throws(EngineFailure) -> [ReportPeriod] {

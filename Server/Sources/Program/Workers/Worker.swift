@@ -122,6 +122,9 @@ extension Worker {
             Step(failure: "deriving rows about money failed") {
                 try await engine().fillMoney()
             },
+            Step(failure: "adding up movements of money failed") {
+                try await engine().addUpMoney()
+            },
             Step(failure: "events were not numbered") {
                 try await engine().numberEvents()
                 return 0

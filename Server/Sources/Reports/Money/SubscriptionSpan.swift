@@ -77,7 +77,7 @@ extension Timeline.Period {
 }
 
 extension Payment {
-    var isSubscription: Bool {
+    package var isSubscription: Bool {
         switch kind {
         case .autoRenewable: true
         case .unknown: until != nil

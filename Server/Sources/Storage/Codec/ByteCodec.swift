@@ -37,6 +37,8 @@ struct ByteReader {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
+    var isAtEnd: Bool { next == bytes.count }
+
     private static let damaged = StorageFailure("a stored value is damaged: run a rebuild")
 
     private mutating func byte() throws(StorageFailure) -> UInt8 {

@@ -1,52 +1,37 @@
 import Ledger
 import Reports
 
-/// The rows about money that follow from a purchase's facts, all together.
+/// The rows about money that follow from purchases' facts, all together.
 extension DatabaseSession {
-    /// Writes what documents change in the rows of one purchase.
-    ///
-    /// - Parameters:
-    ///   - before: the timeline before the documents.
-    ///   - after: the same purchase with them, and what is reported of it.
-    ///   - documents: the documents. Their facts are stored already.
-    func recordMoney(
-        from before: Timeline, to after: ReportedPurchase, by documents: [DocumentWithFacts]
-    ) throws(StorageFailure) {
-        let (app, purchase) = (after.app, after.timeline.purchase)
-        guard purchase.appTransaction == nil, let receivedAt = documents.last?.document.receivedAt
-        else { return }
-        // Most documents of a device say what is known already.
-        let saysRenewal = documents.contains { $0.facts.contains(where: \.isRenewal) }
-        guard saysRenewal || !after.timeline.hasSamePeriods(as: before) else { return }
-        let rules = rules.money(of: app)
-        let renewals = try renewals(of: purchase, in: app)
-        let books = PurchaseBooks(of: after.timeline, renewals, rules: rules)
-        try upsertTransactions(
-            books.transactions, before: PurchaseBooks(of: before, [], rules: rules).transactions,
-            of: purchase, in: app)
-        let history = MovementHistory(versions: try movementVersions(of: purchase, in: app))
-        // Never before what is known: another server's clock may be ahead.
-        let knownAt = history.lastChange.map { max($0, receivedAt) } ?? receivedAt
-        try record(
-            MovementHistory.Change(from: history, to: books.movements, at: knownAt), of: purchase,
-            in: app)
-    }
+    private static let selectRenewals =
+        "SELECT attested_at_ms, statement FROM facts WHERE app = $1 AND environment = $2 "
+        + "AND purchase = $3 AND subject = ''"
 
-    /// Everything that was ever said about the renewal of a purchase.
-    private func renewals(
-        of purchase: PurchaseID, in app: AppID
-    ) throws(StorageFailure) -> [Timeline.Attested<Renewal>] {
-        let rows = try connection.rows(
-            "SELECT attested_at_ms, statement FROM facts WHERE app = $1 AND environment = $2 "
-                + "AND purchase = $3 AND subject = ''", Self.key(of: purchase, in: app))
-        var renewals: [Timeline.Attested<Renewal>] = []
-        for row in rows {
-            let fact = try Self.fact(row, about: purchase)
-            if case .renewal(let renewal) = fact.statement {
-                renewals.append(Timeline.Attested(renewal, at: fact.attestedAt))
+    /// Writes what documents change in the rows of purchases, table by table.
+    func recordMoney(_ changes: [MoneyProjection]) throws(StorageFailure) {
+        let changes = changes.filter(\.mayChange)
+        guard !changes.isEmpty else { return }
+        let keys = changes.map { Self.key(of: $0.purchase, in: $0.app) }
+        let renewals = try connection.rowsEach(Self.selectRenewals, keys)
+        let versions = try connection.rowsEach(Self.selectVersions, keys)
+        let made = zip(changes, zip(renewals, versions)).map { ($0, $1.0, $1.1) }.concurrentMap {
+            [rules] change, renewals, versions in
+            Result { () throws(StorageFailure) in
+                try change.rows(renewals, versions, rules.money(of: change.app))
             }
         }
-        return renewals
+        var rows: [MoneyProjection.Rows] = []
+        for each in made { rows.append(try each.get()) }
+        try write(rows)
+    }
+
+    private func write(_ rows: [MoneyProjection.Rows]) throws(StorageFailure) {
+        try connection.runEach(Self.upsertTransaction, rows.flatMap(\.transactions))
+        try connection.runEach(Self.deleteTransactions, rows.compactMap(\.transactionsEnd))
+        try connection.runEach(Self.deleteMovement, rows.flatMap(\.removed))
+        try connection.runEach(Self.replaceMovement, rows.flatMap(\.replaced))
+        try connection.runEach(Self.insertMovement, rows.flatMap(\.added))
+        try connection.runEach(insertChanges, rows.compactMap(\.sumChanges))
     }
 
     /// Derives all rows of a purchase again. If what is known now is stored already, what was known
@@ -62,11 +47,16 @@ extension DatabaseSession {
         let rules = rules.money(of: app)
         let sources = try facts(about: purchase, in: app)
         let books = PurchaseBooks(of: purchase, sources.map(\.fact), rules: rules)
-        try upsertTransactions(books.transactions, before: nil, of: purchase, in: app)
-        let stored = MovementHistory(versions: try movementVersions(of: purchase, in: app))
-        if replacing || Set(stored.known.map(\.movement)) != Set(books.movements) {
+        let key = Self.key(of: purchase, in: app)
+        try connection.runEach(
+            Self.upsertTransaction, Self.values(of: books.transactions, key, besides: nil))
+        try connection.run(
+            Self.deleteTransactions, key + [.integer(Int64(books.transactions.count))])
+        let stored = try storedMovements(of: purchase, in: app)
+        let known = stored.filter { $0.version.replacedAt == nil }.map(\.version.movement)
+        if replacing || Set(known) != Set(books.movements) {
             let history = MovementHistory(of: purchase, Self.documents(of: sources), rules: rules)
-            try replaceMovements(of: purchase, by: history, in: app)
+            try replaceMovements(of: purchase, stored, by: history, in: app)
         }
         if let reported = try reportedPurchase(purchase, in: app) {
             try upsertSubscriptions([reported])
@@ -80,7 +70,8 @@ extension DatabaseSession {
             .map { ($0.key, $0.value.map(\.fact)) }
     }
 
-    /// Deletes the rows of purchases that no document attests any more.
+    /// Deletes the rows of purchases that no document attests any more. The sums must be made again
+    /// afterwards.
     func deleteMoneyWithoutFacts() throws(StorageFailure) {
         for table in ["money_transactions", "money_movements", "money_subscriptions"] {
             try connection.run(
@@ -89,35 +80,5 @@ extension DatabaseSession {
                     + "AND purchases.environment = \(table).environment "
                     + "AND purchases.purchase = \(table).purchase)", [])
         }
-    }
-
-    /// Sentences about rows that differ from what the facts imply.
-    func moneyDifferences(
-        of purchase: PurchaseID, in app: AppID
-    ) throws(StorageFailure) -> [String] {
-        guard purchase.appTransaction == nil else { return [] }
-        let books = PurchaseBooks(
-            of: purchase, try facts(about: purchase, in: app).map(\.fact),
-            rules: rules.money(of: app))
-        let stored = MovementHistory(versions: try movementVersions(of: purchase, in: app))
-        guard Set(stored.known.map(\.movement)) != Set(books.movements) else { return [] }
-        return ["movements differ: \(app) \(purchase)"]
-    }
-}
-
-extension Fact {
-    fileprivate var isRenewal: Bool {
-        if case .renewal = statement { true } else { false }
-    }
-}
-
-extension Timeline {
-    /// Whether what was bought is the same, whoever attests it.
-    fileprivate func hasSamePeriods(as other: Timeline) -> Bool {
-        periods.count == other.periods.count
-            && zip(periods, other.periods).allSatisfy { one, other in
-                one.payment == other.payment && one.end == other.end
-                    && one.isReplaced == other.isReplaced && one.isVoid == other.isVoid
-            }
     }
 }

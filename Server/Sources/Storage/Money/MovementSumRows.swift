@@ -36,26 +36,41 @@ extension DatabaseSession {
     /// Sums of movements up to the last of the given days. Everything before the first of them is
     /// summed up on the day before it. If there are more than ``movementSumsMax``, some are
     /// missing.
+    ///
+    /// - Parameter keepsDays: false to have whole months summed up on their first day.
     package func movementSums(
-        _ filter: MovementFilter, in days: Range<Int64>
+        _ filter: MovementFilter, in days: Range<Int64>, keepsDays: Bool = true
     ) throws(StorageFailure) -> [MovementSum] {
-        let opening = days.lowerBound - 1
-        let day = "CASE WHEN day < \(days.lowerBound) THEN \(opening) ELSE day END"
+        guard filter.asKnownAt == nil, filter.currency == nil, try isMoneyComplete(of: filter.app),
+            try hasSums(of: filter.app)
+        else { return try scannedSums(filter, before: days.upperBound, opening: days.lowerBound) }
+        let today = rules.money(of: filter.app).clock.dayNumber(at: filter.until)
+        return try storedSums(filter, SumPlan(days, today: today, keepsDays: keepsDays))
+    }
+
+    /// The same without stored sums, from the movements themselves.
+    ///
+    /// - Parameters:
+    ///   - first: leaves out movements of earlier days; nil to leave out none.
+    ///   - opening: everything before this day is summed up on the day before it.
+    package func scannedSums(
+        _ filter: MovementFilter, from first: Int64? = nil, before end: Int64, opening: Int64
+    ) throws(StorageFailure) -> [MovementSum] {
+        let day = "CASE WHEN day < \(opening) THEN \(opening - 1) ELSE day END"
         let part = filter.division?.column
         let groups = [day, "kind", "currency"] + (part.map { [$0] } ?? [])
         let sums = Self.sumColumns.map { "CAST(sum(\($0)) AS BIGINT)" }.joined(separator: ", ")
-        let (condition, values) = Self.condition(filter)
+        var (condition, values) = Self.condition(filter)
+        condition += " AND day < \(end)" + (first.map { " AND day >= \($0)" } ?? "")
         return try connection.rows(
             "SELECT \(groups.joined(separator: ", ")), \(sums) FROM money_movements "
-                + "WHERE \(condition) AND day < \(days.upperBound) "
+                + "WHERE \(condition) "
                 + "GROUP BY \(groups.joined(separator: ", ")) ORDER BY 1 "
                 + "LIMIT \(Self.movementSumsMax + 1)", values
         ).map { (row) throws(StorageFailure) in
-            guard let kind = Movement.Kind(rawValue: try row.text(1)) else {
-                throw StorageFailure("unknown kind of movement \(try row.text(1))")
-            }
-            return MovementSum(
-                day: try row.integer(0), kind: kind, currency: try row.optionalText(2),
+            MovementSum(
+                day: try row.integer(0), kind: try Movement.Kind.stored(try row.text(1)),
+                currency: try row.optionalText(2),
                 part: part == nil ? nil : try row.optionalText(3),
                 totals: try Self.totals(row, at: groups.count))
         }

@@ -16,19 +16,41 @@ extension DatabaseSession {
         + " ON CONFLICT (\(keyColumns.joined(separator: ", "))) DO UPDATE SET "
         + columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
 
+    static let selectSubscription =
+        "SELECT \((keyColumns + columns).joined(separator: ", ")) FROM money_subscriptions "
+        + "WHERE app = $1 AND environment = $2 AND purchase = $3"
+
     /// Writes the rows of purchases that are subscriptions.
     func upsertSubscriptions(_ purchases: [ReportedPurchase]) throws(StorageFailure) {
+        var written: [[Value]] = []
+        var gone: [[Value]] = []
+        for purchase in purchases {
+            if let values = subscriptionValues(of: purchase) {
+                written.append(values)
+            } else if purchase.isSubscription {
+                gone.append(Self.key(of: purchase.timeline.purchase, in: purchase.app))
+            }
+        }
+        try connection.runEach(Self.upsertSubscription, written)
         try connection.runEach(
-            Self.upsertSubscription,
-            purchases.compactMap { purchase in
-                let rules = rules(of: purchase.app)
-                return SubscriptionLine(
-                    of: purchase.timeline, purchase.reportedState?.status,
-                    changesAt: purchase.nextTransitionAt(rules)
-                ).map {
-                    Self.key(of: purchase.timeline.purchase, in: purchase.app) + Self.values(of: $0)
-                }
-            })
+            "DELETE FROM money_subscriptions WHERE app = $1 AND environment = $2 "
+                + "AND purchase = $3", gone)
+    }
+
+    /// The values of ``upsertSubscription``; nil if it is no subscription.
+    func subscriptionValues(of purchase: ReportedPurchase) -> [Value]? {
+        SubscriptionLine(
+            of: purchase.timeline, purchase.reportedState?.status,
+            changesAt: purchase.nextTransitionAt(rules(of: purchase.app))
+        ).map {
+            Self.key(of: purchase.timeline.purchase, in: purchase.app) + Self.values(of: $0)
+        }
+    }
+
+    /// The values without those that the configuration alone changes, which are written when the
+    /// purchase changes.
+    static func lasting(_ values: [Value]) -> [Value] {
+        zip(keyColumns + columns, values).filter { $0.0 != "changes_at_ms" }.map(\.1)
     }
 
     private static func values(of line: SubscriptionLine) -> [Value] {
@@ -40,5 +62,11 @@ extension DatabaseSession {
             .integer(line.periodUntil?.milliseconds), .integer(line.firstPaidAt?.milliseconds),
             .text(line.endedBecause),
         ]
+    }
+}
+
+extension ReportedPurchase {
+    fileprivate var isSubscription: Bool {
+        timeline.periods.contains { $0.payment.isSubscription }
     }
 }

@@ -11,30 +11,31 @@ extension DatabaseSession {
             "refunded", "refunded_tax", "refunded_commission",
         ]
 
-    private static let upsertTransaction =
+    static let upsertTransaction =
         Insertion.statement(into: "money_transactions", keyColumns + columns)
         + " ON CONFLICT (\(keyColumns.joined(separator: ", "))) DO UPDATE SET "
         + columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
 
-    /// Writes the rows of a purchase that differ from those before.
+    static let selectTransactions =
+        "SELECT \((keyColumns + columns).joined(separator: ", ")) FROM money_transactions "
+        + "WHERE app = $1 AND environment = $2 AND purchase = $3 ORDER BY number"
+
+    /// Deletes those from a number on.
+    static let deleteTransactions =
+        "DELETE FROM money_transactions WHERE app = $1 AND environment = $2 "
+        + "AND purchase = $3 AND number >= $4"
+
+    /// The values of ``upsertTransaction`` for each line that differs from the former ones.
     ///
-    /// - Parameter before: nil to write all of them.
-    func upsertTransactions(
-        _ lines: [TransactionLine], before: [TransactionLine]?, of purchase: PurchaseID,
-        in app: AppID
-    ) throws(StorageFailure) {
-        let key = Self.key(of: purchase, in: app)
+    /// - Parameter former: nil to write all of them.
+    static func values(
+        of lines: [TransactionLine], _ key: [Value], besides former: [TransactionLine]?
+    ) -> [[Value]] {
         let changed = lines.enumerated().filter { index, line in
-            guard let before, index < before.count else { return true }
-            return before[index] != line
+            guard let former, index < former.count else { return true }
+            return former[index] != line
         }
-        try connection.runEach(
-            Self.upsertTransaction,
-            changed.map { key + [.integer(Int64($0.offset))] + Self.values(of: $0.element) })
-        guard before.map({ $0.count > lines.count }) ?? true else { return }
-        try connection.run(
-            "DELETE FROM money_transactions WHERE app = $1 AND environment = $2 "
-                + "AND purchase = $3 AND number >= $4", key + [.integer(Int64(lines.count))])
+        return changed.map { key + [.integer(Int64($0.offset))] + values(of: $0.element) }
     }
 
     private static func values(of line: TransactionLine) -> [Value] {

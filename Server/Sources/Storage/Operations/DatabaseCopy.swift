@@ -174,6 +174,22 @@ struct CopiedTable: Hashable, Sendable {
             name: "money_fills", key: ["app"],
             others: ["rules", "environment", "purchase", "filled"]),
         CopiedTable(
+            name: "money_sums",
+            key: [
+                "app", "environment", "division", "span", "first_day", "kind", "currency", "part",
+            ],
+            others: [
+                "movements", "gross", "refunded", "tax", "commission", "mrr", "payments", "active",
+                "trials", "grace", "retry", "not_renewing", "mrr_tax", "mrr_commission",
+                "mrr_of_four_weeks", "contracted", "promised",
+            ]),
+        CopiedTable(
+            name: "money_changes", key: ["app", "environment", "purchase", "known_at_ms"],
+            others: ["changes"]),
+        CopiedTable(
+            name: "money_sum_fills", key: ["app"],
+            others: ["layout", "environment", "purchase", "filled"]),
+        CopiedTable(
             name: "app_stores", key: ["app", "environment"],
             others: [
                 "answered_at_ms", "failures", "paused_until_ms", "busy_until_ms", "caught_up_to_ms",

@@ -32,7 +32,7 @@ extension DatabaseSession {
     package func blockWriters() throws(StorageFailure) {
         let held = [
             "documents", "facts", Self.rebuilt, "consumption_questions", "purchases", "logs",
-            "pending_events", "money_fills",
+            "pending_events", "money_fills", "money_sum_fills",
         ]
         for statement in dialect.lockTables(held) { try connection.run(statement, []) }
     }
@@ -90,12 +90,15 @@ extension DatabaseSession {
         try connection.run("DELETE FROM facts", [])
         try connection.run("INSERT INTO facts SELECT * FROM \(Self.rebuilt)", [])
         var lost = LastEvents()
+        var apps = Set(rules.money.keys)
         try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
+            apps.insert(app)
             try replace(timeline, in: app, receivedAt: timeline.attestedAt, at: now, &lost)
             try rebuildMoney(of: timeline.purchase, in: app)
         }
         try deletePurchasesWithoutFacts(at: now)
         try deleteMoneyWithoutFacts()
+        for app in apps.sorted() { try rebuildSums(of: app) }
         for app in rules.wallets.keys.sorted() {
             try eachCustomer(of: app) { (customer) throws(StorageFailure) in
                 try emitWalletAdjustments(of: customer, in: app, from: .rebuild, at: now)
@@ -146,6 +149,7 @@ extension DatabaseSession {
                 differences.add(try moneyDifferences(of: timeline.purchase, in: app))
             }
         }
+        for app in hasMoney.keys.sorted() { differences.add(try sumDifferences(of: app)) }
         let present = Int(try connection.rows("SELECT count(*) FROM purchases", [])[0].integer(0))
         if present != purchases {
             differences.add(["\(present) purchases stored, \(purchases) expected"])

@@ -75,8 +75,13 @@ extension DatabaseSession {
                 .compactMap(\.self))
         for fold in folds {
             try watchTerms(of: fold.reported)
-            try recordMoney(from: fold.before, to: fold.reported, by: fold.attested)
         }
+        try recordMoney(
+            folds.map { fold in
+                MoneyProjection(
+                    app: fold.app, before: fold.before, after: fold.reported.timeline,
+                    documents: fold.attested)
+            })
         try upsertSubscriptions(folds.map(\.reported))
         for fold in folds where fold.changesTokenOwner {
             try rescheduleConsumptionInquiries(about: fold)

@@ -15,7 +15,8 @@
 ///
 /// Derived tables, which a rebuild computes again by way of `facts_rebuilt`: `facts`, `purchases`,
 /// and `money_transactions`, `money_movements` and `money_subscriptions`, which `money_fills` fills
-/// when the rules of money change.
+/// when the rules of money change; and `money_sums` with `money_changes`, which `money_sum_fills`
+/// fills.
 ///
 /// Between the two are `app_stores` and the columns of `purchases` that record checks with the App
 /// Store (if lost, the checks are repeated); `former_ids` (if lost, some documents are stored
@@ -77,6 +78,7 @@ package enum Schema {
             .init("money", moneyTables(dialect)),
             .init("owners", ownerTables(dialect)),
             .init("parts of a month's price", monthlyPartColumns(dialect)),
+            .init("sums of money", moneySumTables(dialect)),
         ]
     }
 

@@ -1,0 +1,144 @@
+import Ledger
+import Reports
+
+/// What documents change about the money of one purchase.
+struct MoneyProjection: Sendable {
+    var app: AppID
+    /// The timeline before the documents, and with them.
+    var before: Timeline
+    var after: Timeline
+    /// Their facts are stored already.
+    var documents: [DocumentWithFacts]
+
+    /// The values of the statements that write it.
+    struct Rows: Sendable {
+        var transactions: [[Value]] = []
+        /// Deletes the transactions that are no more; nil if there are none.
+        var transactionsEnd: [Value]?
+        var removed: [[Value]] = []
+        var replaced: [[Value]] = []
+        var added: [[Value]] = []
+        /// Nil if no sum changes.
+        var sumChanges: [Value]?
+    }
+
+    var purchase: PurchaseID { after.purchase }
+
+    /// Most documents of a device say what is known already.
+    var mayChange: Bool {
+        guard purchase.appTransaction == nil, !documents.isEmpty else { return false }
+        return documents.contains { $0.facts.contains(where: \.isRenewal) }
+            || !after.hasSamePeriods(as: before)
+    }
+
+    /// - Parameters:
+    ///   - renewals: the stored facts about the purchase's renewal.
+    ///   - versions: the stored movements: see ``DatabaseSession/selectVersions``.
+    func rows(
+        _ renewals: [Row], _ versions: [Row], _ rules: MoneyRules
+    ) throws(StorageFailure) -> Rows {
+        let books = PurchaseBooks(of: after, try statements(renewals), rules: rules)
+        let key = DatabaseSession.key(of: purchase, in: app)
+        var rows = Rows()
+        let former = PurchaseBooks(of: before, [], rules: rules).transactions
+        rows.transactions = DatabaseSession.values(of: books.transactions, key, besides: former)
+        if former.count > books.transactions.count {
+            rows.transactionsEnd = key + [.integer(Int64(books.transactions.count))]
+        }
+        try addMovements(books.movements, to: &rows, versions, rules.clock)
+        return rows
+    }
+
+    /// Everything that was ever said about the renewal of the purchase.
+    private func statements(
+        _ rows: [Row]
+    ) throws(StorageFailure) -> [Timeline.Attested<Renewal>] {
+        var renewals: [Timeline.Attested<Renewal>] = []
+        for row in rows {
+            let fact = try DatabaseSession.fact(row, about: purchase)
+            if case .renewal(let renewal) = fact.statement {
+                renewals.append(Timeline.Attested(renewal, at: fact.attestedAt))
+            }
+        }
+        return renewals
+    }
+
+    private func addMovements(
+        _ movements: [Movement], to rows: inout Rows, _ versions: [Row], _ clock: WallClock
+    ) throws(StorageFailure) {
+        guard let receivedAt = documents.last?.document.receivedAt else { return }
+        var stored: [StoredMovement] = []
+        stored.reserveCapacity(versions.count)
+        for row in versions { stored.append(try StoredMovement(row)) }
+        let history = MovementHistory(versions: stored.map(\.version))
+        // Never before what is known: another server's clock may be ahead.
+        let knownAt = history.lastChange.map { max($0, receivedAt) } ?? receivedAt
+        let change = MovementHistory.Change(from: history, to: movements, at: knownAt)
+        guard !change.isEmpty else { return }
+        let key = DatabaseSession.key(of: purchase, in: app)
+        rows.add(change, key, clock)
+        let sums = change.sumChanges(of: stored, clock)
+        guard !sums.isEmpty else { return }
+        rows.sumChanges =
+            key + [.integer(change.at.milliseconds), .bytes(SumChange.encode(sums))]
+    }
+}
+
+extension MoneyProjection.Rows {
+    /// Versions that were known are marked as replaced; those that became known in the same moment
+    /// are deleted.
+    fileprivate mutating func add(
+        _ change: MovementHistory.Change, _ key: [Value], _ clock: WallClock
+    ) {
+        for version in change.replaced {
+            let name = key + DatabaseSession.name(of: version)
+            if version.knownAt < change.at {
+                replaced.append([.integer(change.at.milliseconds)] + name)
+            } else {
+                removed.append(name)
+            }
+        }
+        replaced += change.restored.map { [.null] + key + DatabaseSession.name(of: $0) }
+        added += change.added.map {
+            key
+                + DatabaseSession.values(
+                    of: MovementHistory.Version($0, knownAt: change.at), clock)
+        }
+    }
+}
+
+extension MovementHistory.Change {
+    /// - Parameter stored: what was stored before, on the days by which it is in the sums.
+    fileprivate func sumChanges(
+        of stored: [StoredMovement], _ clock: WallClock
+    ) -> [SumChange] {
+        let replaced = Set(replaced)
+        let restored = Set(restored)
+        let old = stored.compactMap { one -> SumChange? in
+            if replaced.contains(one.version) {
+                return SumChange(removing: one.version.movement, from: one.day)
+            }
+            guard restored.contains(one.version) else { return nil }
+            return SumChange(adding: one.version.movement, on: one.day)
+        }
+        return SumChange.net(
+            old + added.map { SumChange(adding: $0, on: clock.dayNumber(at: $0.at)) })
+    }
+}
+
+extension Fact {
+    fileprivate var isRenewal: Bool {
+        if case .renewal = statement { true } else { false }
+    }
+}
+
+extension Timeline {
+    /// Whether what was bought is the same, whoever attests it.
+    fileprivate func hasSamePeriods(as other: Timeline) -> Bool {
+        periods.count == other.periods.count
+            && zip(periods, other.periods).allSatisfy { one, other in
+                one.payment == other.payment && one.end == other.end
+                    && one.isReplaced == other.isReplaced && one.isVoid == other.isVoid
+            }
+    }
+}

@@ -1,0 +1,96 @@
+import Ledger
+import Reports
+
+/// What one movement adds to the sums of its day, or takes from them.
+struct SumChange: Hashable, Sendable {
+    /// Counted from 1970-01-01, in the owner's time zone.
+    var day: Int64
+    var kind: Movement.Kind
+    var segment: Segment
+    var totals: Totals
+    /// The number of movements: negative if they are taken away.
+    var movements: Int64
+
+    init(adding movement: Movement, on day: Int64) {
+        self.init(day, movement.kind, movement.segment, Totals(movement), 1)
+    }
+
+    init(removing movement: Movement, from day: Int64) {
+        self.init(day, movement.kind, movement.segment, -Totals(movement), -1)
+    }
+
+    private init(
+        _ day: Int64, _ kind: Movement.Kind, _ segment: Segment, _ totals: Totals,
+        _ movements: Int64
+    ) {
+        (self.day, self.kind, self.segment) = (day, kind, segment)
+        (self.totals, self.movements) = (totals, movements)
+    }
+
+    /// What is left if movements that are removed and added again cancel each other.
+    static func net(_ changes: [SumChange]) -> [SumChange] {
+        var left: [SumChange: Int64] = [:]
+        for change in changes { left[change.magnitude, default: 0] += change.movements }
+        return changes.filter { change in
+            let one = change.magnitude
+            guard let count = left[one], count.signum() == change.movements else { return false }
+            left[one] = count - change.movements
+            return true
+        }
+    }
+
+    /// The same movement, whether it is added or removed.
+    private var magnitude: SumChange {
+        movements < 0 ? SumChange(day, kind, segment, -totals, -movements) : self
+    }
+}
+
+extension Totals {
+    fileprivate init(_ movement: Movement) { self.init(movement.amounts, movement.counts) }
+}
+
+// MARK: - Bytes
+
+extension SumChange {
+    /// Several changes as one value.
+    static func encode(_ changes: [SumChange]) -> [UInt8] {
+        var writer = ByteWriter()
+        for change in changes { writer.write(change) }
+        return writer.bytes
+    }
+
+    /// - Parameter bytes: values of ``encode(_:)``, one after the other.
+    static func decode(_ bytes: [UInt8]) throws(StorageFailure) -> [SumChange] {
+        var reader = ByteReader(bytes)
+        var changes: [SumChange] = []
+        while !reader.isAtEnd { changes.append(try SumChange(&reader)) }
+        return changes
+    }
+
+    private init(_ reader: inout ByteReader) throws(StorageFailure) {
+        day = try reader.number()
+        kind = try reader.named()
+        segment = Segment(
+            product: ProductID(rawValue: try reader.text()), group: try reader.optionalText(),
+            storefront: try reader.optionalText(), offer: try reader.optionalOffer(),
+            price: try reader.optionalMoney())
+        movements = try reader.number()
+        var numbers: [Int64] = []
+        for _ in DatabaseSession.sumColumns { numbers.append(try reader.number()) }
+        totals = Totals(numbers: numbers)
+    }
+}
+
+extension ByteWriter {
+    fileprivate mutating func write(_ change: SumChange) {
+        write(change.day)
+        write(change.kind.rawValue)
+        write(change.segment.product.rawValue)
+        write(change.segment.group) { $0.write($1) }
+        write(change.segment.storefront) { $0.write($1) }
+        write(change.segment.offer) { $0.write($1) }
+        write(change.segment.price) { $0.write($1) }
+        write(change.movements)
+        for number in change.totals.numbers { write(number) }
+    }
+}

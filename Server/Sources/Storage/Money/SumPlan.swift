@@ -1,0 +1,60 @@
+import Reports
+
+/// Which sums a report is made of: of months where it can be, of days otherwise.
+struct SumPlan: Hashable {
+    /// Sums of one span. Their days are empty if there is nothing to read.
+    struct Stretch: Hashable {
+        var span: SumTable.Span
+        var days: Range<Int64>
+    }
+
+    /// Earlier than any movement.
+    private static let firstDay = Int64(Int32.min)
+
+    /// Everything before the report, which is put together on one day.
+    private(set) var opening: [Stretch]
+    private(set) var within: [Stretch]
+    /// The first day of the report, and the day before it, which has everything earlier.
+    private let first: Int64
+    /// The day whose movements are not all in the past; nil if the report is over before it.
+    private(set) var today: Int64?
+
+    /// - Parameters:
+    ///   - days: the days of the report.
+    ///   - today: sums of this day and of later ones contain what has not happened yet.
+    ///   - keepsDays: whether the report needs sums of every single day.
+    init(_ days: Range<Int64>, today: Int64, keepsDays: Bool) {
+        let last = min(days.upperBound, today)
+        let start = min(days.lowerBound, last)
+        let month = SumTable.Span.month.start(of: start)
+        opening = [
+            Stretch(span: .month, days: Self.firstDay..<month),
+            Stretch(span: .day, days: month..<start),
+        ]
+        within = Self.stretches(start..<last, keepsDays: keepsDays)
+        first = days.lowerBound
+        self.today = days.upperBound > today ? today : nil
+    }
+
+    private static func stretches(_ days: Range<Int64>, keepsDays: Bool) -> [Stretch] {
+        let start = SumTable.Span.month.start(of: days.lowerBound)
+        let from = start == days.lowerBound ? start : SumTable.Span.month.start(of: start + 31)
+        let until = SumTable.Span.month.start(of: days.upperBound)
+        guard !keepsDays, from < until else { return [Stretch(span: .day, days: days)] }
+        return [
+            Stretch(span: .day, days: days.lowerBound..<from),
+            Stretch(span: .month, days: from..<until),
+            Stretch(span: .day, days: until..<days.upperBound),
+        ]
+    }
+
+    /// The day before the report, on which everything earlier is put together.
+    var openingDay: Int64 { first - 1 }
+
+    /// The day under which a movement of a day is found in the report's sums; nil if it is later.
+    func sumDay(of day: Int64) -> Int64? {
+        if day < first { return openingDay }
+        guard let stretch = within.first(where: { $0.days.contains(day) }) else { return nil }
+        return stretch.span.start(of: day)
+    }
+}

@@ -1,0 +1,92 @@
+import Ledger
+import Reports
+
+/// The tables `money_sums`, and `money_changes`: what each purchase changed since it was last added
+/// to the sums. Sums and changes together are always the movements that are known now.
+///
+/// Each writer inserts changes under the key of its purchase, so writers share no row. One server
+/// at a time adds the changes to the sums and deletes them.
+extension DatabaseSession {
+    private static let keyColumns = [
+        "app", "environment", "division", "span", "first_day", "kind", "currency", "part",
+    ]
+    static let countedColumns = ["movements"] + sumColumns
+
+    private static let upsertSum =
+        Insertion.statement(into: "money_sums", keyColumns + countedColumns)
+        + " ON CONFLICT (\(keyColumns.joined(separator: ", "))) DO UPDATE SET "
+        + countedColumns.map { "\($0) = money_sums.\($0) + excluded.\($0)" }
+        .joined(separator: ", ")
+
+    private static let deleteEmptySum =
+        "DELETE FROM money_sums WHERE app = $1 AND environment = $2 AND division = $3 "
+        + "AND span = $4 AND first_day = $5 AND kind = $6 AND currency = $7 AND part = $8 AND "
+        + countedColumns.map { "\($0) = 0" }.joined(separator: " AND ")
+
+    /// Adds to the stored sums, and deletes those of which nothing is left.
+    func add(_ table: SumTable, of app: AppID) throws(StorageFailure) {
+        let rows = table.rows
+        try connection.runEach(
+            Self.upsertSum,
+            rows.map { key, sum in
+                Self.values(of: key, in: app) + [.integer(sum.movements)]
+                    + sum.totals.numbers.map { .integer($0) }
+            })
+        try connection.runEach(
+            Self.deleteEmptySum,
+            rows.filter { $0.sum.movements <= 0 }.map { Self.values(of: $0.key, in: app) })
+    }
+
+    private static func values(of key: SumTable.Key, in app: AppID) -> [Value] {
+        [
+            .text(app.rawValue), .text(key.environment.rawValue), .text(key.division.rawValue),
+            .text(key.span.rawValue), .integer(key.firstDay), .text(key.kind.rawValue),
+            .text(key.currency), .text(key.part),
+        ]
+    }
+
+    // MARK: - Changes
+
+    /// Two changes of one moment become one, which is their bytes one after the other.
+    var insertChanges: String {
+        Insertion.statement(
+            into: "money_changes", ["app", "environment", "purchase", "known_at_ms", "changes"])
+            + " ON CONFLICT (app, environment, purchase, known_at_ms) DO UPDATE SET changes = "
+            + "CAST(money_changes.changes || excluded.changes AS \(dialect.bytes))"
+    }
+
+    /// What waits to be added to the sums of an environment.
+    func sumChanges(
+        of app: AppID, in environment: Environment
+    ) throws(StorageFailure) -> [SumChange] {
+        var changes: [SumChange] = []
+        let rows = try connection.rows(
+            "SELECT changes FROM money_changes WHERE app = $1 AND environment = $2",
+            [.text(app.rawValue), .text(environment.rawValue)])
+        for row in rows { changes += try SumChange.decode(try row.bytes(0)) }
+        return changes
+    }
+
+    /// Adds waiting changes to the sums. Returns their number.
+    ///
+    /// - Parameter count: how many; if there are fewer, nothing is done.
+    func foldSumChanges(of app: AppID, _ count: Int) throws(StorageFailure) -> Int {
+        let rows = try connection.rows(
+            "SELECT environment, purchase, known_at_ms, changes FROM money_changes WHERE app = $1 "
+                + "ORDER BY environment, purchase, known_at_ms LIMIT $2",
+            [.text(app.rawValue), .integer(Int64(count))])
+        guard rows.count == count else { return 0 }
+        var table = SumTable()
+        for row in rows {
+            let environment = try Environment.stored(try row.text(0))
+            for change in try SumChange.decode(try row.bytes(3)) {
+                table.add(change, in: environment)
+            }
+        }
+        try add(table, of: app)
+        try connection.runEach(
+            "DELETE FROM money_changes WHERE app = $1 AND environment = $2 AND purchase = $3 "
+                + "AND known_at_ms = $4", rows.map { [.text(app.rawValue)] + $0.values.prefix(3) })
+        return rows.count
+    }
+}
