@@ -27,6 +27,7 @@ package struct Engine: Sendable {
     private(set) var offeringSignatures = OfferingSignatures()
     private(set) var reminderRuleChecks = RuleChecks()
     private(set) var moneyRuleChecks = RuleChecks()
+    private(set) var moneyRuleWarnings = RuleChecks()
     let backfillBackoff = BackfillBackoff()
     let historyWalks = HistoryWalkStates()
     let roundRobin = RoundRobin()
@@ -83,6 +84,7 @@ package struct Engine: Sendable {
         engine.offeringSignatures = OfferingSignatures()
         engine.reminderRuleChecks = RuleChecks()
         engine.moneyRuleChecks = RuleChecks()
+        engine.moneyRuleWarnings = RuleChecks()
         return engine
     }
 

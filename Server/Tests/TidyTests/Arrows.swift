@@ -135,7 +135,7 @@ enum Arrows {
         "CourierTests": testing(["Courier", "Crypto"]).union(web),
         "StorageTests": testing([
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "Ledger", "Reports",
-            "Eventually",
+            "Eventually", "Dice",
         ]),
         // Starts throw-away servers for the tests of all who store something.
         "PostgresCluster": foundation.union(system).union(locks).union([

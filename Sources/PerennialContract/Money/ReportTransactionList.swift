@@ -34,10 +34,13 @@ public struct ReportTransactionList: Hashable, Sendable, Codable {
         public var currency: String?
         /// A decimal number.
         public var value: String
+        /// The signed documents that attest it, the latest first; at most ten.
+        public var documentIDs: [String]
 
         public init(
             at: Timestamp, kind: String?, customerID: String?, originalTransactionID: String,
-            transactionID: String?, productID: String?, currency: String?, value: String
+            transactionID: String?, productID: String?, currency: String?, value: String,
+            documentIDs: [String]
         ) {
             self.at = at
             self.kind = kind
@@ -47,6 +50,7 @@ public struct ReportTransactionList: Hashable, Sendable, Codable {
             self.productID = productID
             self.currency = currency
             self.value = value
+            self.documentIDs = documentIDs
         }
 
         enum CodingKeys: String, CodingKey, CaseIterable {
@@ -58,6 +62,7 @@ public struct ReportTransactionList: Hashable, Sendable, Codable {
             case productID = "product_id"
             case currency
             case value
+            case documentIDs = "document_ids"
         }
     }
 }

@@ -128,6 +128,7 @@ extension Engine {
         let begins = fill?.rules != app.money.rules.fingerprint
         guard !begins || !moneyRuleChecks.isDone(app.id) else {
             // Another server with other rules has begun. To begin again would never end.
+            warnOfOtherMoneyRules(of: app.id)
             return 0
         }
         let count = try await transaction { tx in
@@ -142,6 +143,17 @@ extension Engine {
                 metadata: ["app": "\(app.id)", "purchases": "\(filled)"])
         }
         return count
+    }
+
+    /// Once for each configuration.
+    private func warnOfOtherMoneyRules(of app: AppID) {
+        guard !moneyRuleWarnings.isDone(app) else { return }
+        moneyRuleWarnings.markDone(app)
+        logger.warning(
+            """
+            Another server derives rows about money by other settings. This one leaves them as they \
+            are: give all servers the same settings, and restart one of them.
+            """, metadata: ["app": "\(app)"])
     }
 
     /// Does a step of the work on the sums of every app: see ``Storage/Database/addUpMoney(of:changes:)``.

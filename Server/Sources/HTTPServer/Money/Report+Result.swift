@@ -76,14 +76,14 @@ extension ReportTransactionList {
         [
             [
                 "at", "kind", "customer_id", "original_transaction_id", "transaction_id",
-                "product_id", "currency", "value",
+                "product_id", "currency", "value", "document_ids",
             ]
         ]
             + items.map { item in
                 [
                     item.at.description, item.kind ?? "", item.customerID ?? "",
                     item.originalTransactionID, item.transactionID ?? "", item.productID ?? "",
-                    item.currency ?? "", item.value,
+                    item.currency ?? "", item.value, item.documentIDs.joined(separator: " "),
                 ]
             }
     }
@@ -97,7 +97,8 @@ extension ReportTransactionList.Source {
             originalTransactionID: source.purchase.original.rawValue,
             transactionID: source.transaction?.rawValue, productID: source.product?.rawValue,
             currency: source.currency,
-            value: column.value(of: source.totals, kind: source.kind).text)
+            value: column.value(of: source.totals, kind: source.kind).text,
+            documentIDs: source.documents.map { DocumentID(bytes: $0).rawValue })
     }
 }
 

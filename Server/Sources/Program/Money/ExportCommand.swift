@@ -13,11 +13,15 @@ struct ExportCommand: AsyncParsableCommand {
         discussion: "docs/sql.md describes the columns.")
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
-        case csv, jsonl
+        case csv, jsonl, revenuecat
     }
 
     @Argument(help: "subscriptions, transactions or movements.") var table: String
-    @Option(help: "csv, or jsonl: one JSON object in each line.") var format = Format.csv
+    @Option(
+        help: """
+            csv; jsonl: one JSON object in each line; or revenuecat: transactions in the columns of \
+            RevenueCat's scheduled export.
+            """) var format = Format.csv
     @Option(help: "Leave out what is earlier, such as 2026-11-21T00:00:00Z.") var since: String?
     @Option(help: "The app, if there are several.") var app: String?
     @Option(help: "production or sandbox.") var environment = Ledger.Environment.production
@@ -35,11 +39,26 @@ struct ExportCommand: AsyncParsableCommand {
             let assembly = try await options.assembly(for: .inspecting)
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
+            if format == .revenuecat {
+                try requireTransactions(table)
+                Self.write(CSVText.text([RevenueCatExport.columns]))
+                try await assembly.engine.exportForRevenueCat(
+                    of: app, in: environment, since: since
+                ) { Self.write(try line($0, RevenueCatExport.columns)) }
+                return
+            }
             if format == .csv { Self.write(CSVText.text([table.columns])) }
             try await assembly.engine.export(table, of: app, in: environment, since: since) { row in
                 Self.write(try line(row, table.columns))
             }
         }
+    }
+
+    private func requireTransactions(_ table: ExportedTable) throws(StartFailure) {
+        guard table.name != "transactions" else { return }
+        throw StartFailure(
+            "RevenueCat's export has only transactions.",
+            remedy: "Use perennial export transactions --format revenuecat.")
     }
 
     private static func moment(_ text: String) throws(StartFailure) -> Instant {
@@ -52,7 +71,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     private func line(_ row: [ExportedValue], _ columns: [String]) throws -> String {
         switch format {
-        case .csv: return CSVText.text([row.map(\.text)])
+        case .csv, .revenuecat: return CSVText.text([row.map(\.text)])
         case .jsonl:
             let members = try zip(columns, row).map { name, value in
                 "\"\(name)\":\(try value.json)"

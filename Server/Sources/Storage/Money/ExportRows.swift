@@ -64,10 +64,7 @@ extension DatabaseSession {
         since: String?
     ) throws(StorageFailure) -> (rows: [Row], last: String?) {
         let key: [Value] = [.text(app.rawValue), .text(environment.rawValue), .text(last)]
-        let purchases = try connection.rows(
-            "SELECT purchase FROM purchases WHERE app = $1 AND environment = $2 "
-                + "AND purchase > $3 ORDER BY purchase LIMIT \(Self.exportBatch)", key)
-        guard let end = try purchases.last?.text(0) else { return ([], nil) }
+        guard let end = try lastExportedPurchase(key) else { return ([], nil) }
         let condition = since == nil ? "" : "AND \(table.since) "
         let rows = try connection.rows(
             "SELECT \(table.columns.joined(separator: ", ")) FROM \(table.name) "
@@ -76,5 +73,15 @@ extension DatabaseSession {
                 + "ORDER BY original_transaction_id, \(table.sinceColumn), transaction_id",
             key + [.text(end)] + (since.map { [.text($0)] } ?? []))
         return (rows, end)
+    }
+
+    /// The last of the purchases that are read at once; nil if none is left.
+    ///
+    /// - Parameter key: app, environment, and the purchase after which to go on.
+    func lastExportedPurchase(_ key: [Value]) throws(StorageFailure) -> String? {
+        try connection.rows(
+            "SELECT purchase FROM purchases WHERE app = $1 AND environment = $2 "
+                + "AND purchase > $3 ORDER BY purchase LIMIT \(Self.exportBatch)", key
+        ).last?.text(0)
     }
 }

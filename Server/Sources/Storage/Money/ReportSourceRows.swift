@@ -14,6 +14,10 @@ package struct ReportSource: Hashable, Sendable {
     package var product: ProductID?
     package var currency: String?
     package var totals: Totals
+    /// The ids of documents that attest it, the latest first; at most ``documentsMax``.
+    package var documents: [[UInt8]] = []
+
+    package static let documentsMax = 10
 
     /// The values by which the list continues after this row.
     package var position: [String] {
@@ -32,11 +36,43 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> [ReportSource] {
         switch column.source {
         case .flow(let kinds):
-            try movements(filter, kinds, in: days, after: position, limit: limit)
+            try withDocuments(
+                movements(filter, kinds, in: days, after: position, limit: limit), of: filter.app)
         case .stock(let measure):
-            try purchases(filter, measure, before: days.upperBound, after: position, limit: limit)
+            try withDocuments(
+                purchases(
+                    filter, measure, before: days.upperBound, after: position, limit: limit),
+                of: filter.app)
         case .computed: []
         }
+    }
+
+    private static let selectDocuments =
+        "SELECT document, max(attested_at_ms) FROM facts WHERE app = $1 AND environment = $2 "
+        + "AND purchase = $3"
+    private static let latestDocuments =
+        " GROUP BY document ORDER BY 2 DESC, 1 LIMIT \(ReportSource.documentsMax)"
+
+    /// Adds the documents of the transaction and, if it follows from news about the renewal, of
+    /// those; or all documents of the purchase.
+    private func withDocuments(
+        _ sources: [ReportSource], of app: AppID
+    ) throws(StorageFailure) -> [ReportSource] {
+        var sources = sources
+        let keys = sources.map { source -> [Value] in
+            let key = Self.key(of: source.purchase, in: app)
+            guard let transaction = source.transaction?.rawValue else { return key }
+            let isOfRenewal = source.kind?.followsFromRenewal ?? false
+            return key + [.text(transaction), .text(isOfRenewal ? "" : transaction)]
+        }
+        let isOfTransactions = sources.first?.transaction != nil
+        let subjects = isOfTransactions ? " AND (subject = $4 OR subject = $5)" : ""
+        let rows = try connection.rowsEach(
+            Self.selectDocuments + subjects + Self.latestDocuments, keys)
+        for (index, rows) in rows.enumerated() {
+            for row in rows { sources[index].documents.append(try row.bytes(0)) }
+        }
+        return sources
     }
 
     private static let links =
@@ -108,5 +144,19 @@ extension DatabaseSession {
             customer: try row.optionalText(5).map(CustomerID.init(rawValue:)),
             product: try row.optionalText(6).map(ProductID.init(rawValue:)),
             currency: try row.optionalText(7), totals: try totals(row, at: 8))
+    }
+}
+
+extension Movement.Kind {
+    /// Whether documents about the renewal say that it happened.
+    fileprivate var followsFromRenewal: Bool {
+        switch self {
+        case .graceStarted, .graceEnded, .retryStarted, .retryEnded, .renewalOff, .renewalOn,
+            .churn, .trialEnded:
+            true
+        case .oneTime, .trialStarted, .converted, .new, .renewal, .expansion, .contraction,
+            .reactivation, .refund:
+            false
+        }
     }
 }

@@ -1,0 +1,203 @@
+import AppStoreFormats
+import Ledger
+import PerennialContract
+import Reports
+import Storage
+
+/// Transactions in the columns of RevenueCat's scheduled data export, version 5, so that what reads
+/// those files can read ours. One row for each transaction.
+package struct RevenueCatExport: Sendable {
+    package static let columns = [
+        "rc_original_app_user_id", "rc_last_seen_app_user_id_alias", "country", "country_source",
+        "product_identifier", "product_display_name", "product_duration", "start_time", "end_time",
+        "grace_period_end_time", "effective_end_time", "store", "is_auto_renewable",
+        "is_trial_period", "is_in_intro_offer_period", "is_sandbox", "price_in_usd",
+        "purchase_price_in_usd", "takehome_percentage", "tax_percentage", "commission_percentage",
+        "store_transaction_id", "original_store_transaction_id", "refunded_at",
+        "unsubscribe_detected_at", "billing_issues_detected_at", "purchased_currency",
+        "price_in_purchased_currency", "purchase_price_in_purchased_currency",
+        "entitlement_identifiers", "renewal_number", "is_trial_conversion", "presented_offering",
+        "ownership_type", "reserved_subscriber_attributes", "custom_subscriber_attributes",
+        "platform", "experiment_id", "experiment_variant", "updated_at", "offer", "offer_type",
+        "first_seen_time", "auto_resume_time",
+    ]
+
+    private let app: AppSettings
+
+    init(_ app: AppSettings) { self.app = app }
+
+    /// The values of ``columns``.
+    ///
+    /// - Parameter before: the transaction before it in the same purchase.
+    func values(
+        of sold: SoldTransaction, after before: SoldTransaction?
+    ) -> [ExportedValue] {
+        customer(of: sold) + product(of: sold) + times(of: sold) + kind(of: sold)
+            + dollars(of: sold) + shares(of: sold) + numbers(of: sold) + news(of: sold)
+            + amounts(of: sold) + rights(of: sold, after: before) + rest(of: sold)
+    }
+
+    private func customer(of sold: SoldTransaction) -> [ExportedValue] {
+        let country = sold.segment.storefront.map { CountryCode.twoLetters(of: $0) ?? $0 }
+        return [
+            .text(sold.customer?.rawValue), .text((sold.lastID ?? sold.customer)?.rawValue),
+            .text(country), .text(country == nil ? nil : "from_sdk"),
+        ]
+    }
+
+    private func product(of sold: SoldTransaction) -> [ExportedValue] {
+        [.text(sold.segment.product.rawValue), .none, .text(sold.duration)]
+    }
+
+    /// The end is the later one of period and grace, unless the purchase was refunded or replaced.
+    private func times(of sold: SoldTransaction) -> [ExportedValue] {
+        let end = sold.until.map { until in max(until, sold.graceUntil ?? until) }
+        let isCut = sold.endedAt.flatMap { ended in sold.until.map { ended < $0 } } ?? false
+        return [
+            .moment(sold.from), .moment(sold.until), .moment(sold.graceUntil),
+            .moment(isCut ? sold.endedAt : end),
+        ]
+    }
+
+    private func kind(of sold: SoldTransaction) -> [ExportedValue] {
+        [
+            .text("app_store"), .flag(sold.kind == "auto_renewable"), .flag(sold.isTrial),
+            .flag(sold.terms == Terms.offer.rawValue), .flag(sold.purchase.environment == .sandbox),
+        ]
+    }
+
+    /// At the rates of the day of the purchase. Empty if the owner has no rates for it.
+    private func dollars(of sold: SoldTransaction) -> [ExportedValue] {
+        guard let currency = sold.segment.price?.currency else { return [.none, .none] }
+        let day = app.money.rules.clock.dayNumber(at: sold.from)
+        return [sold.gross - sold.refunded, sold.gross].map { amount in
+            let dollars = app.money.rates.convert(amount, from: currency, to: "USD", on: day)
+            return .text(dollars.map { Self.decimal($0.amount) })
+        }
+    }
+
+    private func shares(of sold: SoldTransaction) -> [ExportedValue] {
+        guard sold.gross > 0 else { return [.none, .none, .none] }
+        return [sold.gross - sold.tax - sold.commission, sold.tax, sold.commission].map {
+            .text(Self.share($0, of: sold.gross))
+        }
+    }
+
+    private func numbers(of sold: SoldTransaction) -> [ExportedValue] {
+        [.text(sold.transaction.rawValue), .text(sold.purchase.original.rawValue)]
+    }
+
+    private func news(of sold: SoldTransaction) -> [ExportedValue] {
+        // Renewal was switched on again before the end.
+        let isOnAgain =
+            if let on = sold.renewalOnAt, let off = sold.renewalOffAt {
+                on > off && on < (sold.endedAt ?? on)
+            } else {
+                false
+            }
+        return [
+            .moment(sold.refundedAt), .moment(isOnAgain ? nil : sold.renewalOffAt),
+            .moment(sold.troubleAt),
+        ]
+    }
+
+    private func amounts(of sold: SoldTransaction) -> [ExportedValue] {
+        guard let currency = sold.segment.price?.currency else { return [.none, .none, .none] }
+        return [
+            .text(currency), .text(Self.decimal(sold.gross - sold.refunded)),
+            .text(Self.decimal(sold.gross)),
+        ]
+    }
+
+    private func rights(
+        of sold: SoldTransaction, after before: SoldTransaction?
+    ) -> [ExportedValue] {
+        let rights = app.entitlements.filter { $0.value.contains(sold.segment.product) }.keys
+            .map { "\"\($0.rawValue)\"" }.sorted()
+        let isConversion = before?.isTrial == true && !sold.isTrial && sold.gross > 0
+        return [
+            .text("[\(rights.joined(separator: ", "))]"), .number(sold.number + 1),
+            .flag(isConversion), .text(sold.placement),
+            .text(sold.ownership == "family_shared" ? "FAMILY_SHARED" : "PURCHASED"),
+        ]
+    }
+
+    private func rest(of sold: SoldTransaction) -> [ExportedValue] {
+        [
+            .text("{}"), .text("{}"), .text("ios"), .none, .none,
+            .moment(sold.changedAt ?? sold.from), .text(sold.segment.offer?.id),
+            .text(sold.segment.offer?.kind.word), .moment(sold.firstSeenAt), .none,
+        ]
+    }
+
+    private static func decimal(_ milliunits: Int64) -> String {
+        PerennialContract.Money(milliunits: milliunits, currency: "").amount
+    }
+
+    /// A share with four digits after the point, such as `0.3000`.
+    private static func share(_ part: Int64, of whole: Int64) -> String {
+        let tenThousandths = Int64((Double(part) / Double(whole) * 10_000).rounded())
+        let digits = "\(tenThousandths % 10_000)"
+        let zeros = String(repeating: "0", count: 4 - digits.count)
+        return "\(tenThousandths / 10_000).\(zeros)\(digits)"
+    }
+}
+
+extension Engine {
+    /// Passes every transaction on, in RevenueCat's columns.
+    ///
+    /// - Parameter since: leaves out what was bought and refunded earlier.
+    package func exportForRevenueCat(
+        of appID: AppID, in environment: Environment, since: Instant?,
+        _ body: ([ExportedValue]) throws -> Void
+    ) async throws {
+        let (app, _) = try app(appID)
+        let export = RevenueCatExport(app)
+        var last: String? = ""
+        while let begin = last {
+            let (transactions, end) = try await read { tx in
+                try tx.soldTransactions(in: appID, environment, after: begin, since: since)
+            }
+            var before: SoldTransaction?
+            for sold in transactions {
+                let isNext = before?.purchase == sold.purchase
+                try body(export.values(of: sold, after: isNext ? before : nil))
+                before = sold
+            }
+            last = end
+        }
+    }
+}
+
+extension SoldTransaction {
+    fileprivate var isTrial: Bool { terms == Terms.trial.rawValue }
+
+    /// The length of the period, such as `P1M`; nil if it has none, or an unusual one.
+    fileprivate var duration: String? {
+        guard let until else { return nil }
+        let days = (until.milliseconds - from.milliseconds + 43_200_000) / 86_400_000
+        switch days {
+        case 3: return "P3D"
+        case 7: return "P1W"
+        case 14: return "P2W"
+        case 28...31: return "P1M"
+        case 59...62: return "P2M"
+        case 89...92: return "P3M"
+        case 181...184: return "P6M"
+        case 365...366: return "P1Y"
+        default: return nil
+        }
+    }
+}
+
+extension ExportedValue {
+    fileprivate static func text(_ text: String?) -> Self { text.map { .text($0) } ?? .none }
+
+    fileprivate static func flag(_ flag: Bool) -> Self { .text(flag ? "true" : "false") }
+
+    /// UTC, such as `2026-11-21 08:30:00.000`.
+    fileprivate static func moment(_ moment: Instant?) -> Self {
+        .text(
+            moment.map { $0.description.replacing("T", with: " ").replacing("Z", with: "") })
+    }
+}
