@@ -3,7 +3,7 @@ import Reports
 
 /// Sums of movements by day and by month, and by each division, before they are written.
 struct SumTable {
-    /// Raised when sums are made differently, so that existing ones are made again.
+    /// Raised when sums or the bytes of changes are made differently: existing ones are made again.
     static let layout: Int64 = 1
 
     /// Over which days one sum extends.
