@@ -140,9 +140,9 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "AppStoreFormats", "AppStoreTrust", "CLibPQ", "CSQLite", "Intake", "Ledger",
-                "PostgresCluster", "Simulator", "Storage", "StoragePostgres", "StorageSQLite",
-                argumentParser, asn1, crypto, hummingbird, logging, nioCore, nioHTTP1, nioPosix,
-                x509,
+                "PostgresCluster", "Reports", "Simulator", "Storage", "StoragePostgres",
+                "StorageSQLite", argumentParser, asn1, crypto, hummingbird, logging, nioCore,
+                nioHTTP1, nioPosix, x509,
             ],
             path: "Benchmarks", swiftSettings: strict),
         .target(name: "Dice", path: "Tests/Dice", swiftSettings: strict),

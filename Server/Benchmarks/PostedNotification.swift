@@ -7,8 +7,8 @@ struct PostedNotification: Sendable {
     private var document: StoredDocument
     private var facts: [Fact]
 
-    init(_ number: Int, _ maker: DocumentMaker, app: AppID) throws {
-        let subject = DocumentMaker.Subject(number: number, period: 0)
+    init(_ number: Int, period: Int = 0, _ maker: DocumentMaker, app: AppID) throws {
+        let subject = DocumentMaker.Subject(number: number, period: period)
         (document, facts) = try maker.notificationRows(subject, app: app)
     }
 

@@ -6,7 +6,7 @@ import Reports
 package struct Database: Sendable {
     package let driver: any DatabaseDriver
     let commits: GroupCommit
-    let rules: DatabaseRules
+    package let rules: DatabaseRules
 
     /// - Parameter rules: the settings that decide when to check purchases with the App Store, and
     ///   which changes the passage of time alone causes.
@@ -101,6 +101,8 @@ package struct DatabaseRules: Sendable {
     package var wallets: [AppID: WalletRules]
     /// What decides how much of a price an app's owner has.
     package var money: [AppID: MoneyRules]
+    /// False only to measure what the rows about money cost.
+    package var writesMoney = true
     /// Apps whose account tokens are not customer ids, so that a token identifies no customer.
     package var withForeignTokens: Set<AppID>
     /// The plain hash of a customer id: 32 bytes, ignoring upper and lower case. An erasure is

@@ -10,7 +10,7 @@ extension DatabaseSession {
     /// Writes what documents change in the rows of purchases, table by table.
     func recordMoney(_ changes: [MoneyProjection]) throws(StorageFailure) {
         let changes = changes.filter(\.mayChange)
-        guard !changes.isEmpty else { return }
+        guard !changes.isEmpty, rules.writesMoney else { return }
         let keys = changes.map { Self.key(of: $0.purchase, in: $0.app) }
         let renewals = try connection.rowsEach(Self.selectRenewals, keys)
         let versions = try connection.rowsEach(Self.selectVersions, keys)

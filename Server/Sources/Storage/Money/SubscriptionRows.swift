@@ -22,6 +22,7 @@ extension DatabaseSession {
 
     /// Writes the rows of purchases that are subscriptions.
     func upsertSubscriptions(_ purchases: [ReportedPurchase]) throws(StorageFailure) {
+        guard rules.writesMoney else { return }
         var written: [[Value]] = []
         var gone: [[Value]] = []
         for purchase in purchases {

@@ -15,7 +15,7 @@ package struct SumFill: Hashable, Sendable {
 /// later purchases are not added to the sums: their movements will be.
 extension DatabaseSession {
     /// The number of purchases whose movements are added in one step.
-    private static let fillBatch = 400
+    package static let purchasesAtOnce = 400
 
     /// Returns nil if nothing was added yet.
     package func sumFill(of app: AppID) throws(StorageFailure) -> SumFill? {
@@ -49,7 +49,9 @@ extension DatabaseSession {
     /// left, or another server is at it.
     ///
     /// It needs one snapshot for all its statements: see ``Dialect/repeatableRead``.
-    func addUpMoney(of app: AppID, changes: Int) throws(StorageFailure) -> Int {
+    func addUpMoney(
+        of app: AppID, changes: Int, purchases: Int = purchasesAtOnce
+    ) throws(StorageFailure) -> Int {
         guard let fill = try sumFill(of: app), fill.isOfThisLayout else {
             try beginSums(of: app)
             return 1
@@ -60,7 +62,8 @@ extension DatabaseSession {
         guard let last = rows.first else { return 0 }
         guard let environment = try last.optionalText(0), let purchase = try last.optionalText(1)
         else { return try foldSumChanges(of: app, changes) }
-        return try continueSums(of: app, after: [.text(environment), .text(purchase)])
+        return try continueSums(
+            of: app, purchases, after: [.text(environment), .text(purchase)])
     }
 
     /// Makes all sums of an app again, in this transaction.
@@ -69,13 +72,15 @@ extension DatabaseSession {
         while try !hasSums(of: app) { _ = try addUpMoney(of: app, changes: Int.max) }
     }
 
-    private func continueSums(of app: AppID, after last: [Value]) throws(StorageFailure) -> Int {
+    private func continueSums(
+        of app: AppID, _ count: Int, after last: [Value]
+    ) throws(StorageFailure) -> Int {
         let purchases = try connection.rows(
             "SELECT environment, purchase FROM purchases WHERE app = $1 "
                 + "AND (environment, purchase) > ($2, $3) ORDER BY environment, purchase "
-                + "LIMIT \(Self.fillBatch)", [.text(app.rawValue)] + last)
+                + "LIMIT \(count)", [.text(app.rawValue)] + last)
         // The last step adds everything that is left.
-        let end = purchases.count < Self.fillBatch ? nil : purchases.last?.values
+        let end = purchases.count < count ? nil : purchases.last?.values
         let stretch =
             "app = $1 AND (environment, purchase) > ($2, $3)"
             + (end == nil ? "" : " AND (environment, purchase) <= ($4, $5)")
@@ -128,16 +133,22 @@ extension Database {
     /// is left. Idempotent, and safe for several servers at once; a server that is killed leaves
     /// the rest to the next one.
     ///
-    /// - Parameter changes: how many changes to add at once; if fewer wait, they go on waiting.
+    /// - Parameters:
+    ///   - changes: how many changes to add at once; if fewer wait, they go on waiting.
+    ///   - purchases: how many purchases to add at once while the sums are made.
     package func addUpMoney(
-        of app: AppID, changes: Int = changesAtOnce
+        of app: AppID, changes: Int = changesAtOnce,
+        purchases: Int = DatabaseSession.purchasesAtOnce
     ) async throws -> Int {
         guard let statement = driver.dialect.repeatableRead else {
-            return try await transaction { try $0.addUpMoney(of: app, changes: changes) }
+            return try await transaction {
+                try $0.addUpMoney(of: app, changes: changes, purchases: purchases)
+            }
         }
         return try await driver.write { [rules] connection in
             try connection.run(statement, [])
-            return try DatabaseSession(connection, rules).addUpMoney(of: app, changes: changes)
+            return try DatabaseSession(connection, rules).addUpMoney(
+                of: app, changes: changes, purchases: purchases)
         }
     }
 }

@@ -1,0 +1,154 @@
+import Foundation
+import Ledger
+import PostgresCluster
+import Reports
+import Storage
+import StoragePostgres
+import StorageSQLite
+
+/// Measures every report over 36 months, by month and by each division, from the stored sums of
+/// very many transactions.
+struct ReportsBench {
+    private static let app = SyntheticSales.app
+    /// More than a server adds at once: nothing else writes here.
+    private static let purchasesAtOnce = 20_000
+
+    let bench: BenchFolder
+    private let transactions: Int
+    private let rounds: Int
+
+    init(_ bench: BenchFolder, transactions: Int, rounds: Int) {
+        (self.bench, self.transactions, self.rounds) = (bench, transactions, rounds)
+    }
+
+    func measureOnSQLite() async throws -> String {
+        let path = try bench.freshDatabase("reports.sqlite")
+        let driver = try SQLiteDriver(path: path)
+        let found = try await measure(driver, "SQLite")
+        driver.close()
+        let size = try DatabaseFiles.bytes(path) / 1_048_576
+        _ = try bench.freshDatabase("reports.sqlite")
+        return found + "\n  \(size) MiB on disk"
+    }
+
+    func measureOnPostgres() async throws -> String {
+        let server = try PostgresServer()
+        try await server.start()
+        let outcome: Result<String, any Error>
+        do {
+            let url = server.url(of: "reports")
+            try Administration.run("CREATE DATABASE reports", at: server.url(of: "postgres"))
+            let driver = try PostgresDriver(url: url)
+            outcome = .success(
+                try await measure(driver, "PostgreSQL") {
+                    try Administration.run("VACUUM ANALYZE", at: url)
+                })
+            driver.close()
+        } catch { outcome = .failure(error) }
+        try await server.remove()
+        return try outcome.get()
+    }
+
+    private func measure(
+        _ driver: any DatabaseDriver, _ name: String, settle: () throws -> Void = {}
+    ) async throws -> String {
+        let store = Database(driver)
+        try await store.migrate(at: 0)
+        try await SyntheticSales(transactions: transactions).write(to: driver)
+        try await store.transaction { try $0.beginMoneyFill(of: Self.app) }
+        _ = try await driver.write {
+            try $0.run("UPDATE money_fills SET purchase = NULL WHERE app = 'birds'", [])
+        }
+        let start = ContinuousClock.now
+        var added = 0
+        while true {
+            let count = try await store.addUpMoney(
+                of: Self.app, purchases: Self.purchasesAtOnce)
+            guard count > 0 else { break }
+            added += count
+            Progress.report("  movements of \(added) purchases added up")
+        }
+        let seconds = Int((ContinuousClock.now - start) / .seconds(1))
+        try settle()
+        let counts = try await counts(store)
+        return "\(name): \(counts); added up in \(seconds) s\n" + (try await times(store))
+    }
+
+    private func counts(_ store: Database) async throws -> String {
+        try await store.driver.read { connection in
+            func count(_ table: String, _ condition: String = "") throws -> Int64 {
+                try connection.rows(
+                    "SELECT count(*) FROM \(table) WHERE app = 'birds'\(condition)", []
+                )[0].integer(0)
+            }
+            return "\(try count("money_movements", " AND payments = 1")) transactions, "
+                + "\(try count("money_movements")) movements, "
+                + "\(try count("money_sums")) sums"
+        }
+    }
+
+    /// The medians for each division, of the slowest report; and what is slower by its nature.
+    private func times(_ store: Database) async throws -> String {
+        var lines: [String] = []
+        for division in [nil] + Division.allCases.map(Optional.some) {
+            var slowest = (name: "", seconds: 0.0)
+            for definition in ReportCatalogue.all where definition.cohort == nil {
+                let seconds = try await median {
+                    try await Self.report(definition, by: division, from: store)
+                }
+                if seconds > slowest.seconds { slowest = (definition.name, seconds) }
+            }
+            lines.append(
+                "  by \(division?.rawValue ?? "nothing"): \(slowest.seconds.milliseconds) "
+                    + "(\(slowest.name))")
+        }
+        let definition = ReportCatalogue.all[0]
+        let converted = try await median {
+            try await Self.report(definition, by: .country, from: store, keepsDays: true)
+        }
+        lines.append("  by country, of every day, to convert: \(converted.milliseconds)")
+        let scanned = try await median(of: 1) {
+            try await Self.report(definition, by: nil, from: store, asKnownAt: Self.now)
+        }
+        lines.append("  from movements, as known at a moment: \(scanned.milliseconds)")
+        return lines.joined(separator: "\n")
+    }
+
+    private func median(
+        of count: Int? = nil, _ body: () async throws -> Void
+    ) async throws -> Double {
+        var seconds: [Double] = []
+        for _ in 0..<(count ?? rounds) {
+            let start = ContinuousClock.now
+            try await body()
+            seconds.append((ContinuousClock.now - start) / .seconds(1))
+        }
+        return seconds.median
+    }
+
+    /// Noon of the last day.
+    private static let now =
+        WallClock.utc.midnight(ofDay: SyntheticSales.firstDay + SyntheticSales.days - 1)
+        + .seconds(43_200)
+
+    private static func report(
+        _ definition: ReportDefinition, by division: Division?, from store: Database,
+        keepsDays: Bool = false, asKnownAt: Instant? = nil
+    ) async throws {
+        let days =
+            SyntheticSales.firstDay..<SyntheticSales.firstDay + SyntheticSales.days
+        let filter = MovementFilter(
+            app: app, environment: .production, until: now, division: division,
+            asKnownAt: asKnownAt)
+        let sums = try await store.read {
+            try $0.movementSums(filter, in: days, keepsDays: keepsDays)
+        }
+        let report = Report(definition, ReportPeriod.periods(.month, in: days), from: sums)
+        guard !report.rows.isEmpty else { throw BenchFailure("\(definition.name) is empty") }
+    }
+}
+
+extension Double {
+    /// Seconds, formatted as milliseconds.
+    fileprivate var milliseconds: String { String(format: "%.0f ms", self * 1000) }
+}
