@@ -154,8 +154,8 @@ extension Movement.Kind {
         case .graceStarted, .graceEnded, .retryStarted, .retryEnded, .renewalOff, .renewalOn,
             .churn, .trialEnded:
             true
-        case .oneTime, .trialStarted, .converted, .new, .renewal, .expansion, .contraction,
-            .reactivation, .refund:
+        case .consumable, .nonConsumable, .nonRenewing, .oneTime, .trialStarted, .converted, .new,
+            .renewal, .expansion, .contraction, .reactivation, .refund:
             false
         }
     }
