@@ -28,6 +28,7 @@ package struct Engine: Sendable {
     private(set) var reminderRuleChecks = RuleChecks()
     private(set) var moneyRuleChecks = RuleChecks()
     private(set) var moneyRuleWarnings = RuleChecks()
+    private(set) var shownRuleChecks = RuleChecks()
     let backfillBackoff = BackfillBackoff()
     let historyWalks = HistoryWalkStates()
     let roundRobin = RoundRobin()
@@ -85,6 +86,7 @@ package struct Engine: Sendable {
         engine.reminderRuleChecks = RuleChecks()
         engine.moneyRuleChecks = RuleChecks()
         engine.moneyRuleWarnings = RuleChecks()
+        engine.shownRuleChecks = RuleChecks()
         return engine
     }
 

@@ -109,6 +109,14 @@ private struct Way: CustomTestStringConvertible, Sendable {
         try tx.replaceMovements(of: PurchaseID("ä", in: .production), [], by: history, in: app)
         try tx.beginMoneyFill(of: app)
         try tx.beginSums(of: app)
+        let entry = Wallet(
+            of: "gems", [], [Debit(id: "d", currency: "gems", amount: 3, reason: "x", at: now)],
+            rules: .none
+        ).entries
+        try tx.show(entry, in: "gems", of: "ä", in: app, .production)
+        try tx.show(
+            [ShownEntitlement("pro", .granted)], of: "ä", in: app, .production)
+        try tx.beginShowing(of: app, by: "x")
         var sums = SumTable()
         sums.add(SumChange(adding: movement, on: 1), in: .production)
         try tx.add(sums, of: app)

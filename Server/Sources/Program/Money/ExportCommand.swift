@@ -9,14 +9,15 @@ import PerennialContract
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write subscriptions, transactions or movements as CSV or JSON lines.",
+        abstract: "Write a table that owners read as CSV or JSON lines.",
         discussion: "docs/sql.md describes the columns.")
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case csv, jsonl, revenuecat
     }
 
-    @Argument(help: "subscriptions, transactions or movements.") var table: String
+    @Argument(help: "subscriptions, transactions, movements, entitlements or wallet_entries.")
+    var table: String
     @Option(
         help: """
             csv; jsonl: one JSON object in each line; or revenuecat: transactions in the columns of \

@@ -129,6 +129,9 @@ extension Worker {
                 try await engine().numberEvents()
                 return 0
             },
+            Step(failure: "writing rows about customers failed") {
+                try await engine().showCustomers()
+            },
         ]
         return Worker(every: pause, logger: logger) { steps }
     }

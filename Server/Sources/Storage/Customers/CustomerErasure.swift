@@ -65,6 +65,7 @@ extension DatabaseSession {
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) {
         let owner: [Value] = [.text(app.rawValue), .text(person.customer.rawValue)]
+        for id in [person.customer] + person.ids { try deleteShown(id, in: app) }
         for table in ["links", "shares", "grants", "debits", "wallets", "customer_ids"] {
             try connection.run("DELETE FROM \(table) WHERE app = $1 AND customer = $2", owner)
         }

@@ -6,11 +6,23 @@ package struct ExportedTable: Hashable, Sendable {
     package var columns: [String]
     /// The column that `since` compares: rows whose time there is earlier are left out.
     package var sinceColumn: String
+    /// Of what it has rows.
+    fileprivate var subject = Subject.purchase
+    /// The order of the rows of one subject.
+    fileprivate var order = ["transaction_id"]
+
+    fileprivate enum Subject: String {
+        case purchase = "original_transaction_id"
+        case customer = "customer_id"
+    }
 
     /// The condition of a row that is not left out; `$5` is the time.
     fileprivate var since: String {
-        columns.contains("replaced_at")
-            ? "(\(sinceColumn) >= $5 OR replaced_at >= $5)" : "\(sinceColumn) >= $5"
+        switch name {
+        case "movements": "(known_at >= $5 OR replaced_at >= $5)"
+        case "entitlements": "(expires_at >= $5 OR expires_at IS NULL)"
+        default: "\(sinceColumn) >= $5"
+        }
     }
 
     package static let all = [
@@ -44,33 +56,57 @@ package struct ExportedTable: Hashable, Sendable {
                 "not_renewing", "mrr_tax_milliunits", "mrr_commission_milliunits",
                 "mrr_of_four_weeks_milliunits", "contracted_milliunits", "promised_milliunits",
             ], sinceColumn: "known_at"),
+        ExportedTable(
+            name: "entitlements",
+            columns: [
+                "app", "environment", "customer_id", "entitlement", "state", "is_active",
+                "expires_at", "changes_at", "will_renew", "product_id", "original_transaction_id",
+                "grant_id",
+            ], sinceColumn: "expires_at", subject: .customer, order: ["entitlement"]),
+        ExportedTable(
+            name: "wallet_entries",
+            columns: [
+                "app", "environment", "customer_id", "currency", "number", "occurred_at", "kind",
+                "transaction_id", "product_id", "debit_id", "reason", "amount", "balance",
+            ], sinceColumn: "occurred_at", subject: .customer, order: ["currency", "number"]),
     ]
 
     package static func named(_ name: String) -> ExportedTable? { all.first { $0.name == name } }
 }
 
 extension DatabaseSession {
-    /// The number of purchases whose rows are read at once.
+    /// The number of purchases or customers whose rows are read at once.
     private static let exportBatch = 500
 
-    /// Reads the rows of the next purchases.
+    /// Reads the rows of the next purchases or customers.
     ///
     /// - Parameters:
-    ///   - last: the purchase after which to go on; empty for the first.
+    ///   - last: the purchase or customer after which to go on; empty for the first.
     ///   - since: RFC 3339 text; nil for all rows.
-    /// - Returns: the rows, and the last purchase that was read; nil if none is left.
+    /// - Returns: the rows, and the last purchase or customer that was read; nil if none is left.
     package func exportedRows(
         of table: ExportedTable, in app: AppID, _ environment: Environment, after last: String,
         since: String?
     ) throws(StorageFailure) -> (rows: [Row], last: String?) {
         let key: [Value] = [.text(app.rawValue), .text(environment.rawValue), .text(last)]
-        guard let end = try lastExportedPurchase(key) else { return ([], nil) }
+        let end =
+            switch table.subject {
+            case .purchase: try lastExportedPurchase(key)
+            case .customer:
+                try customers(
+                    of: app, after: CustomerID(rawValue: last), limit: Self.exportBatch
+                ).last?.rawValue
+            }
+        guard let end else { return ([], nil) }
+        let subject = table.subject.rawValue
+        let order =
+            ([subject] + (table.subject == .purchase ? [table.sinceColumn] : []) + table.order)
+            .joined(separator: ", ")
         let condition = since == nil ? "" : "AND \(table.since) "
         let rows = try connection.rows(
             "SELECT \(table.columns.joined(separator: ", ")) FROM \(table.name) "
-                + "WHERE app = $1 AND environment = $2 AND original_transaction_id > $3 "
-                + "AND original_transaction_id <= $4 \(condition)"
-                + "ORDER BY original_transaction_id, \(table.sinceColumn), transaction_id",
+                + "WHERE app = $1 AND environment = $2 AND \(subject) > $3 "
+                + "AND \(subject) <= $4 \(condition)ORDER BY \(order)",
             key + [.text(end)] + (since.map { [.text($0)] } ?? []))
         return (rows, end)
     }

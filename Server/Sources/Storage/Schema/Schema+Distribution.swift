@@ -30,7 +30,8 @@ extension Schema {
             "forwards", "forward_bodies", "imports", "purchase_origins", "webhooks",
             "webhook_deliveries", "webhook_attempts", "money_transactions", "money_movements",
             "money_subscriptions", "money_fills", "money_sums", "money_changes",
-            "money_sum_fills", "apple_reports", "audit_entries",
+            "money_sum_fills", "shown_entitlements", "shown_wallet_entries", "showings",
+            "apple_reports", "audit_entries",
         ].map { Placement(table: $0, kind: .byApp) }) + [
             Placement(
                 table: "keys",

@@ -1,0 +1,197 @@
+import Ledger
+
+/// An entitlement as a row that owners read.
+package struct ShownEntitlement: Hashable, Sendable {
+    package var entitlement: EntitlementID
+    package var state: Access.State
+    /// If open: the end if nothing else happens. If shut: since when.
+    package var until: Instant?
+    /// When time alone changes it.
+    package var changesAt: Instant?
+    package var willRenew: Bool?
+    package var product: ProductID?
+    package var purchase: PurchaseID?
+    package var grant: GrantID?
+
+    package init(_ entitlement: EntitlementID, _ state: Access.State) {
+        (self.entitlement, self.state) = (entitlement, state)
+    }
+}
+
+/// How far the rows about an app's customers are written.
+package struct Showing: Hashable, Sendable {
+    /// The settings by which they are written.
+    package var rules: String
+    /// The last customer whose rows were written; nil if all are.
+    package var customer: CustomerID?
+    /// The number of customers whose rows were written by these settings.
+    package var shown: Int
+    /// The last event that was followed.
+    package var sequence: Int64
+}
+
+/// The tables `shown_entitlements`, `shown_wallet_entries` and `showings`.
+extension DatabaseSession {
+    private static let entitlementColumns = [
+        "app", "environment", "customer", "entitlement", "state", "is_active", "until_ms",
+        "changes_at_ms", "will_renew", "product", "purchase", "grant_id",
+    ]
+    private static let entryColumns = [
+        "app", "environment", "customer", "currency", "number", "at_ms", "kind", "transaction_id",
+        "product", "debit", "reason", "amount", "balance",
+    ]
+
+    // MARK: - Progress
+
+    /// Returns nil if nothing was written yet.
+    ///
+    /// - Parameter isLocking: whether other servers are kept from going on meanwhile. Then nil also
+    ///   means that another one is at it.
+    package func showing(
+        of app: AppID, isLocking: Bool = false
+    ) throws(StorageFailure) -> Showing? {
+        let rows = try connection.rows(
+            "SELECT rules, customer, shown, sequence FROM showings WHERE app = $1 "
+                + (isLocking ? dialect.skippingLockedRows : ""), [.text(app.rawValue)])
+        guard let row = rows.first else { return nil }
+        return Showing(
+            rules: try row.text(0),
+            customer: try row.optionalText(1).map(CustomerID.init(rawValue:)),
+            shown: Int(try row.integer(2)), sequence: try row.integer(3))
+    }
+
+    /// Begins to write the rows of every customer by the given settings, as of the log's end.
+    package func beginShowing(of app: AppID, by rules: String) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO showings (app, rules, customer, shown, sequence) "
+                + "VALUES ($1, $2, '', 0, $3) ON CONFLICT (app) DO UPDATE SET "
+                + "rules = excluded.rules, customer = '', shown = 0, sequence = excluded.sequence",
+            [.text(app.rawValue), .text(rules), .integer(try lastSequence(of: app))])
+    }
+
+    package func save(_ showing: Showing, of app: AppID) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE showings SET customer = $1, shown = $2, sequence = $3 WHERE app = $4",
+            [
+                .text(showing.customer?.rawValue), .integer(Int64(showing.shown)),
+                .integer(showing.sequence), .text(app.rawValue),
+            ])
+    }
+
+    /// The customers of whom events say something, those included who share a purchase; and the
+    /// last of these events.
+    package func customersConcerned(
+        in app: AppID, after sequence: Int64, limit: Int
+    ) throws(StorageFailure) -> (customers: Set<CustomerID>, last: Int64?) {
+        let events = try events(of: app, after: sequence, limit: limit)
+        var customers: Set<CustomerID> = []
+        for event in events {
+            customers.formUnion([event.entry.customer, event.entry.other].compactMap(\.self))
+            if let token = event.entry.accountToken {
+                customers.insert(CustomerID(rawValue: token))
+            }
+            guard let purchase = event.entry.purchase else { continue }
+            customers.formUnion(try sharers(of: purchase, in: app))
+        }
+        return (customers, events.last?.sequence)
+    }
+
+    /// Customers of whom an entitlement has changed by time alone.
+    package func customersToShow(
+        in app: AppID, at now: Instant, limit: Int
+    ) throws(StorageFailure) -> Set<CustomerID> {
+        Set(
+            try connection.rows(
+                "SELECT customer FROM shown_entitlements WHERE app = $1 AND changes_at_ms <= $2 "
+                    + "ORDER BY changes_at_ms LIMIT $3",
+                [.text(app.rawValue), .integer(now.milliseconds), .integer(Int64(limit))]
+            ).map { (row) throws(StorageFailure) in CustomerID(rawValue: try row.text(0)) })
+    }
+
+    // MARK: - Rows
+
+    /// Deletes the rows of somebody who is no customer, or whose id is another customer's now.
+    package func deleteShown(_ customer: CustomerID, in app: AppID) throws(StorageFailure) {
+        for table in ["shown_entitlements", "shown_wallet_entries"] {
+            for environment in Environment.allCases {
+                try connection.run(
+                    "DELETE FROM \(table) WHERE app = $1 AND environment = $2 AND customer = $3",
+                    [
+                        .text(app.rawValue), .text(environment.rawValue),
+                        .text(customer.rawValue),
+                    ])
+            }
+        }
+    }
+
+    /// Replaces the rows about entitlements of a customer.
+    package func show(
+        _ entitlements: [ShownEntitlement], of customer: CustomerID, in app: AppID,
+        _ environment: Environment
+    ) throws(StorageFailure) {
+        let key: [Value] = [
+            .text(app.rawValue), .text(environment.rawValue), .text(customer.rawValue),
+        ]
+        try connection.run(
+            "DELETE FROM shown_entitlements WHERE app = $1 AND environment = $2 AND customer = $3",
+            key)
+        try connection.runEach(
+            Insertion.statement(into: "shown_entitlements", Self.entitlementColumns),
+            entitlements.map { one in
+                key + [
+                    .text(one.entitlement.rawValue), .text(one.state.rawValue),
+                    .integer(one.state.isOpen ? 1 : 0), .integer(one.until?.milliseconds),
+                    .integer(one.changesAt?.milliseconds),
+                    .integer(one.willRenew.map { $0 ? 1 : 0 }), .text(one.product?.rawValue),
+                    .text(one.purchase?.original.rawValue), .text(one.grant?.rawValue),
+                ]
+            })
+    }
+
+    /// Writes the entries of a wallet that differ from those before, which are the last ones.
+    package func show(
+        _ entries: [Wallet.Entry], in currency: CurrencyID, of customer: CustomerID, in app: AppID,
+        _ environment: Environment
+    ) throws(StorageFailure) {
+        let key: [Value] = [
+            .text(app.rawValue), .text(environment.rawValue), .text(customer.rawValue),
+            .text(currency.rawValue),
+        ]
+        let stored = try connection.rows(
+            "SELECT \(Self.entryColumns.joined(separator: ", ")) FROM shown_wallet_entries "
+                + "WHERE app = $1 AND environment = $2 AND customer = $3 AND currency = $4 "
+                + "ORDER BY number", key
+        ).map(\.values)
+        let wanted = entries.enumerated().map { key + [.integer(Int64($0))] + $1.shown }
+        let same = zip(stored, wanted).prefix { $0 == $1 }.count
+        guard same < max(stored.count, wanted.count) else { return }
+        try connection.run(
+            "DELETE FROM shown_wallet_entries WHERE app = $1 AND environment = $2 "
+                + "AND customer = $3 AND currency = $4 AND number >= $5",
+            key + [.integer(Int64(same))])
+        try connection.runEach(
+            Insertion.statement(into: "shown_wallet_entries", Self.entryColumns),
+            Array(wanted.dropFirst(same)))
+    }
+}
+
+extension Wallet.Entry {
+    /// Its values, from `at_ms` on.
+    fileprivate var shown: [Value] {
+        let words: [Value]
+        switch cause {
+        case .purchase(let transaction, let product):
+            words = [
+                .text("purchase"), .text(transaction.rawValue), .text(product.rawValue), .null,
+                .null,
+            ]
+        case .refund(let transaction, let product):
+            words = [
+                .text("refund"), .text(transaction.rawValue), .text(product.rawValue), .null, .null,
+            ]
+        case .debit(let debit, let reason):
+            words = [.text("debit"), .null, .null, .text(debit.rawValue), .text(reason)]
+        }
+        return [.integer(at.milliseconds)] + words + [.integer(amount), .integer(balance)]
+    }
+}
