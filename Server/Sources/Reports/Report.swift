@@ -28,12 +28,13 @@ package struct Report: Sendable {
     /// - Parameters:
     ///   - sums: what happened before the periods, all on days before them, and within them.
     ///   - currency: the currency to convert amounts to; nil to show each by itself.
+    ///   - hasMoney: whether currencies are told apart; nil if the definition decides.
     package init(
         _ definition: ReportDefinition, _ periods: [ReportPeriod], from sums: [MovementSum],
-        in currency: String? = nil, rates: ExchangeRates = .none
+        in currency: String? = nil, rates: ExchangeRates = .none, hasMoney: Bool? = nil
     ) {
         var fold = ReportFold(periods, currency: currency, rates: rates)
-        fold.hasMoney = definition.columns.contains { $0.unit != .count }
+        fold.hasMoney = hasMoney ?? definition.hasMoney
         fold.hasStock = definition.hasStock
         let tallies = fold.tallies(of: sums)
         self.definition = definition

@@ -8,9 +8,21 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
     case payments
     /// The same: how many, and what they have brought so far.
     case revenue
+    /// The same: how many; and for each of ``daysLater``, how many began so long ago, and how many of
+    /// those were active then.
+    case days
+    /// Those whose trial began, as ``trials``; but a payment after a gap counts, too.
+    case trialsPaidEver
+    /// As ``payments``, but only payments without an offer count.
+    case standardPayments
+    /// Not subscriptions, but payments: how many, what was charged, what of it was refunded since,
+    /// tax and commission of the rest, how many were refunded, and how many of these in full.
+    case transactions
 
     /// How many payments are told apart.
     package static let paymentsMax = 12
+    /// Days after the first payment.
+    package static let daysLater: [Int64] = [7, 14, 30, 60, 90, 180, 365]
 }
 
 /// What became of the subscriptions that began on one day.
@@ -30,7 +42,9 @@ package struct CohortSum: Hashable, Sendable {
 }
 
 extension ReportCatalogue {
-    static let cohorts = [trialConversion, retention, lifetimeValue]
+    static let cohorts = [
+        trialConversion, retention, retentionDays, lifetimeValue, refundCohorts,
+    ]
 
     private typealias Column = ReportDefinition.Column
 
@@ -59,6 +73,45 @@ extension ReportCatalogue {
                 "payment_\(number)", .count, .computed, "Made \(number) payments or more."
             ) { .count($0.cohort[number - 1]) }
         })
+
+    static let retentionDays = ReportDefinition(
+        name: "retention_days", version: 1, title: "Retention by day",
+        sentence: "How many of the subscriptions first paid for in each period were active later.",
+        cohort: .days,
+        columns: [
+            Column("subscriptions", .count, .computed, "First paid for in the period.") {
+                .count($0.cohort[0])
+            }
+        ] + dayColumns)
+
+    private static let dayColumns: [ReportDefinition.Column] =
+        Cohort.daysLater.enumerated().map { index, days in dayColumn(days, at: 2 * index + 1) }
+
+    /// - Parameter place: of the number that began so long ago.
+    private static func dayColumn(_ days: Int64, at place: Int) -> ReportDefinition.Column {
+        let sentence = "Active \(days) days later, of those that began so long ago."
+        return Column("day_\(days)", .percent, .computed, sentence) { tally in
+            ReportValue.share(tally.cohort[place + 1], of: tally.cohort[place])
+        }
+    }
+
+    static let refundCohorts = ReportDefinition(
+        name: "refund_cohorts", version: 1, title: "Refunds by day of the charge",
+        sentence: "What became of the payments of each period: how much of them was refunded.",
+        cohort: .transactions,
+        columns: [
+            Column("payments", .count, .computed, "Payments.") { .count($0.cohort[0]) },
+            Column("refunded_payments", .count, .computed, "Of those: refunded, also in part.") {
+                .count($0.cohort[5])
+            },
+            Column("refund_rate", .percent, .computed, "Refunded payments, of payments.") {
+                .share($0.cohort[5], of: $0.cohort[0])
+            },
+            Column("gross", .money, .computed, "What was charged.") { .money($0.cohort[1]) },
+            Column("refunded", .money, .computed, "What of it was refunded so far.") {
+                .money($0.cohort[2])
+            },
+        ])
 
     static let lifetimeValue = ReportDefinition(
         name: "ltv", version: 1, title: "Realised lifetime value",

@@ -4,8 +4,8 @@ import Ledger
 package enum ReportCatalogue {
     package static let all: [ReportDefinition] =
         [
-            revenue, mrr, mrrMovement, active, activeMovement, trials, churn, refunds, billing,
-            payments,
+            revenue, mrr, arr, mrrMovement, active, activeMovement, trials, churn, refunds, billing,
+            payments, oneTime,
         ] + cohorts
 
     package static func named(_ name: String) -> ReportDefinition? {
@@ -17,7 +17,7 @@ package enum ReportCatalogue {
     private static let notRenewing: Set<Movement.Kind> = [
         .consumable, .nonConsumable, .nonRenewing, .oneTime,
     ]
-    private static let charging = Set(Movement.Kind.allCases).subtracting([.refund])
+    static let charging = Set(Movement.Kind.allCases).subtracting([.refund])
 
     // MARK: - Money
 
@@ -43,7 +43,7 @@ package enum ReportCatalogue {
         ])
 
     static let mrr = ReportDefinition(
-        name: "mrr", version: 1, title: "Monthly recurring revenue",
+        name: "mrr", version: 2, title: "Monthly recurring revenue",
         sentence: "What active subscriptions pay a month, at the end of each period.",
         columns: [
             Column(
@@ -51,11 +51,43 @@ package enum ReportCatalogue {
             ) {
                 .money($0.closing.amounts.mrr)
             },
-            Column("arr", .money, .computed, "The same for twelve months.") {
+            Column("net_of_tax", .money, .computed, "The same without sales tax.") {
+                .money($0.closing.amounts.mrr - $0.closing.amounts.mrrTax)
+            },
+            Column("proceeds", .money, .computed, "Without sales tax and the store's share.") {
+                .money(
+                    $0.closing.amounts.mrr - $0.closing.amounts.mrrTax
+                        - $0.closing.amounts.mrrCommission)
+            },
+            Column("arr", .money, .computed, "MRR for twelve months.") {
                 .money($0.closing.amounts.mrr * 12)
             },
             Column("active", .count, .stock(.active), "Active subscriptions.") {
                 .count($0.closing.counts.active)
+            },
+        ])
+
+    static let arr = ReportDefinition(
+        name: "arr", version: 1, title: "Annual recurring revenue",
+        sentence: "What subscriptions bring a year: what is collected, and what is promised.",
+        columns: [
+            Column("collected", .money, .stock(.mrr), "MRR of what is paid, for twelve months.") {
+                .money($0.closing.amounts.mrr * 12)
+            },
+            Column(
+                "contracted", .money, .stock(.contracted),
+                "The same, with months of a commitment that could not be collected yet."
+            ) {
+                .money($0.closing.amounts.contracted * 12)
+            },
+            Column("uncollected", .money, .computed, "Contracted, less collected.") {
+                .money(($0.closing.amounts.contracted - $0.closing.amounts.mrr) * 12)
+            },
+            Column(
+                "promised", .money, .stock(.promised),
+                "What customers still owe of their commitments."
+            ) {
+                .money($0.closing.amounts.promised)
             },
         ])
 

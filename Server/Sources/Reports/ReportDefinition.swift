@@ -11,6 +11,11 @@ package struct ReportDefinition: Sendable {
     /// Set if its rows are cohorts: then movements are not added up by period.
     package var cohort: Cohort? = nil
     package var columns: [Column]
+    /// Whose definition it is; nil if it is ours.
+    package var profile: ReportProfile? = nil
+
+    /// Whether its rows are told apart by currency.
+    package var hasMoney: Bool { columns.contains { $0.unit != .count } }
 
     /// Whether it shows what is there when a period begins or ends.
     var hasStock: Bool {
@@ -68,6 +73,9 @@ package struct ReportDefinition: Sendable {
         case grace
         case retry
         case notRenewing = "not_renewing"
+        case mrrOfFourWeeks = "mrr_of_four_weeks"
+        case contracted
+        case promised
     }
 }
 

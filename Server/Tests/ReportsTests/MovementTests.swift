@@ -95,6 +95,70 @@ import Testing
         #expect(amounts.proceeds == 9_990 - 1_595 - 2_518)
     }
 
+    @Test func `a promised month that is not collected stays contracted until it is given up`() {
+        var first = Payment.paid(month: 0)
+        first.commitment = Commitment(month: 1, months: 12)
+        let due = Instant.month(1)
+        let retry = Timeline.Attested(Renewal(willRenew: true, isRetrying: true), at: due)
+        let books = books([first], [retry])
+        #expect(books.movements.map(\.kind) == [.new, .churn, .retryStarted, .retryEnded])
+        #expect(books.movements.map(\.amounts.mrr) == [9_990, -9_990, 0, 0])
+        #expect(books.movements.map(\.amounts.contracted) == [9_990, 0, 0, -9_990])
+        #expect(books.movements.map(\.amounts.promised) == [109_890, 0, 0, -109_890])
+        #expect(books.movements.last?.at == due + Timeline.committedRetryMax)
+    }
+
+    @Test func `each month of a commitment lessens what is promised, and a refund ends it`() {
+        var months = [Payment.paid(month: 0), .paid(month: 1), .paid(month: 2)]
+        for index in months.indices {
+            months[index].commitment = Commitment(month: index + 1, months: 12)
+        }
+        months[2].revocation = Revocation(at: .month(2) + .days(3), kind: .refund)
+        let books = books(months)
+        #expect(
+            books.movements.map(\.amounts.promised) == [109_890, -9_990, -9_990, -89_910, 0])
+        #expect(books.movements.map(\.amounts.contracted) == [9_990, 0, 0, -9_990, 0])
+    }
+
+    @Test func `a declared month stays a month when the App Store extends it`() {
+        var extended = Payment.paid(month: 0)
+        extended.until = .month(0) + .days(70)
+        #expect(books([extended]).movements.first?.amounts.mrr == 4_995)
+        var rules = MoneyRules()
+        rules.lengths = ["pro": .months(1)]
+        #expect(books([extended], rules: rules).movements.first?.amounts.mrr == 9_990)
+        extended.terms = .offer
+        #expect(books([extended], rules: rules).movements.first?.amounts.mrr == 4_995)
+    }
+
+    @Test(arguments: [
+        (1, 30_438, 28_000), (3, 10_146, 9_333), (7, 4_348, 4_000), (14, 2_174, 2_000),
+        (28, 1_000, 1_000), (31, 1_000, 1_000), (61, 500, 500), (92, 333, 333),
+        (182, 167, 167), (365, 83, 83), (45, 1_000, 622),
+    ])
+    func `a price is one of a month, in two ways`(days: Int, price: Int64, ofFourWeeks: Int64) {
+        let (from, until) = (Instant.month(0), Instant.month(0) + .days(days))
+        #expect(MonthlyPrice.monthly(1_000, from: from, until: until) == price)
+        #expect(MonthlyPrice.ofFourWeeks(1_000, from: from, until: until) == ofFourWeeks)
+    }
+
+    @Test func `if a length is declared, a day counts 30 times and a week four times`() {
+        let lengths: [PlanLength] = [.days(1), .days(3), .days(7), .days(14), .months(12)]
+        #expect(
+            lengths.map { MonthlyPrice.ofFourWeeks(12_000, every: $0) } == [
+                360_000, 120_000, 48_000, 24_000, 1_000,
+            ])
+    }
+
+    @Test func `the parts of a month's price are its tax and the App Store's share`() {
+        var payment = Payment.paid(month: 0)
+        payment.storefront = "DEU"
+        let rules = MoneyRules(taxes: ["DEU": 19_000])
+        let movements = books([payment], rules: rules).movements
+        #expect(movements.map(\.amounts.mrrTax) == [1_595, -1_595])
+        #expect(movements.map(\.amounts.mrrCommission) == [2_518, -2_518])
+    }
+
     @Test func `movements of any purchase add up to nothing in the end`() {
         for payments in [
             [Payment.trial(month: 0)], [.paid(month: 0), .trial(month: 1), .paid(month: 2)],

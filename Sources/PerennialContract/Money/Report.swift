@@ -1,8 +1,12 @@
 /// A report about money or subscriptions: `GET /v1/reports/{name}`.
 public struct Report: Hashable, Sendable, Codable {
+    /// Unique among all definitions, such as `perennial.mrr` or `revenuecat.mrr`.
+    public var id: String
     public var name: String
     /// Changes with the definition. Numbers of different versions cannot be compared.
     public var version: Int
+    /// `revenuecat` or `apphud` if the report is by their definition; nil if it is by ours.
+    public var profile: String?
     public var title: String
     /// What the report answers.
     public var sentence: String
@@ -30,14 +34,17 @@ public struct Report: Hashable, Sendable, Codable {
     public var rows: [Row]
 
     public init(
-        name: String, version: Int, title: String, sentence: String,
-        environment: StoreEnvironment, from: String, to: String, by: String, timeZone: String,
+        id: String, name: String, version: Int, profile: String?, title: String,
+        sentence: String, environment: StoreEnvironment, from: String, to: String, by: String,
+        timeZone: String,
         segment: String?, currency: String?, ratesFrom: String?, ratesTo: String?,
         unconverted: [String], asKnownAt: Timestamp?, isFilling: Bool, columns: [Column],
         rows: [Row]
     ) {
+        self.id = id
         self.name = name
         self.version = version
+        self.profile = profile
         self.title = title
         self.sentence = sentence
         self.environment = environment
@@ -57,8 +64,10 @@ public struct Report: Hashable, Sendable, Codable {
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {
+        case id
         case name
         case version
+        case profile
         case title
         case sentence
         case environment

@@ -6,8 +6,12 @@ public struct ReportList: Hashable, Sendable, Codable {
 
     /// One report, without its numbers.
     public struct Definition: Hashable, Sendable, Codable {
+        /// Unique among all definitions, such as `perennial.mrr` or `revenuecat.mrr`.
+        public var id: String
         public var name: String
         public var version: Int
+        /// `revenuecat` or `apphud` if the definition is theirs; nil if it is ours.
+        public var profile: String?
         public var title: String
         public var sentence: String
         public var columns: [Report.Column]
@@ -15,16 +19,20 @@ public struct ReportList: Hashable, Sendable, Codable {
         public init(
             name: String, version: Int, title: String, sentence: String, columns: [Report.Column]
         ) {
+            self.id = id
             self.name = name
             self.version = version
+            self.profile = profile
             self.title = title
             self.sentence = sentence
             self.columns = columns
         }
 
         enum CodingKeys: String, CodingKey, CaseIterable {
+            case id
             case name
             case version
+            case profile
             case title
             case sentence
             case columns

@@ -15,48 +15,87 @@ extension Engine {
         _ query: ReportQuery, of appID: AppID
     ) async throws(EngineFailure) -> ReportResult {
         let (app, _) = try app(appID)
-        let definition = try Self.definition(query.name)
+        let definition = try Self.definition(query)
         let moment = moment(of: query)
         let today = app.money.rules.clock.dayNumber(at: moment)
         let periods = try query.periods(today: today)
         let filter = MovementFilter(
             app: appID, environment: query.environment, until: moment, division: query.division,
             part: query.part, asKnownAt: query.asKnownAt)
-        let days = periods[0].days.lowerBound..<periods[periods.count - 1].days.upperBound
-        func result(_ report: Report, _ fill: MoneyFill?) -> ReportResult {
-            ReportResult(
-                report: report, query: query, periods: periods, today: today,
-                clock: app.money.rules.clock, isFilling: !Self.isDone(fill, app))
+        let ours = query.profile.flatMap { _ in ReportCatalogue.named(query.name) }
+        try Self.check(query, [definition] + (ours.map { [$0] } ?? []))
+        let numbers = try await numbers(
+            [definition] + (ours.map { [$0] } ?? []), filter, periods, keepsDays: query.keepsDays)
+        var report = try Self.report(definition, numbers, query, periods, app, beside: ours)
+        if let ours {
+            report = report.beside(
+                try Self.report(ours, numbers, query, periods, app, beside: definition))
         }
-        if let cohort = definition.cohort {
-            guard query.division == nil, query.currency == nil else {
-                throw .invalidReport("\(query.name) has neither segments nor conversion")
-            }
-            let (cohorts, fill) = try await read { tx in
-                (try tx.cohortSums(cohort, filter, in: days), try tx.moneyFill(of: appID))
-            }
-            return result(Report(definition, periods, cohorts: cohorts), fill)
-        }
-        let (sums, fill) = try await read { tx in
-            (
-                try tx.movementSums(filter, in: days, keepsDays: query.keepsDays),
-                try tx.moneyFill(of: appID)
-            )
-        }
-        guard sums.count <= DatabaseSession.movementSumsMax else {
-            throw .invalidReport("it would be made of too many sums: ask for fewer days")
-        }
-        if let currency = query.currency, app.money.rates.isEmpty,
-            sums.contains(where: { $0.currency != nil && $0.currency != currency })
-        {
-            throw .invalidReport("amounts cannot be converted without a table of rates")
-        }
-        let report = Report(
-            definition, periods, from: sums, in: query.currency, rates: app.money.rates)
         guard report.rows.count <= ReportQuery.rowsMax else {
             throw .invalidReport("it would have \(report.rows.count) rows: ask for fewer days")
         }
-        return result(report, fill)
+        return ReportResult(
+            report: report, query: query, periods: periods, today: today,
+            clock: app.money.rules.clock, isFilling: !Self.isDone(numbers.fill, app))
+    }
+
+    /// What reports are computed from, all read at the same moment.
+    private struct ReportNumbers: Sendable {
+        var sums: [MovementSum] = []
+        var cohorts: [Cohort: [CohortSum]] = [:]
+        var fill: MoneyFill?
+    }
+
+    private static func check(
+        _ query: ReportQuery, _ definitions: [ReportDefinition]
+    ) throws(EngineFailure) {
+        if definitions.contains(where: { $0.cohort != nil }) {
+            guard query.division == nil, query.currency == nil else {
+                throw .invalidReport("\(query.name) has neither segments nor conversion")
+            }
+        }
+        if let profile = query.profile, query.currency != nil {
+            throw .invalidReport("amounts as \(profile.rawValue) counts are not converted")
+        }
+    }
+
+    private func numbers(
+        _ definitions: [ReportDefinition], _ filter: MovementFilter, _ periods: [ReportPeriod],
+        keepsDays: Bool
+    ) async throws(EngineFailure) -> ReportNumbers {
+        let days = periods[0].days.lowerBound..<periods[periods.count - 1].days.upperBound
+        let numbers = try await read { tx in
+            var numbers = ReportNumbers(fill: try tx.moneyFill(of: filter.app))
+            if definitions.contains(where: { $0.cohort == nil }) {
+                numbers.sums = try tx.movementSums(filter, in: days, keepsDays: keepsDays)
+            }
+            for cohort in Set(definitions.compactMap(\.cohort)) {
+                numbers.cohorts[cohort] = try tx.cohortSums(cohort, filter, in: days)
+            }
+            return numbers
+        }
+        guard numbers.sums.count <= DatabaseSession.movementSumsMax else {
+            throw .invalidReport("it would be made of too many sums: ask for fewer days")
+        }
+        return numbers
+    }
+
+    /// - Parameter other: the definition that is shown beside it, if there is one.
+    private static func report(
+        _ definition: ReportDefinition, _ numbers: ReportNumbers, _ query: ReportQuery,
+        _ periods: [ReportPeriod], _ app: AppSettings, beside other: ReportDefinition?
+    ) throws(EngineFailure) -> Report {
+        if let cohort = definition.cohort {
+            return Report(definition, periods, cohorts: numbers.cohorts[cohort] ?? [])
+        }
+        if let currency = query.currency, app.money.rates.isEmpty,
+            numbers.sums.contains(where: { $0.currency != nil && $0.currency != currency })
+        {
+            throw .invalidReport("amounts cannot be converted without a table of rates")
+        }
+        return Report(
+            definition, periods, from: numbers.sums, in: query.currency, rates: app.money.rates,
+            hasMoney: definition.hasMoney || other?.hasMoney == true)
     }
 
     /// Lists the movements behind a number of a report, in order of time.
@@ -67,7 +106,7 @@ extension Engine {
         limit: Int
     ) async throws(EngineFailure) -> ReportSources {
         let (app, _) = try app(appID)
-        let definition = try Self.definition(query.name)
+        let definition = try Self.definition(query)
         let columns = definition.columns.filter { $0.source != .computed }
         guard let column = name.map({ name in columns.first { $0.name == name } }) ?? columns.first
         else {
@@ -102,9 +141,14 @@ extension Engine {
         return query.asKnownAt.map { min($0, now) } ?? now
     }
 
-    private static func definition(_ name: String) throws(EngineFailure) -> ReportDefinition {
-        guard let definition = ReportCatalogue.named(name) else {
-            throw .unknownReport(name, known: ReportCatalogue.all.map(\.name))
+    private static func definition(
+        _ query: ReportQuery
+    ) throws(EngineFailure) -> ReportDefinition {
+        let definition =
+            query.profile.map { $0.named(query.name) } ?? ReportCatalogue.named(query.name)
+        guard let definition else {
+            let known = query.profile?.definitions ?? ReportCatalogue.all
+            throw .unknownReport(query.name, known: known.map(\.name))
         }
         return definition
     }

@@ -19,6 +19,8 @@ package struct ReportQuery: Hashable, Sendable {
     /// The currency to convert amounts to; nil to show each currency by itself.
     package var currency: String?
     package var asKnownAt: Instant?
+    /// Whose definitions to use, with ours beside them; nil for ours alone.
+    package var profile: ReportProfile?
 
     package init(
         _ name: String, in environment: Environment = .production,

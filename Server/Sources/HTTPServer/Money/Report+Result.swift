@@ -11,7 +11,8 @@ extension PerennialContract.Report {
         let last = (result.periods.last?.days.upperBound ?? result.today + 1) - 1
         let query = result.query
         self.init(
-            name: definition.name, version: definition.version, title: definition.title,
+            id: definition.id, name: definition.name, version: definition.version,
+            profile: definition.profile?.rawValue, title: definition.title,
             sentence: definition.sentence, environment: StoreEnvironment(query.environment),
             from: CivilDate(dayNumber: first).text, to: CivilDate(dayNumber: last).text,
             by: query.length.rawValue, timeZone: result.clock.name,
@@ -57,7 +58,8 @@ extension PerennialContract.Report.Row {
 extension ReportList.Definition {
     init(_ definition: ReportDefinition) {
         self.init(
-            name: definition.name, version: definition.version, title: definition.title,
+            id: definition.id, name: definition.name, version: definition.version,
+            profile: definition.profile?.rawValue, title: definition.title,
             sentence: definition.sentence,
             columns: definition.columns.map { PerennialContract.Report.Column($0) })
     }

@@ -15,6 +15,7 @@ extension PerennialServer {
                 for: .read,
                 OpenAPIOperation(
                     .get, Paths.reports, "reports", "The reports there are",
+                    parameters: [.profile],
                     output: .json(ReportList.self)), reports),
             secret(
                 for: .read,
@@ -42,8 +43,10 @@ extension PerennialServer {
     @Sendable func reports(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        try JSONResponse.ok(
-            ReportList(items: ReportCatalogue.all.map { ReportList.Definition($0) }))
+        let profile = try Self.profile(request.uri.queryParameters["profile"].map(String.init))
+        let definitions = profile?.definitions ?? ReportCatalogue.all
+        return try JSONResponse.ok(
+            ReportList(items: definitions.map { ReportList.Definition($0) }))
     }
 
     @Sendable func report(
@@ -118,7 +121,12 @@ extension PerennialServer {
         query.currency = text("currency")?.uppercased()
         query.asKnownAt = try text("as_known_at").map(moment)
         query.days = try days(from: text("from"), to: text("to"))
+        query.profile = try profile(text("profile"))
         return query
+    }
+
+    private static func profile(_ text: String?) throws -> ReportProfile? {
+        try text.map { try word($0, "profile", ReportProfile.self) }
     }
 
     private static func word<Word: RawRepresentable<String> & CaseIterable>(
@@ -192,8 +200,16 @@ extension OpenAPIParameter {
         OpenAPIParameter(
             name: "as_known_at",
             description: "Show the report as it was at this time, from what was known then."),
-        .environment,
+        .profile, .environment,
     ]
+
+    fileprivate static let profile = OpenAPIParameter(
+        name: "profile",
+        description: """
+            Count as others do, by their public definitions. Our columns are beside theirs, with \
+            the prefix perennial_.
+            """,
+        schema: ["enum": .list(ReportProfile.allCases.map { .text($0.rawValue) })])
 
     fileprivate static let reportFormat = OpenAPIParameter(
         name: "format", description: "json or csv.",

@@ -21,6 +21,8 @@ struct ReportCommand: AsyncParsableCommand {
     @Option(help: "day, week, month, quarter or year.") var by = ReportPeriod.Length.month
     @Option(help: "product, group, country, offer or price.") var segment: Division?
     @Option(help: "Convert amounts to this currency.") var currency: String?
+    @Option(help: "Count as others do, beside ours: revenuecat or apphud.")
+    var profile: ReportProfile?
     @Option(help: "As it was known at this time, such as 2026-11-21T08:30:00Z.")
     var asKnownAt: String?
     @Option(help: "table, csv or json.") var format = Format.table
@@ -30,7 +32,7 @@ struct ReportCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Outcome.reportingFailures {
-            guard let name else { return Self.printNames() }
+            guard let name else { return printNames() }
             let query = try query(named: name)
             let assembly = try await options.assembly(for: .inspecting)
             defer { assembly.database.close() }
@@ -47,8 +49,8 @@ struct ReportCommand: AsyncParsableCommand {
         }
     }
 
-    private static func printNames() {
-        for definition in ReportCatalogue.all {
+    private func printNames() {
+        for definition in profile?.definitions ?? ReportCatalogue.all {
             print("\(definition.name)  \(definition.sentence)")
         }
     }
@@ -56,6 +58,7 @@ struct ReportCommand: AsyncParsableCommand {
     private func query(named name: String) throws(StartFailure) -> ReportQuery {
         var query = ReportQuery(
             name, in: environment, by: by, division: segment, currency: currency?.uppercased())
+        query.profile = profile
         if from != nil || to != nil {
             guard let first = from.flatMap({ CivilDate($0) }),
                 let last = to.flatMap({ CivilDate($0) }), first.dayNumber <= last.dayNumber
@@ -91,3 +94,4 @@ struct ReportCommand: AsyncParsableCommand {
 
 extension ReportPeriod.Length: ExpressibleByArgument {}
 extension Division: ExpressibleByArgument {}
+extension ReportProfile: ExpressibleByArgument {}

@@ -12,23 +12,30 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> [CohortSum] {
         switch cohort {
         case .trials: try trialSums(filter, in: days)
+        case .trialsPaidEver: try trialSums(filter, in: days, paidBy: ["converted", "new"])
         case .payments: try paymentSums(filter, in: days)
+        case .standardPayments:
+            try paymentSums(filter, in: days, "AND offer_kind IS NULL")
         case .revenue: try revenueSums(filter, in: days)
+        case .days: try daySums(filter, in: days)
+        case .transactions: try transactionSums(filter, in: days)
         }
     }
 
+    /// - Parameter kinds: the movements that count as the payment after a trial.
     private func trialSums(
-        _ filter: MovementFilter, in days: Range<Int64>
+        _ filter: MovementFilter, in days: Range<Int64>, paidBy kinds: [String] = ["converted"]
     ) throws(StorageFailure) -> [CohortSum] {
         let (condition, values) = Self.condition(filter)
+        let paid = kinds.map { "'\($0)'" }.joined(separator: ", ")
         return try connection.rows(
             "SELECT first_day, count(*), CAST(sum(converted) AS BIGINT), "
                 + "CAST(sum(pending) AS BIGINT) FROM (SELECT "
                 + "min(CASE WHEN kind = 'trial_started' THEN day END) AS first_day, "
-                + "max(CASE WHEN kind = 'converted' THEN active ELSE 0 END) AS converted, "
+                + "max(CASE WHEN kind IN (\(paid)) THEN active ELSE 0 END) AS converted, "
                 + "CASE WHEN sum(trials) > 0 THEN 1 ELSE 0 END AS pending "
                 + "FROM money_movements WHERE \(condition) AND kind IN "
-                + "('trial_started', 'trial_ended', 'converted', 'reactivation', 'renewal') "
+                + "('trial_started', 'trial_ended', 'converted', 'reactivation', 'renewal', \(paid)) "
                 + "GROUP BY app, environment, purchase) AS chains "
                 + "WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound) "
                 + "GROUP BY first_day ORDER BY first_day", values
@@ -39,14 +46,15 @@ extension DatabaseSession {
         }
     }
 
+    /// - Parameter only: another condition that a payment must satisfy.
     private func paymentSums(
-        _ filter: MovementFilter, in days: Range<Int64>
+        _ filter: MovementFilter, in days: Range<Int64>, _ only: String = ""
     ) throws(StorageFailure) -> [CohortSum] {
         let (condition, values) = Self.condition(filter)
         return try connection.rows(
             "SELECT first_day, made, count(*) FROM (SELECT min(day) AS first_day, "
                 + "CAST(sum(payments) AS BIGINT) AS made FROM money_movements "
-                + "WHERE \(condition) AND payments > 0 AND kind IN \(Self.subscriptionKinds) "
+                + "WHERE \(condition) AND payments > 0 AND kind IN \(Self.subscriptionKinds) \(only) "
                 + "GROUP BY app, environment, purchase) AS chains "
                 + "WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound) "
                 + "GROUP BY first_day, made ORDER BY first_day, made", values
@@ -75,5 +83,75 @@ extension DatabaseSession {
                 day: try row.integer(0), currency: try row.optionalText(1),
                 numbers: [try row.integer(2), try row.integer(3)])
         }
+    }
+
+    private func daySums(
+        _ filter: MovementFilter, in days: Range<Int64>
+    ) throws(StorageFailure) -> [CohortSum] {
+        let (condition, values) = Self.condition(filter)
+        let today = rules.money(of: filter.app).clock.dayNumber(at: filter.until)
+        let later = Cohort.daysLater
+        let numbers = later.flatMap { day in
+            let isOld = "CASE WHEN first_day + \(day) <= \(today)"
+            return [
+                "CAST(sum(\(isOld) THEN 1 ELSE 0 END) AS BIGINT)",
+                "CAST(sum(\(isOld) THEN active_\(day) ELSE 0 END) AS BIGINT)",
+            ]
+        }
+        let sums = later.map { day in
+            "sum(CASE WHEN day <= first_day + \(day) THEN active ELSE 0 END) AS active_\(day)"
+        }
+        let chains = """
+            SELECT purchase AS chain, min(day) AS first_day FROM money_movements
+            WHERE \(condition) AND payments > 0 AND kind IN \(Self.subscriptionKinds)
+            GROUP BY app, environment, purchase
+            """
+        let lives = """
+            SELECT first_day, \(sums.joined(separator: ", "))
+            FROM (SELECT purchase, day, active FROM money_movements WHERE \(condition)) AS changes
+            JOIN (\(chains)) AS chains ON chain = purchase GROUP BY purchase, first_day
+            """
+        return try connection.rows(
+            """
+            SELECT first_day, count(*), \(numbers.joined(separator: ", ")) FROM (\(lives)) AS lives
+            WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound)
+            GROUP BY first_day ORDER BY first_day
+            """, values
+        ).map { (row) throws(StorageFailure) in try Self.sum(row, hasCurrency: false) }
+    }
+
+    private func transactionSums(
+        _ filter: MovementFilter, in days: Range<Int64>
+    ) throws(StorageFailure) -> [CohortSum] {
+        let (condition, values) = Self.condition(filter)
+        let amounts = ["gross", "refunded", "tax", "commission"]
+        let sums = amounts.map { "sum(\($0)) AS \($0)" }.joined(separator: ", ")
+        let totals = amounts.map { "CAST(sum(\($0)) AS BIGINT)" }.joined(separator: ", ")
+        let charges = """
+            SELECT currency, min(CASE WHEN payments > 0 THEN day END) AS first_day, \(sums)
+            FROM money_movements WHERE \(condition) AND (payments > 0 OR kind = 'refund')
+            GROUP BY app, environment, purchase, transaction_id, currency
+            """
+        return try connection.rows(
+            """
+            SELECT first_day, currency, count(*), \(totals),
+                CAST(sum(CASE WHEN refunded > 0 THEN 1 ELSE 0 END) AS BIGINT),
+                CAST(sum(CASE WHEN refunded > 0 AND refunded >= gross THEN 1 ELSE 0 END)
+                    AS BIGINT)
+            FROM (\(charges)) AS charges
+            WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound)
+            GROUP BY first_day, currency ORDER BY first_day
+            """, values
+        ).map { (row) throws(StorageFailure) in try Self.sum(row, hasCurrency: true) }
+    }
+
+    /// Reads a day, a currency, and as many numbers as there are.
+    private static func sum(_ row: Row, hasCurrency: Bool) throws(StorageFailure) -> CohortSum {
+        let first = hasCurrency ? 2 : 1
+        var numbers: [Int64] = []
+        for column in first..<row.values.count { numbers.append(try row.integer(column)) }
+        return CohortSum(
+            day: try row.integer(0), currency: hasCurrency ? try row.optionalText(1) : nil,
+            numbers: numbers)
     }
 }

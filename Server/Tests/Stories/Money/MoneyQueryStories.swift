@@ -98,9 +98,37 @@ import Testing
                     ReportQuery(name, days: Self.days...Self.days + 30), of: "birds"
                 ).report.rows.map { $0.values.map(\.number) }
             }
+            func theirs(_ profile: ReportProfile, _ name: String) async throws -> [[Int64]] {
+                var query = ReportQuery(name, days: Self.days...Self.days + 30)
+                query.profile = profile
+                let columns = try #require(profile.named(name)).columns.count
+                return try await shop.engine.report(query, of: "birds").report.rows.map {
+                    $0.values.prefix(columns).map(\.number)
+                }
+            }
             #expect(try await values("retention") == [[4, 2] + Array(repeating: 0, count: 10)])
             #expect(try await values("ltv") == [[4, 49_950, 12_487]])
             #expect(try await values("trial_conversion") == [])
+            #expect(try await values("retention_days") == [[4, 4, 3, 3, 0, 0, 0, 0]])
+            #expect(try await values("refund_cohorts") == [[4, 1, 1, 39_960, 9_990]])
+            for profile in ReportProfile.allCases {
+                for definition in profile.definitions {
+                    var query = ReportQuery(definition.name, days: Self.days...Self.days + 30)
+                    query.profile = profile
+                    let both = try await shop.engine.report(query, of: "birds").report
+                    query.profile = nil
+                    let ours = try await shop.engine.report(query, of: "birds").report
+                    #expect(
+                        both.rows.map { Array($0.values.suffix(ours.definition.columns.count)) }
+                            == ours.rows.map(\.values), "\(definition.id)")
+                }
+            }
+            #expect(try await theirs(.revenuecat, "revenue") == [[29_970, 29_970, 20_979]])
+            #expect(try await theirs(.revenuecat, "refunds") == [[4, 1, 1]])
+            #expect(try await theirs(.apphud, "refunds") == [[4, 1, 1]])
+            #expect(
+                try await theirs(.revenuecat, "retention")
+                    == [[4, 2] + Array(repeating: 0, count: 10)])
         }
     }
 

@@ -1,0 +1,74 @@
+/// Whose definitions a report uses. Those of others are written from their public documentation,
+/// so that an owner who changes to this server sees both numbers side by side.
+package enum ReportProfile: String, Hashable, Sendable, CaseIterable {
+    /// RevenueCat's charts of version 2, as documented in February 2026.
+    case revenuecat
+    /// Apphud's charts, as documented in 2026.
+    case apphud
+
+    /// The reports that are defined, each by the name of ours that answers the same question.
+    package var definitions: [ReportDefinition] {
+        switch self {
+        case .revenuecat: ReportCatalogue.revenueCat
+        case .apphud: ReportCatalogue.apphud
+        }
+    }
+
+    package func named(_ name: String) -> ReportDefinition? {
+        definitions.first { $0.name == name }
+    }
+}
+
+extension ReportDefinition {
+    /// A name that is unique among all definitions, such as `revenuecat.mrr`.
+    package var id: String { "\(profile?.rawValue ?? "perennial").\(name)" }
+}
+
+extension Report {
+    /// The prefix of our columns beside those of a profile.
+    private static let ours = "perennial_"
+
+    /// This report with the columns of ours to their right.
+    package func beside(_ ours: Report) -> Report {
+        var result = self
+        let own = Dictionary(rows.map { (Place($0), $0.values) }) { one, _ in one }
+        let others = Dictionary(ours.rows.map { (Place($0), $0.values) }) { one, _ in one }
+        result.definition.columns += ours.definition.columns.map { column in
+            var column = column
+            column.name = Self.ours + column.name
+            column.source = .computed
+            return column
+        }
+        let nothing = (definition.valuesOfNothing, ours.definition.valuesOfNothing)
+        result.rows = Set(own.keys).union(others.keys).sorted().map { place in
+            Row(
+                period: place.period, currency: place.currency, part: place.part,
+                values: (own[place] ?? nothing.0) + (others[place] ?? nothing.1))
+        }
+        return result
+    }
+
+    /// What two reports about the same have in common: the place of a row.
+    private struct Place: Hashable, Comparable {
+        var period: ReportPeriod
+        var currency: String?
+        var part: String?
+
+        init(_ row: Row) { (period, currency, part) = (row.period, row.currency, row.part) }
+
+        static func < (one: Self, other: Self) -> Bool {
+            (one.period.days.lowerBound, one.currency ?? "", one.part ?? "")
+                < (other.period.days.lowerBound, other.currency ?? "", other.part ?? "")
+        }
+    }
+}
+
+extension ReportDefinition {
+    /// More than any cohort has.
+    private static let cohortNumbersMax = 32
+
+    fileprivate var valuesOfNothing: [ReportValue] {
+        let nothing = PeriodTally(cohort: Array(repeating: 0, count: Self.cohortNumbersMax))
+        return columns.map { $0.value(nothing) }
+    }
+}
