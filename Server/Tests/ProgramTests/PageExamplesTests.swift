@@ -18,7 +18,12 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         var commands: String
         /// Where the page shows the answer of the last command: what of it is said.
         var answer: String?
+        /// Whether the answer is lines for people, not JSON.
+        var isText = false
     }
+
+    /// Commands of the program that a page may let its readers try.
+    private static let commands = #/(?m)^perennial (report|export|apple-reports|reconcile money) /#
 
     private static let docs = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../docs")
@@ -36,13 +41,15 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         let fence = #/(?m)^```(\w+)\n([\s\S]*?)^```$/#
         let blocks = text.matches(of: fence).map { (kind: $0.output.1, text: $0.output.2) }
         examples = blocks.indices.compactMap { index in
-            guard blocks[index].kind == "sh", blocks[index].text.contains("curl ") else {
-                return nil
-            }
+            let text = blocks[index].text
+            guard blocks[index].kind == "sh",
+                text.contains("curl ") || text.contains(Self.commands)
+            else { return nil }
             let next = blocks.indices.contains(index + 1) ? blocks[index + 1] : nil
+            let isAnswered = next?.kind == "json" || next?.kind == "text"
             return Example(
-                commands: String(blocks[index].text),
-                answer: next?.kind == "json" ? next.map { String($0.text) } : nil)
+                commands: String(text), answer: isAnswered ? next.map { String($0.text) } : nil,
+                isText: next?.kind == "text")
         }
         let first = text.firstRange(of: #/(?m)^```sh\n/#)
         beginsFresh = text[..<(first?.lowerBound ?? text.endIndex)].contains("`bin/dev --fresh`")
@@ -51,14 +58,23 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
     private static let separator = "\u{1E}"
 
     /// All examples one after the other, as somebody would paste them, each answer on its own line.
-    func script(serverPort: Int, simulatorPort: Int) -> String {
-        examples.map { example in
-            let commands = example.commands
-                .replacing("localhost:8080", with: "localhost:\(serverPort)")
-                .replacing("localhost:8090", with: "localhost:\(simulatorPort)")
-                .replacing(#/(?m)^curl /#) { _ in "echo; curl " }
-            return commands + "printf '\(Self.separator)'\n"
-        }.joined()
+    ///
+    /// - Parameters:
+    ///   - program: the path of `perennial`.
+    ///   - folder: that of the development database; files are written there, too.
+    func script(
+        serverPort: Int, simulatorPort: Int, program: String, folder: String
+    ) -> String {
+        let start = "cd '\(folder)'\nperennial() { '\(program)' \"$@\"; }\n"
+        return start
+            + examples.map { example in
+                let commands = example.commands
+                    .replacing("localhost:8080", with: "localhost:\(serverPort)")
+                    .replacing("localhost:8090", with: "localhost:\(simulatorPort)")
+                    .replacing("--data .perennial", with: "--data '\(folder)'")
+                    .replacing(#/(?m)^curl /#) { _ in "echo; curl " }
+                return commands + "printf '\(Self.separator)'\n"
+            }.joined()
     }
 
     /// What is not as the page says; nothing where all is.
@@ -77,11 +93,24 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
             if output.contains(#""remedy""#) { return ["a problem: \(output)"] }
             return output.allSatisfy(\.isWhitespace) ? ["no answer"] : []
         }
+        if example.isText { return missingLines(of: text, in: output) }
         guard let said = try? JSON(parsing: text.utf8) else {
             return ["the page shows no JSON: \(text)"]
         }
         guard let found = lastValue(of: output) else { return ["no JSON: \(output)"] }
         return differences(said, found, at: "").map { "\($0) in \(found.text)" }
+    }
+
+    /// Lines of the page that the output does not have, in their order; `…` stands for anything.
+    static func missingLines(of text: String, in output: String) -> [String] {
+        var rest = output.split(separator: "\n")[...]
+        for line in text.split(separator: "\n") {
+            guard let index = rest.firstIndex(where: { fits(String($0), String(line)) }) else {
+                return ["the line “\(line)” is not in\n\(output)"]
+            }
+            rest = rest[(index + 1)...]
+        }
+        return []
     }
 
     private static func lastValue(of output: String) -> JSON? {
@@ -146,11 +175,16 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
             let shop = DevShop(folder: folder)
             let world = try shop.nextWorld()
             _ = try shop.authority()
-            let settings = try shop.settings(try shop.example(), world, logger: .quiet)
+            var settings = try shop.settings(try shop.example(), world, logger: .quiet)
+            try shop.save(world)
+            let keeper = WorldTimeFile(world, in: shop)
+            settings.keepTime = { try keeper.save(until: $0) }
+            let program = try BuiltProgram.path()
             let differences = try await LocalStack.run(settings) { store in
                 let output = try await Shell.output(
                     of: page.script(
-                        serverPort: store.serverPort, simulatorPort: store.simulatorPort))
+                        serverPort: store.serverPort, simulatorPort: store.simulatorPort,
+                        program: program, folder: folder))
                 return page.differences(from: output)
                     + (try await Self.unseen(of: page.page, in: store))
             }
@@ -231,6 +265,16 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
     @Test func `the pages about what is sold are among those that are tried`() throws {
         let pages = Set(try PageExamples.all().map(\.page))
         #expect(pages.isSuperset(of: Self.shown.keys))
+    }
+
+    @Test func `lines that a page shows must be there in their order`() {
+        let output = "a report\n\n2026-01  9.99  10.00\n2026-02  1.00  2.00\n"
+        for (text, isThere) in [
+            ("a report\n2026-01 … 10.00", true), ("2026-02 … 2.00\n2026-01 …", false),
+            ("2026-01 … 9.99", false), ("a report", true), ("report", false),
+        ] {
+            #expect(PageExamples.missingLines(of: text, in: output).isEmpty == isThere, "\(text)")
+        }
     }
 
     @Test func `an answer that is not as the page says is found out`() throws {

@@ -17,7 +17,8 @@ public struct ReportList: Hashable, Sendable, Codable {
         public var columns: [Report.Column]
 
         public init(
-            name: String, version: Int, title: String, sentence: String, columns: [Report.Column]
+            id: String, name: String, version: Int, profile: String?, title: String,
+            sentence: String, columns: [Report.Column]
         ) {
             self.id = id
             self.name = name
