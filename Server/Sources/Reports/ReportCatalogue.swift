@@ -31,10 +31,10 @@ package enum ReportCatalogue {
             Column("refunded", .money, .flow([.refund]), "Money given back, on that day.") {
                 .money($0.flow.amounts.refunded)
             },
-            Column("tax", .money, .computed, "Sales tax in both, at your configured rates.") {
+            Column("tax", .money, .computed, "Sales tax in gross, less that in refunds.") {
                 .money($0.flow.amounts.tax)
             },
-            Column("commission", .money, .computed, "The App Store's share of the rest.") {
+            Column("commission", .money, .computed, "The App Store's share, less that of refunds.") {
                 .money($0.flow.amounts.commission)
             },
             Column("proceeds", .money, .computed, "What is left for you.") {

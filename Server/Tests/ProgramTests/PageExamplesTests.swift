@@ -23,7 +23,9 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
     }
 
     /// Commands of the program that a page may let its readers try.
-    private static let commands = #/(?m)^perennial (report|export|apple-reports|reconcile money) /#
+    private static var commands: Regex<(Substring, Substring)> {
+        #/(?m)^perennial (report|export|apple-reports|reconcile money) /#
+    }
 
     private static let docs = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../docs")

@@ -16,7 +16,10 @@ extension DashboardRoutes {
 
     private static let menu: ChartMenu = {
         let groups: [(title: String, names: Set<String>)] = [
-            ("Money", ["mrr", "mrr_movement", "revenue", "refunds", "payments"]),
+            (
+                "Money",
+                ["mrr", "arr", "mrr_movement", "revenue", "refunds", "payments", "one_time"]
+            ),
             ("Subscriptions", ["active", "active_movement", "trials", "churn"]),
         ]
         let named = groups.map { group in
