@@ -34,7 +34,8 @@ package enum ReportCatalogue {
             Column("tax", .money, .computed, "Sales tax in gross, less that in refunds.") {
                 .money($0.flow.amounts.tax)
             },
-            Column("commission", .money, .computed, "The App Store's share, less that of refunds.") {
+            Column("commission", .money, .computed, "The App Store's share, less that of refunds.")
+            {
                 .money($0.flow.amounts.commission)
             },
             Column("proceeds", .money, .computed, "What is left for you.") {
