@@ -102,8 +102,9 @@ extension DatabaseSession {
             "sum(CASE WHEN day <= first_day + \(day) THEN active ELSE 0 END) AS active_\(day)"
         }
         let chains = """
-            SELECT purchase AS chain, min(day) AS first_day FROM money_movements
-            WHERE \(condition) AND payments > 0 AND kind IN \(Self.subscriptionKinds)
+            SELECT purchase AS chain, min(day) AS first_day
+            FROM money_movements WHERE \(condition) AND payments > 0
+            AND kind IN \(Self.subscriptionKinds)
             GROUP BY app, environment, purchase
             """
         let lives = """
