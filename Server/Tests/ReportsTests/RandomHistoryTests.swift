@@ -127,7 +127,7 @@ private struct RandomHistory {
                 price: Money(milliunits: product.price, currency: place.1),
                 isRenewal: index > 0)
             payment.storefront = place.0
-            payment.group = "g"
+            payment.group = "group \(number % 2)"
             payment.ownership = isShared ? .familyShared : .purchased
             if commits {
                 payment.commitment = Commitment(month: index % 12 + 1, months: 12)
