@@ -14,20 +14,18 @@ import PerennialContract
 /// | `/customers` | `query`, `state`, `cursor` |
 /// | `/customers/{id}` | `history` (`all`, a number), `wallet` (a currency), `entries` (a cursor) |
 /// | `/events` | `customer_id`, `what`, `from`, `to`, `cursor` |
-/// | `/documents/{document_id}` | |
+/// | `/documents` | `transaction` (the first one of a purchase) |
+/// | `/documents/{document_id}` | `transaction`, `known` (ms): how it is found; `format` (`raw`) |
 /// | `/notifications`, `/notifications/sent-on` | `cursor` |
 /// | `/notifications/asked` | |
 /// | `/webhooks` | |
 /// | `/webhooks/{webhook_id}` | `state`, `cursor`, `delivery` |
 /// | `/products`, `/checks`, `/phone`, `/login` | |
-/// | `/live` | `page`: the stream of server-sent events |
+/// | `/live`, `/live/…` | the stream of server-sent events of a page: its path and query |
 /// | `/assets/{file}` | |
 ///
-/// The pages that `/live` knows: `overview`, `customer`, `events`, `notifications`, `webhooks`,
-/// `webhook`, `checks`. Each message is `{"id": …, "html": …}`. The ids on the pages: `tiles`,
-/// `mrr`, `movement`, `feed`, `left`; `answer`, `story`, `purchases`, `history`, `rights`; `day`,
-/// `events`, `incoming`, `deliveries`, `webhook-…`, `checks`. Of these `events`, `incoming` and
-/// `deliveries` are bodies of tables: their messages are rows that come on top.
+/// The pages that are live: `/`, `/customers/{id}`, `/events`, `/notifications`, `/webhooks`,
+/// `/webhooks/{webhook_id}`, `/checks`. Each message is `{"id": …, "html": …}`, see ``LivePieces``.
 ///
 /// Acts, all `POST`, as `application/x-www-form-urlencoded` with the field `csrf`. Each responds
 /// with a redirect to the page it came from, which shows a ``Notice``. Who may: everybody,
@@ -47,6 +45,7 @@ import PerennialContract
 /// | `/customers/{id}/blocks/{original_transaction_id}/end` | | support |
 /// | `/customers/{id}/consumption` | `transaction_id`, `consented` (`yes`, `no`), | support |
 /// | | `delivery`, `used_percent` (may be empty) | |
+/// | `/customers/{id}/wallets/{currency}/debits` | `amount`, `reason`, `key` (idempotent) | support |
 /// | `/customers/{id}/erase` | `confirm`: the id, typed | admin |
 /// | `/forwards/{document_id}/retry` | | admin |
 /// | `/notifications/test` | | admin |
@@ -122,11 +121,19 @@ extension DashboardPath {
     package static func report(_ report: String, month: String) -> DashboardPath {
         .init("reports", month, report)
     }
-    package static func document(_ id: String) -> DashboardPath { .init("documents", id) }
-    package static func webhook(_ id: String) -> DashboardPath { .init("webhooks", id) }
-    package static func live(_ page: String) -> DashboardPath {
-        DashboardPath("live").with("page", page)
+    /// A document, and by what it is found: the first transaction of a purchase that it is about,
+    /// and when it was known.
+    package static func document(
+        _ id: String, transaction: String? = nil, knownAt: Timestamp? = nil
+    ) -> DashboardPath {
+        .init("documents", id).with("transaction", transaction)
+            .with("known", knownAt.map { "\($0.milliseconds)" })
     }
+    /// The documents about a purchase.
+    package static func documents(of transaction: String) -> DashboardPath {
+        .init("documents").with("transaction", transaction)
+    }
+    package static func webhook(_ id: String) -> DashboardPath { .init("webhooks", id) }
 }
 
 // MARK: - Acts
@@ -154,6 +161,9 @@ extension DashboardPath {
     }
     package static func blockEnd(_ transaction: String, of customer: String) -> DashboardPath {
         .init("customers", customer, "blocks", transaction, "end")
+    }
+    package static func debit(of currency: String, from customer: String) -> DashboardPath {
+        .init("customers", customer, "wallets", currency, "debits")
     }
     package static func retry(_ document: String) -> DashboardPath {
         .init("forwards", document, "retry")

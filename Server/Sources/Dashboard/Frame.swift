@@ -15,6 +15,8 @@ package struct Frame: Sendable {
     package var theme: Theme?
     /// Whether `/live` is served. If not, no page asks for it.
     package var isLive: Bool
+    /// The position of the log when the page was rendered, from which its stream goes on.
+    package var logPlace: String?
     /// Whether purchases are made in the simulator: then the navigation leads to the phone.
     package var isSimulated: Bool
     /// Numbers in the navigation. Zero shows none.
@@ -53,6 +55,13 @@ package struct Frame: Sendable {
     /// The value of `href` and `action`: the path, in the environment that is looked at.
     package func link(_ path: DashboardPath) -> Markup {
         Markup(text: path.in(environment).text)
+    }
+
+    /// The address of the stream of this page: that of the page, behind `/live`.
+    var source: Markup {
+        let path = path == "/" || path.hasPrefix("/?") ? String(path.dropFirst()) : path
+        let place = logPlace.map { (path.contains("?") ? "&" : "?") + "from=" + $0 } ?? ""
+        return "/live\(.value(path))\(.value(place))"
     }
 
     /// The hidden field of every form that changes something.

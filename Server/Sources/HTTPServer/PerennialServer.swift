@@ -27,6 +27,8 @@ package struct PerennialServer: Sendable {
     let bodies: BodyBudget
     let waits: CustomerWait
     let streams: EventStreams
+    /// Those of pages, which do not count as streams of the HTTP interface.
+    let pageStreams: EventStreams
     let logger: Logger
     let startedAt = ContinuousClock.now
     let logLinesDropped: @Sendable () -> Int
@@ -55,6 +57,7 @@ package struct PerennialServer: Sendable {
         bodies = BodyBudget(bodyLimits)
         waits = CustomerWait(waitsMax: waitsMax)
         streams = EventStreams(streamLimits)
+        pageStreams = EventStreams(streamLimits)
     }
 
     var requestMiddleware: RequestMiddleware {

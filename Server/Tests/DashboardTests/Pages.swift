@@ -69,6 +69,12 @@ struct Pages {
             ("login-link", samples.link(.first).html()),
             ("login-reset", samples.link(.reset(name: samples.text("mira"))).html()),
             ("login-ended", Card.linkEnded(host: samples.text("store.example")).html()),
+            ("document-receipt", samples.receipt.html(in: frame)),
+            ("documents", samples.documents.html(in: frame)),
+            (
+                "documents-none",
+                DocumentsPage(transaction: samples.text("1"), documents: []).html(in: frame)
+            ),
             ("login", samples.login(.wrong(triesLeft: 4)).html()),
             ("login-shut", samples.login(.shut(until: Samples.now)).html()),
             ("login-first", samples.login(.firstRun).html()),

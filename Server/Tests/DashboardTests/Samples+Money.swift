@@ -150,7 +150,8 @@ extension Samples {
                 customerID: customer.map(text), productID: text("premium.monthly"),
                 newProductID: text("pro.monthly"), at: at("2026-11-02T09:00:00Z"),
                 priceBefore: money("19.99"), price: money("9.99"), amount: money("-10.00"),
-                rate: text("1.0940"), value: value, documentID: text("9f2c41bb01"))
+                rate: text("1.0940"), value: value,
+                transaction: text("2000000811204417"))
         }
         return ChartPurchasesPage(
             chart: .init("mrr_movement", text("MRR movement")),
@@ -166,31 +167,41 @@ extension Samples {
         AppleReportsPage(
             filters: filters,
             comparison: .init(
-                month: text("October 2026"), agreement: 9_951, linesEqual: 1_304,
-                linesTotal: 1_310,
+                month: text("October 2026"), linesEqual: 1_304, linesTotal: 1_310,
+                differencesTotal: 9, unexplained: 1,
                 differences: [
                     .init(
                         day: text("31 Oct"), country: text("Japan"), productID: text("pro.monthly"),
-                        apple: money("3000.00", "JPY"), ours: money("0.00", "JPY"),
-                        difference: money("3000.00", "JPY"), why: text("other day"),
-                        sentence: text("Apple’s day ended at midnight in Tokyo.")),
+                        quantity: text("gross"), apple: .money(money("3000.00", "JPY")),
+                        ours: .money(money("0.00", "JPY")),
+                        difference: .money(money("3000.00", "JPY")), cause: text("day boundary"),
+                        isResidual: false,
+                        sentence: text("The other side counts it on the day before or after.")),
                     .init(
-                        day: text("9 Oct"), country: text("United States"),
-                        productID: text("premium.monthly"), apple: money("13.32"),
-                        ours: money("19.99"), difference: money("-6.67"), why: nil,
+                        day: text("9 Oct"), country: text("US"), productID: text("premium"),
+                        quantity: text("units"), apple: .units(2), ours: .units(3),
+                        difference: .units(-1), cause: text("not in file"), isResidual: true,
                         sentence: text("")),
                 ],
-                currencies: [
+                sums: [
                     .init(
-                        name: text("US dollar"), lines: 612, apple: money("10940.12"),
+                        name: text("USD, gross"), lines: 612, apple: money("10940.12"),
                         ours: money("10946.79"), explained: money("0.00"),
                         unexplained: money("-6.67"))
+                ],
+                days: [
+                    .init(
+                        name: text("1 Oct"), hasFile: true, appleUnits: 40, ourUnits: 40,
+                        differences: 0),
+                    .init(name: text("2 Oct"), hasFile: false, ourUnits: 3),
+                    .init(
+                        name: text("3 Oct"), hasFile: true, appleUnits: 4, ourUnits: 3,
+                        differences: 2),
                 ]),
             files: [
-                .init(report: text("Sales, daily"), imported: 31, expected: 31),
                 .init(
-                    report: text("Subscriber"), imported: 30, expected: 31,
-                    missing: text("29 Oct missing")),
+                    name: text("S_D_80012345_20261021.txt"), kind: text("SALES"),
+                    days: text("21 Oct 2026"), rows: 46, importedAt: at("2026-10-22T08:00:00Z"))
             ],
             trouble: Notice(
                 .wrong, text("One line was not understood."), text("File S_D_2026, line 17: …")))

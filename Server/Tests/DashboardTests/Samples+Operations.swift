@@ -8,13 +8,14 @@ extension Samples {
     var cameIn: NotificationsPage {
         func item(
             _ time: String, _ type: String, _ subtype: String?,
-            _ outcome: DocumentOutcome.Word, _ customer: String?, _ remark: String
+            _ way: NotificationsPage.Incoming.Way, _ customer: String?, isForwarded: Bool = false
         ) -> NotificationsPage.Incoming {
             .init(
-                at: at("2026-11-24T\(time)Z"), type: text(type), subtype: subtype.map(text),
-                outcome: outcome, customerID: customer.map(text), documentID: text("9f2c"),
-                accepted: outcome == .kept ? 1 : 0, waiting: outcome == .kept ? 1 : 0,
-                remark: text(remark))
+                signedAt: at("2026-11-24T08:38:58Z"), receivedAt: at("2026-11-24T\(time)Z"),
+                type: text(type), subtype: subtype.map(text), way: way,
+                customerID: customer.map(text), documentID: text("9f2c"),
+                transaction: text("2000000811204417"), accepted: isForwarded ? 1 : 0,
+                waiting: isForwarded ? 1 : 0)
         }
         let hours = (0..<24).map { hour in
             Strip.Hour(good: 20 + hour * 13 % 17, bad: hour == 17 ? 3 : 0)
@@ -23,15 +24,15 @@ extension Samples {
             .cameIn(
                 .init(
                     day: .init(
-                        recorded: 1_204, repeated: 12, refused: 3, milliseconds: 3,
-                        slowMilliseconds: 9), hours: hours,
+                        received: 1_204, asked: 3, milliseconds: 2_000, slowMilliseconds: 9_000,
+                        repeated: 12, refused: 3), hours: hours,
                     items: [
                         item(
-                            "08:59:12", "DID_FAIL_TO_RENEW", "GRACE_PERIOD", .kept, "cleo", "2 ms"),
-                        item("08:58:40", "SUBSCRIBED", "INITIAL_BUY", .kept, "usr_88213", "3 ms"),
-                        item("08:57:04", "DID_RENEW", nil, .repeat, "usr_41907", "1 ms"),
-                        item("08:40:02", "DID_RENEW", nil, .refused, nil, "for another app"),
-                        item("08:39:02", "REFUND", nil, .init(rawValue: text("odd")), nil, ""),
+                            "08:59:12", "DID_FAIL_TO_RENEW", "GRACE_PERIOD", .sent, "cleo",
+                            isForwarded: true),
+                        item("08:58:40", "SUBSCRIBED", "INITIAL_BUY", .asked, "usr_88213"),
+                        item("08:40:02", "TEST", nil, .sent, nil),
+                        item("08:39:02", "REFUND", nil, .imported, nil),
                     ], olderCursor: text("n1"))), waiting: 38)
     }
 
@@ -68,7 +69,15 @@ extension Samples {
             .asked(
                 .init(
                     notifications: 8_310, missed: 2, latestMilliseconds: 2_460_000,
-                    nextAt: at("2026-11-24T09:41:00Z"))))
+                    nextAt: at("2026-11-24T09:41:00Z"), respondedAt: at("2026-11-24T08:41:00Z"),
+                    due: 1,
+                    next: [
+                        .init(
+                            transaction: text("2000000811204417"),
+                            dueAt: at("2026-11-24T09:02:00Z"),
+                            askedAt: at("2026-11-23T09:02:00Z"), failures: 2),
+                        .init(transaction: text("7"), dueAt: at("2026-11-25T09:02:00Z")),
+                    ])))
     }
 
     var cannotAsk: NotificationsPage {
@@ -179,12 +188,28 @@ extension Samples {
                 remedy: text("Look at usr_55180."), requestID: text("7f31a2")), wasAct: true)
     }
 
+    private var documentLine: DocumentLine {
+        DocumentLine(
+            id: text("9f2c41bb01"), kind: text("notification"),
+            signedAt: at("2026-11-24T08:50:58Z"), receivedAt: at("2026-11-24T08:51:00Z"),
+            origin: text("a notification"))
+    }
+
     var document: DocumentPage {
         DocumentPage(
-            documentID: text("9f2c41bb01"), kind: text("notification"),
-            receivedAt: at("2026-11-24T08:51:00Z"), origin: text("Apple’s server"),
-            customerID: text("cleo"), payload: text("{\n  \"type\": \"REFUND\"\n}"),
-            signed: text("eyJhbGciOi.payload.signature"))
+            document: documentLine, customerID: text("cleo"),
+            transactions: [text("2000000811204417")], payload: text("{\n  \"type\": \"REFUND\"\n}"),
+            signed: text("eyJhbGciOi.payload.signature"), file: .document(text("9f2c41bb01")))
+    }
+
+    var receipt: DocumentPage {
+        DocumentPage(
+            document: documentLine, refusal: text("The purchase is not trusted."), payload: nil,
+            signed: text("MIIX"), bytesCount: 40_000, file: .document(text("9f2c41bb01")))
+    }
+
+    var documents: DocumentsPage {
+        DocumentsPage(transaction: text("2000000811204417"), documents: [documentLine])
     }
 
     func login(_ state: LoginPage.State) -> LoginPage {

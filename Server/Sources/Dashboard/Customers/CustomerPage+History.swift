@@ -39,7 +39,11 @@ extension CustomerPage {
         let kind = line.kind.replacing("_", with: " ")
         let reference: Markup = line.reference.map { " <code>\(.bdi($0))</code>" } ?? ""
         let document: Markup =
-            line.documentID.map { ", \(DocumentLink(id: $0).markup(in: frame))" } ?? ""
+            line.documentID.map { id in
+                let transaction = line.purchaseID?.split(separator: ":").last.map(String.init)
+                let link = DocumentLink(id: id, transaction: transaction, knownAt: line.at)
+                return ", \(link.markup(in: frame))"
+            } ?? ""
         return """
             <li>\(frame.element(line.at))<div>\(.bdi(line.sentence))</div><div \
             class="num"></div>\

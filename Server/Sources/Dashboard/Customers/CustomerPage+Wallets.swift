@@ -14,12 +14,33 @@ extension CustomerPage {
                 title: "Wallet", content: "<p class=\"soft\">Nothing bought to be used up.</p>"
             ).markup
         }
-        return all.map { statement -> Markup in
+        return all.enumerated().map { number, statement -> Markup in
             Panel(
                 title: all.count == 1 ? "Wallet" : "Wallet of \(.bdi(statement.currency))",
-                content: wallet(statement, in: frame)
+                content: wallet(statement, in: frame) + debit(statement, number, in: frame)
             ).markup
         }.joined()
+    }
+
+    private func debit(_ statement: WalletStatement, _ number: Int, in frame: Frame) -> Markup {
+        guard frame.viewer.mayHelp else { return "" }
+        let unit = Markup.bdi(statement.currency)
+        let dialog = Dialog(
+            id: "debit\(number)", button: "Take out", title: "Take \(unit) out of the wallet",
+            sentences: """
+                <p class="soft">\(name) has \(Figures.count(statement.balance)) \(unit). What you \
+                take out is spent: their app is told by an event. It cannot be undone, because only \
+                a purchase fills a wallet.</p>
+                """, path: .debit(of: statement.currency, from: id),
+            fields: """
+                <input type="hidden" name="key" value="\(.value(formKey))">\
+                <div><label for="d-a\(number)">How many</label><input id="d-a\(number)" \
+                name="amount" type="number" min="1" step="1" required></div>\
+                \(Dialog.reasonField("d-w\(number)"))
+                """, submit: "Take \(unit) out for good", isGrave: true)
+        return """
+            <div class="row end">\(dialog.buttonMarkup)</div>\(dialog.dialogMarkup(in: frame))
+            """
     }
 
     private func wallet(_ statement: WalletStatement, in frame: Frame) -> Markup {

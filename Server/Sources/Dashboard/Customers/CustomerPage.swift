@@ -29,6 +29,8 @@ package struct CustomerPage: Sendable {
     package var entitlements: [String]
     /// How many events name them. For the dialog that erases.
     package var eventsCount: Int?
+    /// Another one for each page: what a form of this page does twice is done once.
+    package var formKey: String
     package var isAskingApple: Bool
 
     package init(
@@ -37,7 +39,7 @@ package struct CustomerPage: Sendable {
         explanation: [String] = [], wallets: [WalletStatement] = [], transfers: [Transfer] = [],
         blocked: [String] = [], grants: [Grant] = [], consumption: ConsumptionOverview? = nil,
         happened: [Event] = [], linesCount: Int = 0, history: History? = nil,
-        entitlements: [String], eventsCount: Int? = nil,
+        entitlements: [String], eventsCount: Int? = nil, formKey: String = "",
         isAskingApple: Bool = false
     ) {
         self.customer = customer
@@ -57,6 +59,7 @@ package struct CustomerPage: Sendable {
         self.history = history
         self.entitlements = entitlements
         self.eventsCount = eventsCount
+        self.formKey = formKey
         self.isAskingApple = isAskingApple
     }
 
@@ -89,7 +92,7 @@ package struct CustomerPage: Sendable {
         return Layout(
             title: id, section: .customers, heading: name, lede: lede(in: frame),
             trail: "<a href=\"\(frame.link(.customers))\">Customers</a> / \(name)",
-            live: "customer", content: Template.customer.markup(fields)
+            isLive: true, content: Template.customer.markup(fields)
         ).html(in: frame)
     }
 
@@ -215,23 +218,6 @@ package struct CustomerPage: Sendable {
             } ?? ""
         return """
             <dl class="facts"><dt>Yours</dt><dd>\(name)</dd>\(others.joined())\(token)</dl>
-            """
-    }
-}
-
-/// A signed document, by the first digits of its id. Leads to it for those who may see it.
-struct DocumentLink {
-    var id: String
-
-    static let digitsShown = 6
-
-    func markup(in frame: Frame) -> Markup {
-        let short = id.count > Self.digitsShown ? id.prefix(Self.digitsShown) + "…" : id
-        guard frame.viewer.seesDocuments else {
-            return "<span class=\"mono muted\">\(.bdi(short))</span>"
-        }
-        return """
-            <a class="mono" href="\(frame.link(.document(id)))" title="\(id)">\(.bdi(short))</a>
             """
     }
 }

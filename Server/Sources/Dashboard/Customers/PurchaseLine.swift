@@ -67,7 +67,7 @@ package struct PurchaseLine: Hashable, Sendable {
             [
                 .init(chip.markup, "r"), .init("\(period(in: frame))", "full"),
                 .init(paid.map { "\(Figures.money($0))" } ?? "–", "num"),
-                .init(transactions, "r"),
+                .init(transactions(in: frame), "r"),
             ])
     }
 
@@ -89,10 +89,10 @@ package struct PurchaseLine: Hashable, Sendable {
         }
     }
 
-    private var transactions: Markup {
+    private func transactions(in frame: Frame) -> Markup {
         switch originalTransactionIDs.count {
         case 0: "–"
-        case 1: "<span class=\"mono\">\(.bdi(originalTransactionIDs[0]))</span>"
+        case 1: DocumentLink.all(of: originalTransactionIDs[0], in: frame)
         default: "\(originalTransactionIDs.count) transactions"
         }
     }

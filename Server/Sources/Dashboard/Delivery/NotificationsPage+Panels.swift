@@ -19,18 +19,20 @@ extension NotificationsPage {
         }
         let strip = Strip(values.hours)
         let hours = Panel(
-            title: "By the hour", side: "\(values.hours.count) hours",
+            title: "By the hour", side: "red: had to be asked for",
             content: "\(strip.markup)<p class=\"muted small\">\(strip.sentence)</p>"
         ).markup
         let table = Table(
             name: "Notifications that came in",
             columns: [
-                .init("At, UTC"), .init("Type"), .init("Became"), .init("Customer"),
-                .init("Sent on"), .init("How"),
+                .init("Came, UTC"), .init("Type"), .init("How"), .init("Customer"),
+                .init("After"), .init("Sent on"), .init("Document"),
             ], rows: values.items.map { Self.row($0, in: frame) }, bodyID: "incoming")
         return """
             \(values.day.map { stats($0) } ?? "")\(values.hours.isEmpty ? "" : hours)\
-            \(Panel(title: "Came in", content: table.markup, classes: "flush").markup)\
+            \(Panel(
+                title: "Came in", side: "Those that Apple signed last come first",
+                content: table.markup, classes: "flush").markup)\
             \(older(values.olderCursor, .notifications, in: frame))
             """
     }
@@ -42,43 +44,51 @@ extension NotificationsPage {
             <div class="d">\(remark)</div></div>
             """
         }
+        let (middle, slow) = (
+            Duration.short(milliseconds: day.milliseconds),
+            Duration.short(milliseconds: day.slowMilliseconds)
+        )
         return """
             <div class="stats" id="day">\
-            \(tile("Last 24 hours", "\(Figures.count(day.recorded))", "kept, each answered 200"))\
-            \(tile("Came twice", "\(Figures.count(day.repeated))", "counted once"))\
-            \(tile("Refused", "\(Figures.count(day.refused))", "not Apple’s, or for another app"))\
+            \(tile("Last 24 hours", "\(Figures.count(day.received))", "came in"))\
+            \(tile("On the way", "\(middle)", "99 of 100 under \(slow)"))\
+            \(tile("Had to be asked for", "\(Figures.count(day.asked))", "in 24 hours"))\
             \(tile(
-                "Apple waited", "\(Figures.count(day.milliseconds)) ms",
-                "99 of 100 under \(Figures.count(day.slowMilliseconds)) ms"))</div>
+                "Came twice, refused",
+                "\(Figures.count(day.repeated)), \(Figures.count(day.refused))",
+                "since this server began"))</div>
             """
     }
 
     /// One row. `/live?page=notifications` sends it with the id `incoming`.
     package static func row(_ item: Incoming, in frame: Frame) -> Markup {
-        let (civil, today) = (CivilTime(item.at), CivilTime(frame.now))
+        let (civil, today) = (CivilTime(item.receivedAt), CivilTime(frame.now))
         let time =
-            civil.isSameDay(as: today) ? civil.clockWithSeconds : frame.shortTime(item.at)
+            civil.isSameDay(as: today) ? civil.clockWithSeconds : frame.shortTime(item.receivedAt)
         let subtype: Markup =
             item.subtype.map {
                 "<br><span class=\"muted small\">\(.bdi($0))</span>"
             } ?? ""
         let customer = item.customerID == nil ? "" : frame.customer(item.customerID)
+        let delay = max(0, item.receivedAt.milliseconds - item.signedAt.milliseconds)
+        let document = DocumentLink(
+            id: item.documentID, transaction: item.transaction, knownAt: item.receivedAt)
         return Table.row(
+            id: "document-\(item.documentID)",
             .init("\(time)"),
             [
                 .init("<code>\(.bdi(item.type))</code>\(subtype)"),
-                .init(chip(item.outcome).markup, "r"), .init(customer, "full"),
-                .init(sentOn(item)), .init(.bdi(item.remark), "r"),
+                .init(chip(item.way).markup, "r"), .init(customer, "full"),
+                .init("\(Duration.short(milliseconds: delay))"), .init(sentOn(item)),
+                .init(document.markup(in: frame), "r"),
             ])
     }
 
-    private static func chip(_ outcome: DocumentOutcome.Word) -> Chip {
-        switch outcome {
-        case .kept: Chip("kept", .open)
-        case .repeat: Chip("repeated", .shut)
-        case .refused: Chip("refused", .bad)
-        case .later: Chip("asked again", .warn)
-        default: Chip(outcome.rawValue, .neutral)
+    private static func chip(_ way: Incoming.Way) -> Chip {
+        switch way {
+        case .sent: Chip("sent", .open)
+        case .asked: Chip("asked for", .warn)
+        case .imported: Chip("imported", .plain)
         }
     }
 
@@ -87,7 +97,7 @@ extension NotificationsPage {
         guard all > 0 else { return "" }
         return item.waiting == 0
             ? "accepted by \(item.accepted) of \(all)"
-            : "\(item.accepted) accepted, \(item.waiting) \(item.waiting == 1 ? "waits" : "wait")"
+            : "\(item.accepted) accepted, \(item.waiting) not"
     }
 
     // MARK: - Sent on
@@ -160,7 +170,9 @@ extension NotificationsPage {
         return Table.row(
             .init("\(frame.shortTime(forward.createdAt))"),
             [
-                .init(DocumentLink(id: forward.documentID).markup(in: frame)),
+                .init(
+                    DocumentLink(id: forward.documentID, knownAt: forward.createdAt)
+                        .markup(in: frame)),
                 .init(.bdi(forward.url), "alt"),
                 .init("\(Figures.count(forward.attempts, "attempt"))\(last)\(next)", "full"),
                 .init(Self.chip(forward.state).markup), .init(retry(forward, in: frame), "r"),
@@ -187,15 +199,17 @@ extension NotificationsPage {
             """
     }
 
-    // MARK: - Asked for
+    // MARK: - Asked
 
     func asked(_ values: Asked, in frame: Frame) -> Markup {
-        if let trouble = values.trouble {
-            return Notice(
-                .warning, "Apple cannot be asked.", trouble, link: .init("Health", .checks)
-            )
-            .markup(in: frame)
+        let trouble = values.trouble.map {
+            Notice(.warning, "Apple cannot be asked.", $0, link: .init("Health", .checks))
+                .markup(in: frame)
         }
+        return "\(trouble)\(missed(values, in: frame))\(checks(values, in: frame))"
+    }
+
+    private func missed(_ values: Asked, in frame: Frame) -> Markup {
         let next: Markup = values.nextAt.map { "Next at \(frame.time($0))" } ?? ""
         let late = Duration.short(milliseconds: values.latestMilliseconds)
         let missed: Markup =
@@ -206,12 +220,50 @@ extension NotificationsPage {
             \(values.missed == 1 ? "was" : "were") read that way, \(late) late at most.
             """
         return Panel(
-            title: "Asked for", side: next,
+            title: "Notifications", side: next,
             content: """
                 <p>Once an hour Apple is asked for what did not reach us. In the last week there \
-                were \
-                \(Figures.count(values.notifications)). \(missed)</p>
+                were \(Figures.count(values.notifications)). \(missed)</p>
                 """
+        ).markup
+    }
+
+    private func checks(_ values: Asked, in frame: Frame) -> Markup {
+        let answered: Markup =
+            values.respondedAt.map { "Apple last answered at \(frame.time($0))." }
+            ?? "Apple has not been asked yet."
+        let sentence: Markup = """
+            \(answered) \(Figures.count(values.due, "purchase")) \
+            \(values.due == 1 ? "is" : "are") due to be asked about.
+            """
+        guard !values.next.isEmpty else {
+            return Panel(
+                title: "Purchases",
+                content: "<p>\(sentence) None is known that Apple could "
+                    + "be asked about.</p>"
+            ).markup
+        }
+        let rows = values.next.map { check -> Markup in
+            let failures: Markup =
+                check.failures == 0
+                ? ""
+                : Chip("\(Figures.count(check.failures, "question")) failed", .warn).markup
+            return Table.row(
+                .init(DocumentLink.all(of: check.transaction, in: frame)),
+                [
+                    .init("\(frame.shortTime(check.dueAt))"),
+                    .init(check.askedAt.map { "\(frame.shortTime($0))" } ?? "not yet"),
+                    .init(failures, "r"),
+                ])
+        }
+        let table = Table(
+            name: "Purchases that Apple is asked about next",
+            columns: [.init("Purchase"), .init("Due"), .init("Last asked"), .init("Trouble")],
+            rows: rows)
+        return Panel(
+            title: "Purchases asked about next",
+            content: "<p class=\"inset\">\(sentence)</p>"
+                + table.markup, classes: "flush"
         ).markup
     }
 

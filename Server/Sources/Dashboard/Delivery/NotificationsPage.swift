@@ -14,71 +14,90 @@ package struct NotificationsPage: Sendable {
 
     package struct CameIn: Sendable {
         package var day: Day?
-        /// The last 24 hours, oldest first. What was refused is bad.
+        /// The last 24 hours, oldest first. What Apple had to be asked for is bad.
         package var hours: [Strip.Hour]
-        /// Newest first.
+        /// Those that Apple signed last come first.
         package var items: [Incoming]
         package var olderCursor: String?
+        /// Whether this is the page with the newest ones, on which new ones come in.
+        package var isFirstPage: Bool
 
         package init(
-            day: Day? = nil, hours: [Strip.Hour] = [], items: [Incoming], olderCursor: String? = nil
+            day: Day? = nil, hours: [Strip.Hour] = [], items: [Incoming],
+            olderCursor: String? = nil, isFirstPage: Bool = true
         ) {
             self.day = day
             self.hours = hours
             self.items = items
             self.olderCursor = olderCursor
+            self.isFirstPage = isFirstPage
         }
     }
 
-    /// The numbers of the last 24 hours.
+    /// The numbers of the last 24 hours, and of this server.
     package struct Day: Hashable, Sendable {
-        package var recorded: Int
+        package var received: Int
+        /// Of these: Apple was asked for them, because they had not arrived.
+        package var asked: Int
+        /// From Apple's signature until they came: the middle, and 99 of 100.
+        package var milliseconds: Int64
+        package var slowMilliseconds: Int64
+        /// Since this server began.
         package var repeated: Int
         package var refused: Int
-        /// How long Apple waited: the middle, and 99 of 100.
-        package var milliseconds: Int
-        package var slowMilliseconds: Int
 
         package init(
-            recorded: Int, repeated: Int, refused: Int, milliseconds: Int, slowMilliseconds: Int
+            received: Int, asked: Int, milliseconds: Int64, slowMilliseconds: Int64,
+            repeated: Int, refused: Int
         ) {
-            self.recorded = recorded
-            self.repeated = repeated
-            self.refused = refused
+            self.received = received
+            self.asked = asked
             self.milliseconds = milliseconds
             self.slowMilliseconds = slowMilliseconds
+            self.repeated = repeated
+            self.refused = refused
         }
     }
 
     /// One notification that came in.
     package struct Incoming: Sendable {
-        package var at: Timestamp
+        package var signedAt: Timestamp
+        package var receivedAt: Timestamp
         /// Apple's words.
         package var type: String
         package var subtype: String?
-        package var outcome: DocumentOutcome.Word
+        package var way: Way
         package var customerID: String?
-        package var documentID: String?
-        /// To how many addresses it was sent on, and how many of them still wait.
+        package var documentID: String
+        /// The first transaction of the purchase that it is about.
+        package var transaction: String?
+        /// How many addresses it was sent on to have accepted it, and how many have not.
         package var accepted: Int
         package var waiting: Int
-        /// How long it took, or why it was refused.
-        package var remark: String
+
+        /// How it came here.
+        package enum Way: Sendable {
+            case sent
+            /// Apple was asked for it, because it had not arrived.
+            case asked
+            case imported
+        }
 
         package init(
-            at: Timestamp, type: String, subtype: String? = nil, outcome: DocumentOutcome.Word,
-            customerID: String? = nil, documentID: String? = nil, accepted: Int = 0,
-            waiting: Int = 0, remark: String = ""
+            signedAt: Timestamp, receivedAt: Timestamp, type: String, subtype: String? = nil,
+            way: Way = .sent, customerID: String? = nil, documentID: String,
+            transaction: String? = nil, accepted: Int = 0, waiting: Int = 0
         ) {
-            self.at = at
+            self.signedAt = signedAt
+            self.receivedAt = receivedAt
             self.type = type
             self.subtype = subtype
-            self.outcome = outcome
+            self.way = way
             self.customerID = customerID
             self.documentID = documentID
+            self.transaction = transaction
             self.accepted = accepted
             self.waiting = waiting
-            self.remark = remark
         }
     }
 
@@ -118,25 +137,55 @@ package struct NotificationsPage: Sendable {
         }
     }
 
-    /// Notifications that Apple was asked for, because they had not arrived.
+    /// What Apple is asked: for notifications that had not arrived, and how purchases stand.
     package struct Asked: Sendable {
         /// In the last week: how many there were, and how many of them had not arrived.
         package var notifications: Int
         package var missed: Int
         package var latestMilliseconds: Int64
+        /// When they are asked for again.
         package var nextAt: Timestamp?
+        /// When Apple answered last.
+        package var respondedAt: Timestamp?
         /// Why Apple cannot be asked. Nil if it can.
         package var trouble: String?
+        /// Purchases that are due to be asked about now.
+        package var due: Int
+        /// Those that Apple is asked about next.
+        package var next: [Check]
 
         package init(
             notifications: Int, missed: Int, latestMilliseconds: Int64 = 0,
-            nextAt: Timestamp? = nil, trouble: String? = nil
+            nextAt: Timestamp? = nil, respondedAt: Timestamp? = nil, trouble: String? = nil,
+            due: Int = 0, next: [Check] = []
         ) {
             self.notifications = notifications
             self.missed = missed
             self.latestMilliseconds = latestMilliseconds
             self.nextAt = nextAt
+            self.respondedAt = respondedAt
             self.trouble = trouble
+            self.due = due
+            self.next = next
+        }
+    }
+
+    /// When Apple is asked about a purchase.
+    package struct Check: Sendable {
+        /// The first transaction of the purchase.
+        package var transaction: String
+        package var dueAt: Timestamp
+        package var askedAt: Timestamp?
+        /// Questions since then that Apple did not answer.
+        package var failures: Int
+
+        package init(
+            transaction: String, dueAt: Timestamp, askedAt: Timestamp? = nil, failures: Int = 0
+        ) {
+            self.transaction = transaction
+            self.dueAt = dueAt
+            self.askedAt = askedAt
+            self.failures = failures
         }
     }
 
@@ -158,8 +207,13 @@ package struct NotificationsPage: Sendable {
             title: "Notifications", section: .notifications, heading: "Notifications",
             lede: "What Apple told us, what became of it, and to whom it was sent on.",
             actions: frame.viewer.mayConfigure && !frame.isSimulated ? test : "",
-            live: "notifications", content: Template.notifications.markup(fields)
+            isLive: isLive, content: Template.notifications.markup(fields)
         ).html(in: frame)
+    }
+
+    /// The page with the newest ones that came in.
+    private var isLive: Bool {
+        if case .cameIn(let values) = content { values.isFirstPage } else { false }
     }
 
     private func tabs(in frame: Frame) -> Markup {
@@ -172,7 +226,7 @@ package struct NotificationsPage: Sendable {
         let wait: Markup =
             waiting > 0 ? " <span class=\"at-risk\">\(Figures.count(waiting)) wait</span>" : ""
         let entries: [(DashboardPath, Markup)] = [
-            (.notifications, "Came in"), (.sentOn, "Sent on\(wait)"), (.asked, "Asked for"),
+            (.notifications, "Came in"), (.sentOn, "Sent on\(wait)"), (.asked, "Asked"),
         ]
         let links = entries.map { path, name -> Markup in
             let mark: Markup = path == current ? " aria-current=\"true\"" : ""

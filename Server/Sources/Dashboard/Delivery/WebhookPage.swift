@@ -44,7 +44,7 @@ package struct WebhookPage: Sendable {
         return Layout(
             title: webhook.url, section: .webhooks, heading: name,
             lede: "Since \(CivilTime(webhook.createdAt).longDate).",
-            trail: "<a href=\"\(frame.link(.webhooks))\">Webhooks</a> / \(name)", live: "webhook",
+            trail: "<a href=\"\(frame.link(.webhooks))\">Webhooks</a> / \(name)", isLive: true,
             content: Template.webhook.markup(fields)
         ).html(in: frame)
     }
@@ -129,6 +129,7 @@ package struct WebhookPage: Sendable {
             }
             ?? delivery.endedAt.map { "\(frame.shortTime($0))" } ?? "–"
         return Table.row(
+            id: "delivery-\(delivery.deliveryID)",
             .init("<a href=\"\(frame.link(opened))#delivery\">\(number)</a>"),
             [
                 .init("<code>\(.bdi(delivery.type))</code>"),

@@ -42,7 +42,7 @@ package struct WebhooksPage: Sendable {
                 Events, pushed to your servers: signed, in order for each customer, tried for \
                 three \
                 days.
-                """, actions: webhooks.isEmpty ? "" : add?.buttonMarkup ?? "", live: "webhooks",
+                """, actions: webhooks.isEmpty ? "" : add?.buttonMarkup ?? "", isLive: true,
             content: Template.webhooks.markup(fields)
         ).html(in: frame)
     }

@@ -82,7 +82,9 @@ struct EventWords {
     /// How the server learned of it.
     func cause(in frame: Frame) -> Markup {
         if let document = event.cause.documentID {
-            return DocumentLink(id: document).markup(in: frame)
+            return DocumentLink(
+                id: document, transaction: event.originalTransactionID, knownAt: event.knownAt
+            ).markup(in: frame)
         }
         if let author = event.cause.author {
             return "<span class=\"muted\">\(.bdi(author.actor ?? author.keyName))</span>"

@@ -120,7 +120,7 @@ package struct EventsPage: Sendable {
                 <button class="btn" type="button" data-more id="more" hidden>0 new</button>\
                 <button class="btn" type="button" data-pause aria-pressed="false">Hold \
                 still</button>
-                """ : "", live: isLive ? "events" : nil,
+                """ : "", isLive: isLive,
             content: Template.events.markup(fields)
         ).html(in: frame)
     }

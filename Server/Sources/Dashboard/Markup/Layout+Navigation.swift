@@ -4,7 +4,8 @@ extension Layout {
         let open = frame.checksOpen
         return """
             <ul>\(entry(.overview, .overview, .home, "Overview", in: frame))</ul>\
-            <h2>Money</h2><ul>\(entry(.charts, .chart("mrr"), .chart, "Charts", in: frame))</ul>\
+            <h2>Money</h2><ul>\(entry(.charts, .chart("mrr"), .chart, "Charts", in: frame))\
+            \(entry(.reports, .reports, .page, "Apple’s reports", in: frame))</ul>\
             <h2>People</h2>\
             <ul>\(entry(.customers, .customers, .person, "Customers", in: frame))</ul>\
             <h2>Traffic</h2><ul>\(entry(.events, .events, .lines, "Events", in: frame))\

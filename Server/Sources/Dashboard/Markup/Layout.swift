@@ -10,15 +10,15 @@ package struct Layout: Sendable {
     package var actions: Markup = ""
     /// The way to this page, above the heading.
     package var trail: Markup = ""
-    /// The name of the page in `/live?page=`. Nil if nothing on it is live.
-    package var live: String?
+    /// Whether the page changes while one looks at it.
+    package var isLive: Bool
     package var isWide = true
     package var scripts: [Asset] = []
     package var content: Markup
 
     package init(
         title: String, section: Section, heading: Markup, lede: Markup = "", actions: Markup = "",
-        trail: Markup = "", live: String? = nil, isWide: Bool = true, scripts: [Asset] = [],
+        trail: Markup = "", isLive: Bool = false, isWide: Bool = true, scripts: [Asset] = [],
         content: Markup
     ) {
         self.title = title
@@ -27,7 +27,7 @@ package struct Layout: Sendable {
         self.lede = lede
         self.actions = actions
         self.trail = trail
-        self.live = live
+        self.isLive = isLive
         self.isWide = isWide
         self.scripts = scripts
         self.content = content
@@ -48,11 +48,10 @@ package struct Layout: Sendable {
     }
 
     package func html(in frame: Frame) -> String {
-        let live = frame.isLive ? live : nil
         let fields = Fields([
             "head": .html(Self.head(title: "\(title) · \(frame.app)", scripts: scripts)),
             "theme": .html(frame.theme.map { " data-theme=\"\($0.rawValue)\"" } ?? ""),
-            "live": .html(live.map { " data-source=\"\(frame.link(.live($0)))\"" } ?? ""),
+            "live": .html(isLive && frame.isLive ? " data-source=\"\(frame.source)\"" : ""),
             "brand": .html(Icon.brand),
             "home": .html(frame.link(.overview)),
             "menu": .html(Icon.menu.markup),
@@ -117,7 +116,7 @@ package struct Layout: Sendable {
 
     private func session(in frame: Frame) -> Markup {
         let live: Markup =
-            live == nil || !frame.isLive
+            !isLive || !frame.isLive
             ? "" : "<span data-live><span class=\"dot\"></span>Live</span>"
         let next = frame.theme == .dark ? "light" : "dark"
         let signedIn: Markup =

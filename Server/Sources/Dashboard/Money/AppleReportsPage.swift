@@ -3,63 +3,100 @@ import PerennialContract
 /// The page `/reports/{month}/{report}`: does Apple say the same?
 package struct AppleReportsPage: Sendable {
     package var filters: [ChartFilter]
-    /// Nil if no file was imported yet.
+    /// Nil if there is nothing to compare.
     package var comparison: Comparison?
     package var files: [File]
-    /// A line that was not understood, with its file.
+    /// Why nothing is compared, or a file that was not understood.
     package var trouble: Notice?
 
     package struct Comparison: Sendable {
         /// `October 2026`
         package var month: String
-        /// How much of Apple's amount is equal, in hundredths of a per cent: 9951 is 99.51 %.
-        package var agreement: Int
         package var linesEqual: Int
+        /// Lines of Apple's files: one for each day, product, country and currency.
         package var linesTotal: Int
+        /// How many numbers differ, also those that are not shown.
+        package var differencesTotal: Int
+        /// How many of them have no cause but that money may be missing.
+        package var unexplained: Int
         package var differences: [Difference]
-        package var currencies: [Residual]
+        package var sums: [Residual]
+        package var days: [Day]
 
         package init(
-            month: String, agreement: Int, linesEqual: Int, linesTotal: Int,
-            differences: [Difference], currencies: [Residual]
+            month: String, linesEqual: Int, linesTotal: Int, differencesTotal: Int,
+            unexplained: Int, differences: [Difference], sums: [Residual], days: [Day]
         ) {
             self.month = month
-            self.agreement = agreement
             self.linesEqual = linesEqual
             self.linesTotal = linesTotal
+            self.differencesTotal = differencesTotal
+            self.unexplained = unexplained
             self.differences = differences
-            self.currencies = currencies
+            self.sums = sums
+            self.days = days
         }
+
+        /// The part of Apple's lines that are equal, in hundredths of a per cent, cut off: 9951 is
+        /// 99.51 %.
+        var agreement: Int { linesTotal == 0 ? 10_000 : linesEqual * 10_000 / linesTotal }
     }
 
+    /// A number that differs.
     package struct Difference: Sendable {
         package var day: String
         package var country: String
         package var productID: String
-        package var apple: Money
-        package var ours: Money
-        package var difference: Money
-        /// A word: `other day`, `heard later`, `upgrade`. Nil if it is not explained.
-        package var why: String?
+        /// `units`, `gross`, `refunded`, `proceeds`
+        package var quantity: String
+        package var apple: Amount
+        package var ours: Amount
+        package var difference: Amount
+        /// A word: `day boundary`, `commission`.
+        package var cause: String
+        /// Whether money may be missing.
+        package var isResidual: Bool
         package var sentence: String
 
         package init(
-            day: String, country: String, productID: String, apple: Money, ours: Money,
-            difference: Money, why: String?, sentence: String
+            day: String, country: String, productID: String, quantity: String, apple: Amount,
+            ours: Amount, difference: Amount, cause: String, isResidual: Bool, sentence: String
         ) {
             self.day = day
             self.country = country
             self.productID = productID
+            self.quantity = quantity
             self.apple = apple
             self.ours = ours
             self.difference = difference
-            self.why = why
+            self.cause = cause
+            self.isResidual = isResidual
             self.sentence = sentence
         }
     }
 
-    /// What is left over in one currency.
+    package enum Amount: Sendable {
+        case money(Money)
+        case units(Int64)
+
+        var text: String {
+            switch self {
+            case .money(let money): Figures.money(money)
+            case .units(let count): Figures.count(count)
+            }
+        }
+
+        var signedText: String {
+            switch self {
+            case .money(let money): Figures.signedMoney(money)
+            case .units(let count): Figures.change(count)
+            }
+        }
+    }
+
+    /// A sum of the month in one currency, and what of its difference is explained.
     package struct Residual: Sendable {
+        /// `USD, refunded`
         package var name: String
         package var lines: Int
         package var apple: Money
@@ -82,18 +119,45 @@ package struct AppleReportsPage: Sendable {
         var isZero: Bool { unexplained.amount.allSatisfy { "0.-".contains($0) } }
     }
 
-    package struct File: Sendable {
-        package var report: String
-        package var imported: Int
-        package var expected: Int
-        /// `29 Oct missing`. Empty if it is complete.
-        package var missing: String
+    /// A day of the month.
+    package struct Day: Sendable {
+        package var name: String
+        package var hasFile: Bool
+        package var appleUnits: Int64
+        package var ourUnits: Int64
+        /// Numbers that differ.
+        package var differences: Int
 
-        package init(report: String, imported: Int, expected: Int, missing: String = "") {
-            self.report = report
-            self.imported = imported
-            self.expected = expected
-            self.missing = missing
+        package init(
+            name: String, hasFile: Bool, appleUnits: Int64 = 0, ourUnits: Int64 = 0,
+            differences: Int = 0
+        ) {
+            self.name = name
+            self.hasFile = hasFile
+            self.appleUnits = appleUnits
+            self.ourUnits = ourUnits
+            self.differences = differences
+        }
+    }
+
+    /// An imported file.
+    package struct File: Sendable {
+        package var name: String
+        /// `SALES`
+        package var kind: String
+        /// `29 Oct 2026`
+        package var days: String
+        package var rows: Int
+        package var importedAt: Timestamp
+
+        package init(
+            name: String, kind: String, days: String, rows: Int, importedAt: Timestamp
+        ) {
+            self.name = name
+            self.kind = kind
+            self.days = days
+            self.rows = rows
+            self.importedAt = importedAt
         }
     }
 
@@ -108,14 +172,15 @@ package struct AppleReportsPage: Sendable {
     }
 
     package func html(in frame: Frame) -> String {
+        let isEmpty = comparison == nil && files.isEmpty && trouble == nil
         let fields = Fields([
             "action": .html(frame.link(.reports)),
             "environment": .html(frame.environmentField),
             "filters": .html(filters.enumerated().map { $1.markup(number: $0) }.joined()),
             "trouble": .html(trouble?.markup(in: frame) ?? ""),
-            "comparison": .html(comparison.map { panels($0) } ?? empty),
-            "residuals": .html(comparison.map { residuals($0.currencies) } ?? ""),
-            "files": .html(filePanel),
+            "comparison": .html(comparison.map { panels($0) } ?? (isEmpty ? empty : "")),
+            "residuals": .html(comparison.map { days($0) } ?? ""),
+            "files": .html(filePanel(in: frame)),
         ])
         return Layout(
             title: "Apple’s reports", section: .reports, heading: "Apple’s reports",
@@ -128,47 +193,59 @@ package struct AppleReportsPage: Sendable {
         let empty = Empty(
             title: "No file yet",
             text: """
-                Give the server a key for App Store Connect, and it fetches each day’s files. Or \
-                import one: <code>perennial reports import FILE</code>.
+                Download a month’s daily sales reports in App Store Connect (Sales and Trends), \
+                and import them on this server: <code>perennial apple-reports import \
+                S_D_*.txt.gz</code>. Each file is stored byte for byte, and a second time changes \
+                nothing.
                 """)
         return "<section class=\"panel\">\(empty.markup)</section>"
     }
 
+    // MARK: - Comparison
+
     private func panels(_ comparison: Comparison) -> Markup {
         let (whole, rest) = comparison.agreement.quotientAndRemainder(dividingBy: 100)
-        let open = comparison.differences.count { $0.why == nil }
-        let count = Figures.count(comparison.differences.count, "line")
+        let numbers = comparison.differencesTotal
+        let differ: Markup =
+            "\(Figures.count(numbers, "number")) \(numbers == 1 ? "differs" : "differ")"
         let verdict: Markup =
-            if comparison.differences.isEmpty {
+            if numbers == 0 {
                 "Nothing differs."
-            } else if open == 0 {
-                "\(count) differ: <b>all of it is explained.</b>"
+            } else if comparison.unexplained == 0 {
+                "\(differ): <b>all of it is explained.</b>"
             } else {
-                "\(count) differ, <b>\(open) without a known reason.</b>"
+                "\(differ), <b>\(Figures.count(comparison.unexplained)) without a known reason.</b>"
             }
+        let missing = comparison.days.count { !$0.hasFile }
+        let gap: Markup =
+            missing == 0
+            ? ""
+            : """
+             \(Figures.count(missing, "day")) \(missing == 1 ? "has" : "have") no file yet, and \
+            \(missing == 1 ? "is" : "are") left out.
+            """
         return """
-            <section class="panel answer\(open > 0 ? " bad" : "")"><p class="line">\
-            \(.bdi(comparison.month)) agrees to \(whole).\(rest < 10 ? "0" : "")\(rest) %. \
-            \(verdict)\
-            </p><p class="muted small">\(Figures.count(comparison.linesTotal, "line")) of Apple’s \
-            report; \(Figures.count(comparison.linesEqual)) are equal.</p></section>\
-            \(comparison.differences.isEmpty ? "" : table(comparison.differences))
+            <section class="panel answer\(comparison.unexplained > 0 ? " bad" : "")">\
+            <p class="line">\(.bdi(comparison.month)) agrees to \
+            \(whole).\(rest < 10 ? "0" : "")\(rest) %. \(verdict)</p>\
+            <p class="muted small">\(Figures.count(comparison.linesTotal, "line")) of Apple’s \
+            report; \(Figures.count(comparison.linesEqual)) are equal.\(gap)</p></section>\
+            \(sums(comparison.sums))\
+            \(comparison.differences.isEmpty ? "" : table(comparison))
             """
     }
 
-    private func table(_ differences: [Difference]) -> Markup {
-        let rows = differences.map { line -> Markup in
-            let chip = line.why.map { Chip($0, .trial) } ?? Chip("not explained", .bad)
+    private func table(_ comparison: Comparison) -> Markup {
+        let rows = comparison.differences.map { line -> Markup in
+            let chip = Chip(line.cause, line.isResidual ? .bad : .trial)
             return Table.row(
                 .init(.bdi(line.day)),
                 [
                     .init(.bdi(line.country)), .init(.bdi(line.productID), "full"),
-                    .init(
-                        "<span class=\"fold-only\">Apple </span>\(Figures.money(line.apple))", "num"
-                    ),
-                    .init(
-                        "<span class=\"fold-only\">ours </span>\(Figures.money(line.ours))", "num"),
-                    .init("<b>\(Figures.signedMoney(line.difference))</b>", "num r"),
+                    .init(.bdi(line.quantity)),
+                    .init("<span class=\"fold-only\">Apple </span>\(line.apple.text)", "num"),
+                    .init("<span class=\"fold-only\">ours </span>\(line.ours.text)", "num"),
+                    .init("<b>\(line.difference.signedText)</b>", "num r"),
                     .init(
                         """
                         \(chip.markup)<br><span class="muted small">\(.bdi(line.sentence))</span>
@@ -176,20 +253,25 @@ package struct AppleReportsPage: Sendable {
                 ])
         }
         let table = Table(
-            name: "Lines that differ",
+            name: "Numbers that differ",
             columns: [
-                .init("Day"), .init("Country"), .init("Product"), .number("Apple"),
-                .number("Ours"), .number("Difference"), .init("Why"),
+                .init("Day"), .init("Country"), .init("Product"), .init("What"),
+                .number("Apple"), .number("Ours"), .number("Difference"), .init("Why"),
             ], rows: rows)
-        return Panel(
-            title: "What differs", side: "\(Figures.count(differences.count, "line"))",
-            content: table.markup, classes: "flush"
-        ).markup
+        let rest = comparison.differencesTotal - comparison.differences.count
+        let side: Markup =
+            rest > 0
+            ? """
+            \(Figures.count(rest)) more: <code>perennial reconcile money</code> lists all
+            """
+            : "\(Figures.count(comparison.differencesTotal, "number"))"
+        return Panel(title: "What differs", side: side, content: table.markup, classes: "flush")
+            .markup
     }
 
-    private func residuals(_ residuals: [Residual]) -> Markup {
-        guard !residuals.isEmpty else { return "" }
-        let rows = residuals.map { line -> Markup in
+    private func sums(_ sums: [Residual]) -> Markup {
+        guard !sums.isEmpty else { return "" }
+        let rows = sums.map { line -> Markup in
             let look: Markup = line.isZero ? "muted" : "down"
             return Table.row(
                 .init(.bdi(line.name)),
@@ -197,40 +279,69 @@ package struct AppleReportsPage: Sendable {
                     .init("\(Figures.count(line.lines))", "num"),
                     .init("\(Figures.money(line.apple))", "num"),
                     .init("\(Figures.money(line.ours))", "num"),
-                    .init("\(Figures.money(line.explained))", "num"),
+                    .init("\(Figures.signedMoney(line.explained))", "num"),
                     .init(
-                        "<span class=\"\(look)\">\(Figures.money(line.unexplained))</span>", "num"),
+                        "<span class=\"\(look)\">\(Figures.signedMoney(line.unexplained))</span>",
+                        "num"),
                 ])
         }
         let table = Table(
-            name: "What is left over, by currency",
+            name: "Sums of the month, by currency",
             columns: [
                 .init("Currency"), .number("Lines"), .number("Apple"), .number("Ours"),
                 .number("Explained"), .number("Unexplained"),
             ], rows: rows, classes: "roomy")
-        return Panel(title: "By currency", content: table.markup, classes: "flush").markup
+        return Panel(
+            title: "By currency", side: "Apple’s less ours, explained or not",
+            content: table.markup, classes: "flush"
+        ).markup
     }
 
-    private var filePanel: Markup {
-        guard !files.isEmpty else { return "" }
-        let rows = files.map { file -> Markup in
-            let chip = file.missing.isEmpty ? Chip("complete", .open) : Chip(file.missing, .warn)
+    private func days(_ comparison: Comparison) -> Markup {
+        let rows = comparison.days.map { day -> Markup in
+            let chip =
+                !day.hasFile
+                ? Chip("no file", .warn)
+                : day.differences == 0 ? Chip("equal", .open) : Chip("differs", .trial)
+            let apple: Markup = day.hasFile ? "\(Figures.count(day.appleUnits))" : "–"
             return Table.row(
-                .init(.bdi(file.report)),
+                .init(.bdi(day.name)),
                 [
-                    .init("<span class=\"nowrap\">\(file.imported) of \(file.expected)</span>"),
+                    .init(apple, "num"), .init("\(Figures.count(day.ourUnits))", "num"),
                     .init(chip.markup),
                 ])
         }
         let table = Table(
+            name: "Days of the month",
+            columns: [
+                .init("Day"), .number("Units, Apple"), .number("Units, ours"), .init("State"),
+            ], rows: rows, classes: "")
+        return Panel(title: "By day", content: table.markup, classes: "flush").markup
+    }
+
+    // MARK: - Files
+
+    private func filePanel(in frame: Frame) -> Markup {
+        guard !files.isEmpty else { return "" }
+        let rows = files.map { file in
+            Table.row(
+                .init("<span class=\"mono\">\(.bdi(file.name))</span>"),
+                [
+                    .init(.bdi(file.kind)), .init(.bdi(file.days)),
+                    .init("\(Figures.count(file.rows))", "num"),
+                    .init("\(frame.shortTime(file.importedAt))"),
+                ])
+        }
+        let table = Table(
             name: "Files that were imported",
-            columns: [.init("Report"), .init("Files"), .init("State")], rows: rows, classes: "")
+            columns: [
+                .init("File"), .init("Report"), .init("Of"), .number("Rows"), .init("Imported"),
+            ], rows: rows)
         return Panel(
             title: "Files",
             content: """
                 \(table.markup)<footer>Apple keeps daily files for a year. They are archived here \
-                for \
-                good.</footer>
+                for good. More: <code>perennial apple-reports import FILE</code></footer>
                 """, classes: "flush"
         ).markup
     }

@@ -35,12 +35,13 @@ package struct ChartPurchasesPage: Sendable {
         package var rate: String?
         /// In the unit of the number.
         package var value: Int64
-        package var documentID: String?
+        /// The first transaction of the purchase.
+        package var transaction: String
 
         package init(
             customerID: String?, productID: String, newProductID: String? = nil, at: Timestamp,
             priceBefore: Money? = nil, price: Money? = nil, amount: Money? = nil,
-            rate: String? = nil, value: Int64, documentID: String? = nil
+            rate: String? = nil, value: Int64, transaction: String
         ) {
             self.customerID = customerID
             self.productID = productID
@@ -51,7 +52,7 @@ package struct ChartPurchasesPage: Sendable {
             self.amount = amount
             self.rate = rate
             self.value = value
-            self.documentID = documentID
+            self.transaction = transaction
         }
     }
 
@@ -109,8 +110,8 @@ package struct ChartPurchasesPage: Sendable {
         }
         return """
             <section class="panel flush">\(table(in: frame))</section>\(older(in: frame))\
-            <p class="muted small">The last column is the signed document, byte for byte as it \
-            came. \
+            <p class="muted small">The last column leads to the signed documents, byte for byte \
+            as they came. \
             \(.bdi(ratesSentence))</p>
             """
     }
@@ -140,7 +141,7 @@ package struct ChartPurchasesPage: Sendable {
                 .init(row.amount.map { "\(Figures.signedMoney($0))" } ?? "–", "num"),
                 .init(row.rate.map(Markup.bdi) ?? "–", "num"),
                 .init("\(unit.exactText(row.value))", "num"),
-                .init(row.documentID.map { DocumentLink(id: $0).markup(in: frame) } ?? "–"),
+                .init(DocumentLink.all(of: row.transaction, in: frame)),
             ])
     }
 

@@ -80,8 +80,8 @@ package struct ProductsPage: Sendable {
             title: "Products", section: .products, heading: "Products",
             lede: """
                 What is sold, what it opens, and what is shown in the app. Read from \
-                perennial.yaml; \
-                changed there, reviewed like code.
+                perennial.yaml; changed there, reviewed like code: <code>perennial config diff \
+                new.yaml</code> says who would lose what.
                 """, content: Template.products.markup(fields)
         ).html(in: frame)
     }

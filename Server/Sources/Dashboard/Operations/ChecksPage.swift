@@ -76,7 +76,7 @@ package struct ChecksPage: Sendable {
         return Layout(
             title: "Health", section: .checks, heading: "Health", lede: lede,
             actions: "<a class=\"btn\" href=\"\(Paths.metrics)\">\(Paths.metrics)</a>",
-            live: "checks", content: Template.checks.markup(fields)
+            isLive: true, content: Template.checks.markup(fields)
         ).html(in: frame)
     }
 

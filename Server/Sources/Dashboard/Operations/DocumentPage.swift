@@ -2,47 +2,69 @@ import PerennialContract
 
 /// The page `/documents/{document_id}`: what Apple signed, byte for byte.
 package struct DocumentPage: Sendable {
-    package var documentID: String
-    /// `transaction`, `notification`, `renewal info`
-    package var kind: String
-    package var receivedAt: Timestamp
-    /// `a notification`, `a device`, `an answer of Apple’s`
-    package var origin: String
+    package var document: DocumentLine
+    /// Why it would not be accepted now, as of the time when it came. Nil if it would.
+    package var refusal: String?
     package var customerID: String?
-    /// The payload, decoded and indented.
-    package var payload: String
-    /// As it came.
+    /// The first transactions of the purchases that it is about.
+    package var transactions: [String]
+    /// The payload, decoded and indented. Nil for a receipt, which is not JSON.
+    package var payload: String?
+    /// As it came, or the beginning of it.
     package var signed: String
+    /// Set if `signed` is not all of it: its size in bytes.
+    package var bytesCount: Int?
+    /// The file as it came.
+    package var file: DashboardPath
+
+    /// More of a document is not written into the page, in bytes. A file has all of it.
+    package static let shownBytesMax = 14_000
 
     package init(
-        documentID: String, kind: String, receivedAt: Timestamp, origin: String,
-        customerID: String? = nil, payload: String, signed: String
+        document: DocumentLine, refusal: String? = nil, customerID: String? = nil,
+        transactions: [String] = [], payload: String?, signed: String, bytesCount: Int? = nil,
+        file: DashboardPath
     ) {
-        self.documentID = documentID
-        self.kind = kind
-        self.receivedAt = receivedAt
-        self.origin = origin
+        self.document = document
+        self.refusal = refusal
         self.customerID = customerID
+        self.transactions = transactions
         self.payload = payload
         self.signed = signed
+        self.bytesCount = bytesCount
+        self.file = file
     }
 
     package func html(in frame: Frame) -> String {
-        let customer: Markup =
-            customerID == nil ? "" : "<dt>Of</dt><dd>\(frame.customer(customerID))</dd>"
-        let facts: Markup = """
-            <dl class="facts"><dt>Is</dt><dd>\(.bdi(kind))</dd><dt>Came</dt>\
-            <dd>\(frame.time(receivedAt)), by \(.bdi(origin))</dd>\(customer)\
-            <dt>Id</dt><dd class="mono">\(.bdi(documentID))</dd></dl>
-            """
-        return Layout(
+        Layout(
             title: "Document", section: .none, heading: "What Apple signed",
             lede: "Kept as it came. Every number rests on such documents.",
             content: """
-                <div class="stack"><section \
-                class="panel">\(facts)</section>\(contents(in: frame))</div>
+                <div class="stack"><section class="panel">\(facts(in: frame))</section>\
+                \(contents(in: frame))</div>
                 """
         ).html(in: frame)
+    }
+
+    private func facts(in frame: Frame) -> Markup {
+        let customer: Markup =
+            customerID == nil ? "" : "<dt>Of</dt><dd>\(frame.customer(customerID))</dd>"
+        let purchases = transactions.map { DocumentLink.all(of: $0, in: frame) }
+        let about: Markup =
+            purchases.isEmpty ? "" : "<dt>About</dt><dd>\(purchases.joined(by: ", "))</dd>"
+        let verdict: Markup =
+            refusal.map { "\(Chip("not accepted now", .bad).markup) \(.bdi($0))" }
+                ?? """
+                \(Chip("valid", .open).markup) Checked again for this page, as of the time when it \
+                came.
+                """
+        return """
+            <dl class="facts"><dt>Is</dt><dd>\(.bdi(document.kind))</dd><dt>Signed</dt>\
+            <dd>\(frame.longTime(document.signedAt))</dd><dt>Came</dt>\
+            <dd>\(frame.longTime(document.receivedAt)), by \(.bdi(document.origin))</dd>\
+            <dt>Signature</dt><dd>\(verdict)</dd>\(customer)\(about)\
+            <dt>Id</dt><dd class="mono">\(.bdi(document.id))</dd></dl>
+            """
     }
 
     private func contents(in frame: Frame) -> Markup {
@@ -52,12 +74,93 @@ package struct DocumentPage: Sendable {
                 "It may hold what customers would not want to show."
             ).markup(in: frame)
         }
-        return Panel(title: "What it says", content: "<pre>\(.bdi(payload))</pre>").markup
+        let says: Markup =
+            payload.map { "<pre>\(.bdi($0))</pre>" }
+            ?? "<p class=\"soft\">It is not JSON. Below is what came.</p>"
+        let part: Markup =
+            bytesCount.map {
+                """
+                <p class="muted small">The beginning of \(Figures.count($0)) bytes; the file has \
+                all of them.</p>
+                """
+            } ?? ""
+        let copy: Markup =
+            bytesCount == nil
+            ? "<button class=\"link\" type=\"button\" data-copy>Copy</button> · " : ""
+        return Panel(title: "What it says", content: says).markup
             + Panel(
                 title: "Byte for byte",
-                side: """
-                    <button class="link" type="button" data-copy="\(.value(signed))">Copy</button>
-                    """, content: "<pre>\(.bdi(signed))</pre>"
+                side: "\(copy)<a href=\"\(frame.link(file))\">File</a>",
+                content: "\(part)<pre>\(.bdi(signed))</pre>"
             ).markup
+    }
+}
+
+/// What a list says of a document.
+package struct DocumentLine: Hashable, Sendable {
+    package var id: String
+    /// `transaction`, `notification`, `renewal info`
+    package var kind: String
+    package var signedAt: Timestamp
+    package var receivedAt: Timestamp
+    /// `a notification`, `a device`, `an answer of Apple’s`
+    package var origin: String
+
+    package init(
+        id: String, kind: String, signedAt: Timestamp, receivedAt: Timestamp, origin: String
+    ) {
+        self.id = id
+        self.kind = kind
+        self.signedAt = signedAt
+        self.receivedAt = receivedAt
+        self.origin = origin
+    }
+}
+
+/// The page `/documents`: all documents about a purchase.
+package struct DocumentsPage: Sendable {
+    /// The first transaction of the purchase.
+    package var transaction: String
+    /// Those signed last first.
+    package var documents: [DocumentLine]
+
+    package init(transaction: String, documents: [DocumentLine]) {
+        self.transaction = transaction
+        self.documents = documents
+    }
+
+    package func html(in frame: Frame) -> String {
+        Layout(
+            title: "Documents", section: .none, heading: "What Apple signed about a purchase",
+            lede: """
+                All that is known of <span class="mono">\(.bdi(transaction))</span> rests on \
+                these. Those signed last come first.
+                """, content: "<section class=\"panel flush\">\(content(in: frame))</section>"
+        ).html(in: frame)
+    }
+
+    private func content(in frame: Frame) -> Markup {
+        guard !documents.isEmpty else {
+            return Empty(
+                title: "No document about “\(.bdi(transaction))”",
+                text: "No purchase here begins with this transaction."
+            ).markup
+        }
+        let rows = documents.map { document -> Markup in
+            let link = DocumentLink(
+                id: document.id, transaction: transaction, knownAt: document.receivedAt)
+            return Table.row(
+                .init("\(frame.shortTime(document.signedAt))"),
+                [
+                    .init(.bdi(document.kind)), .init("\(frame.shortTime(document.receivedAt))"),
+                    .init(.bdi(document.origin)), .init(link.markup(in: frame), "r"),
+                ])
+        }
+        return Table(
+            name: "Documents about the purchase",
+            columns: [
+                .init("Signed"), .init("Is"), .init("Came"), .init("By"), .init("Document"),
+            ], rows: rows
+        ).markup
     }
 }

@@ -94,7 +94,7 @@ package struct OverviewPage: Sendable {
                 \(today.weekdayName), \(today.longDate), \(today.clock) UTC. \(.bdi(conversion))
                 """,
             actions: "<a class=\"btn\" href=\"\(frame.link(.chart("mrr")))\">All charts</a>",
-            live: "overview", isWide: false, content: Template.overview.markup(fields)
+            isLive: true, isWide: false, content: Template.overview.markup(fields)
         ).html(in: frame)
     }
 

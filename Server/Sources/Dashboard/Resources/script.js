@@ -1,6 +1,6 @@
-// Perennial dashboard. Everything works without this file; it only saves reloads.
+// All works without this file.
 'use strict';
-const root = document.documentElement, $ = (q, e = document) => e.querySelector(q);
+const root = document.documentElement, $ = (q, e = document) => e.querySelector(q), byId = id => document.getElementById(id);
 const isDark = () => (root.dataset.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
 
 document.addEventListener('click', e => {
@@ -10,7 +10,7 @@ document.addEventListener('click', e => {
     const theme = root.dataset.theme = isDark() ? 'light' : 'dark';
     document.cookie = `theme=${theme}; path=/; max-age=31536000; samesite=lax`;
   }
-  if (b.dataset.copy) { navigator.clipboard?.writeText(b.dataset.copy); b.textContent = 'Copied'; }
+  if ('copy' in b.dataset) { navigator.clipboard?.writeText(b.dataset.copy || $('pre', b.closest('section')).textContent); b.textContent = 'Copied'; }
   if ('pause' in b.dataset) {
     const on = b.getAttribute('aria-pressed') !== 'true';
     b.setAttribute('aria-pressed', on); b.textContent = on ? 'Go on' : 'Hold still';
@@ -19,63 +19,67 @@ document.addEventListener('click', e => {
   if ('more' in b.dataset) { scrollTo(0, 0); flush(true); }
 });
 
-// A form[data-auto] is fetched on change, and its page's content replaced; focus stays.
+// Fetched on change; focus stays.
 document.addEventListener('change', async e => {
   const form = e.target.closest('form[data-auto]'); if (!form) return;
+  if (source) return form.submit();
   const url = new URL(form.action || location.href);
   url.search = new URLSearchParams([...new FormData(form)].filter(p => p[1]));
-  const answer = await fetch(url, { credentials: 'same-origin' }).catch(() => null);
+  const answer = await fetch(url).catch(() => null);
   if (!answer?.ok) return form.submit();
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
   if (!$('main', page)) return form.submit();
   const id = document.activeElement?.id;
   $('main').replaceChildren(...$('main', page).childNodes);
   document.title = page.title; history.replaceState(null, '', url);
-  if (id) document.getElementById(id)?.focus();
+  if (id) byId(id)?.focus();
 });
 
-// One stream. A message {id, html} replaces the element of that id; a tbody[data-rows] gets rows on top.
+// {id, html} replaces an element, or adds rows to tbody[data-rows].
 const source = document.body.dataset.source;
 let held = false, waiting = new Map(), timer = null, broken = null;
 function dot(word, off) {
   const el = $('[data-live]');
   if (el) el.innerHTML = `<span class="dot${off ? ' off' : ''}"></span>${word}`;
 }
-function fresh(html, tag) {
-  const box = document.createElement(tag); box.innerHTML = html;
+function fresh(html) {
+  const box = document.createElement(html.startsWith('<tr') ? 'tbody' : 'div'); box.innerHTML = html;
   for (const el of box.children) el.classList.add('fresh');
   return [...box.children];
 }
 function flush(all) {
   timer = null; if (held) return;
-  const focus = document.activeElement?.id;
+  const focus = document.activeElement?.id, more = byId('more');
   for (const [id, html] of waiting) {
-    const el = document.getElementById(id);
+    const el = byId(id);
     if (el && 'rows' in el.dataset) {
-      const more = document.getElementById('more');
-      if (scrollY > 80 && !all) {
-        if (more) { more.hidden = false; more.textContent = `${fresh(html, 'tbody').length} new`; }
-        continue;
-      }
-      if (more) more.hidden = true;
-      el.prepend(...fresh(html, 'tbody'));
+      const rows = fresh(html).filter(r => !byId(r.id)), later = rows[0] && scrollY > 80 && !all;
+      if (more) { more.hidden = !later; more.textContent = `${rows.length} new`; }
+      if (later) continue;
+      el.prepend(...rows);
       while (el.children.length > 200) el.lastElementChild.remove();
-    } else if (el && !el.contains(document.activeElement)) el.replaceWith(...fresh(html, 'div'));
+    } else if (el) {
+      if (!el.contains(document.activeElement)) {
+        const [next] = fresh(html), old = el.querySelectorAll('details');
+        next.querySelectorAll('details').forEach((d, i) => d.open = old[i]?.open);
+        el.replaceWith(next);
+      }
+    }
+    else if (!html.startsWith(`<tr id="${id}"`) && !$(':popover-open')) return location.reload();
     waiting.delete(id);
   }
-  if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
+  if (focus) byId(focus)?.focus({ preventScroll: true });
 }
 if (source) {
   const stream = new EventSource(source);
   stream.onmessage = e => {
-    const { id, html } = JSON.parse(e.data), el = document.getElementById(id);
+    const { id, html } = JSON.parse(e.data), el = byId(id);
     waiting.set(id, el && 'rows' in el.dataset ? html + (waiting.get(id) || '') : html);
     timer ??= setTimeout(flush, 500);
   };
   stream.onerror = () => {
     if (broken) return;
-    broken = document.createElement('div'); broken.className = 'say warn'; broken.setAttribute('role', 'status');
-    broken.innerHTML = `<div><strong>Not live.</strong> The connection broke at ${new Date().toISOString().slice(11, 19)} UTC. What you see is of then.</div>`;
+    broken = fresh(`<div class="say warn" role="status"><div><strong>Not live.</strong> The connection broke at ${new Date().toISOString().slice(11, 19)} UTC. What you see is of then.</div></div>`)[0];
     $('#news')?.append(broken); dot('Not live', true);
   };
   stream.onopen = () => {

@@ -20,9 +20,19 @@ package struct SalesComparison: Sendable {
     package var reconciliation: SalesReconciliation
     /// The number of files that were read.
     package var files: Int
+    /// The days of these files.
+    package var fileDays: Set<Int64> = []
+    /// One figure for each key.
+    package var ours: [SalesFigure] = []
+    package var apples: [SalesFigure] = []
 }
 
+package typealias AppleReportFile = Storage.AppleReportFile
+
 extension Engine {
+    /// The maximum number of imported files that are named at once.
+    package static let appleFilesMax = 400
+
     /// Reads one of the App Store's report files and stores it byte for byte. Nothing is stored if
     /// any of it cannot be read. Idempotent.
     ///
@@ -81,7 +91,26 @@ extension Engine {
                     SalesShift($0, clock, in: days)
                 })
         }
-        return SalesComparison(days: days, reconciliation: found, files: latest.count)
+        return SalesComparison(
+            days: days, reconciliation: found, files: latest.count, fileDays: Set(latest.keys),
+            ours: ours.all, apples: apples.all)
+    }
+
+    /// The imported files that are about any of the days, without their content, the ones imported
+    /// last first: at most ``appleFilesMax``.
+    package func appleFiles(
+        of appID: AppID, in days: ClosedRange<Int64>
+    ) async throws(EngineFailure) -> [AppleReportFile] {
+        _ = try app(appID)
+        return try await read { tx in
+            try tx.appleReportFiles(of: appID, in: days, limit: Self.appleFilesMax)
+        }
+    }
+
+    /// The first and the last day that any imported file is about. Nil if there is none.
+    package func appleFileDays(of appID: AppID) async throws(EngineFailure) -> ClosedRange<Int64>? {
+        _ = try app(appID)
+        return try await read { tx in try tx.appleReportDays(of: appID) }
     }
 
     /// The purchases that are read at once when shifts are looked for.

@@ -17,6 +17,9 @@ final class AppHandlers: Sendable {
     private struct Place: Hashable {
         var method: HTTPRequest.Method
         var path: String
+
+        /// Of pages that do not exist. No path is empty.
+        static let unknown = Place(method: .get, path: "")
     }
 
     /// By name.
@@ -39,6 +42,18 @@ final class AppHandlers: Sendable {
         router.on(RouterPath(path), method: method) { [self] request, context in
             try await respond(to: request, context, at: place)
         }
+    }
+
+    /// Sets what answers a page that does not exist, for one app.
+    func setUnknown(for app: AppID, _ handler: @escaping Handler) {
+        handlers.withLock { $0[.unknown, default: [:]][app] = handler }
+    }
+
+    /// Answers a page that does not exist.
+    func respondUnknown(
+        to request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        try await respond(to: request, context, at: .unknown)
     }
 
     private func respond(

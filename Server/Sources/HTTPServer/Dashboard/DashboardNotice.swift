@@ -3,7 +3,7 @@ import Dashboard
 /// What the page after an act says. The word is kept in a cookie until that page is shown; nothing
 /// else of a notice comes from a request.
 enum DashboardNotice: String, CaseIterable, Sendable {
-    case granted, withdrawn, moved, undone, blocked, unblocked, answered, erased
+    case granted, withdrawn, moved, undone, blocked, unblocked, answered, debited, erased
     case paused, resumed, tested, replayed, deleted
     case retried
     case alwaysSignedIn = "always_signed_in"
@@ -13,7 +13,7 @@ enum DashboardNotice: String, CaseIterable, Sendable {
     case invitationWithdrawn = "invitation_withdrawn"
     case signedOutEverywhere = "signed_out_everywhere"
     case passwordChanged = "password_changed"
-    case notListed = "not_listed"
+    case testAsked = "test_asked"
 
     /// The name of the cookie.
     static let cookie = "notice"
@@ -31,6 +31,7 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .answered:
             Notice(
                 .done, "It was recorded.", "If Apple's question still waits, it is answered now.")
+        case .debited: Notice(.done, "It was taken out of the wallet.", "Their app is told.")
         case .erased: Notice(.done, "The person was forgotten.", "Their purchases are nobody's.")
         case .paused: Notice(.done, "The endpoint is paused.", "Events wait in their order.")
         case .resumed: Notice(.done, "The endpoint is open again.", "What waits is sent now.")
@@ -47,10 +48,10 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .signedOutEverywhere: Notice(.done, "They are signed out everywhere.")
         case .passwordChanged:
             Notice(.done, "Your password was changed.", "Your other sessions have ended.")
-        case .notListed:
+        case .testAsked:
             Notice(
-                .about, "Notifications that came in are not listed yet.",
-                "A customer's history names those about them.")
+                .done, "Apple sends a test.",
+                "It comes in below, if Apple reaches this server's address.")
         }
     }
 }

@@ -235,7 +235,7 @@ extension DashboardRoutes {
             amount: column.unit == .money
                 ? source.currency.map {
                     PerennialContract.Money(milliunits: value, currency: $0)
-                } : nil, value: value)
+                } : nil, value: value, transaction: source.purchase.original.rawValue)
     }
 }
 

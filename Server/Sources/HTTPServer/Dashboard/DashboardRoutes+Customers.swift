@@ -18,7 +18,7 @@ extension DashboardRoutes {
 
     func addCustomers(to router: Router<ServerContext>) {
         page("/customers", of: router, customers)
-        page("/customers/{id}", of: router, customer)
+        livePage("/customers/{id}", of: router, customer)
         addCustomerActs(to: router)
     }
 
@@ -111,7 +111,7 @@ extension DashboardRoutes {
             happened: events.suffix(Self.eventsOfCustomer).reversed(), linesCount: lines.count,
             history: try page.query["history"].map { try Self.history(lines, before: $0) },
             entitlements: try engine.settings(of: app).entitlements.keys.map(\.rawValue).sorted(),
-            eventsCount: events.count
+            eventsCount: events.count, formKey: page.context.requestID
         ).html(in: page.frame)
     }
 

@@ -19,7 +19,7 @@ extension DashboardRoutes {
     private static let customerEventsMax = 10_000
 
     func addEvents(to router: Router<ServerContext>) {
-        page("/events", of: router, events)
+        livePage("/events", of: router, events)
     }
 
     @Sendable private func events(_ page: PageRequest) async throws -> String {

@@ -7,12 +7,6 @@ import PerennialContract
 extension DashboardRoutes {
     func addForwards(to router: Router<ServerContext>) {
         page(DashboardPath.sentOn.path, of: router, sentOn)
-        // What came in, and what was asked for, has no operation yet.
-        for path in [DashboardPath.notifications, .asked] {
-            get(path.path, of: router) { page in
-                self.redirect(to: DashboardPath.sentOn, .notListed, page)
-            }
-        }
         act("/forwards/{document_id}/retry", for: .admin, of: router) { page, _ in
             _ = try await server.retryForwards(
                 ofDocument: try page.parameter("document_id"), app: app)
@@ -38,8 +32,7 @@ extension DashboardRoutes {
                 nextAttemptAt: own.compactMap(\.nextAttemptAt).min())
         }
         return NotificationsPage(
-            .sentOn(.init(addresses: addresses, forwards: forwards)),
-            waiting: states.map(\.waiting).reduce(0, +)
+            .sentOn(.init(addresses: addresses, forwards: forwards)), waiting: forwardsWaiting
         ).html(in: page.frame)
     }
 }

@@ -7,7 +7,7 @@ import Reports
 
 extension DashboardRoutes {
     func addOperations(to router: Router<ServerContext>) {
-        page("/checks", of: router) { page in
+        livePage("/checks", by: .everything, of: router) { page in
             ChecksPage(checks: [await databaseCheck] + cachedChecks).html(in: page.frame)
         }
         page("/products", of: router) { page in
@@ -16,11 +16,10 @@ extension DashboardRoutes {
                 figures: try await sold(page)
             ).html(in: page.frame)
         }
-        page("/", of: router, overview)
-        // The navigation leads there, and nothing is known of either yet.
-        for path in ["/reports", "/documents/{document_id}"] {
-            page(path, of: router) { _ in throw ProblemError(.pageUnknown) }
-        }
+        livePage("/", of: router, overview)
+        addDocuments(to: router)
+        addNotifications(to: router)
+        addAppleReports(to: router)
     }
 
     /// What the `.storekit` file says of each product, and how many subscriptions are active.
@@ -100,7 +99,7 @@ extension DashboardRoutes {
     }
 
     /// `2026-05-09 11:00 UTC`
-    private static func minute(_ moment: Instant) -> String {
+    static func minute(_ moment: Instant) -> String {
         Timestamp(moment).description.prefix("2026-05-09T11:00".count)
             .replacing("T", with: " ") + " UTC"
     }
@@ -138,9 +137,4 @@ extension DashboardRoutes {
                 "Log", .needsYou, "\(dropped) lines were dropped.",
                 remedy: "Read standard error faster.")
     }
-}
-
-extension ProblemCatalogue.Entry {
-    fileprivate static let pageUnknown = routeUnknown.variant(
-        "This page is not served yet.", remedy: "Use the HTTP interface meanwhile.")
 }

@@ -16,8 +16,8 @@ extension DashboardRoutes {
     private static let triedFor: Int64 = 72 * hour
 
     func addWebhooks(to router: Router<ServerContext>) {
-        page("/webhooks", of: router, webhooks)
-        page("/webhooks/{webhook_id}", of: router) { page in
+        livePage("/webhooks", by: .everything, of: router, webhooks)
+        livePage("/webhooks/{webhook_id}", by: .everything, of: router) { page in
             try await webhook(page, PerennialContract.Webhook(try await endpoint(page)))
         }
         act("/webhooks", for: .admin, of: router, addition)

@@ -40,6 +40,8 @@ struct DashboardRoutes: Sendable {
         for app in handlers.apps {
             Self(server: server, access: access, app: app, handlers: handlers).add(to: router)
         }
+        // After the routes: so it only sees requests that none of them answers.
+        router.add(middleware: UnknownPages(handlers: handlers))
     }
 
     private func add(to router: Router<ServerContext>) {
@@ -51,6 +53,7 @@ struct DashboardRoutes: Sendable {
         addCharts(to: router)
         addTheme(to: router)
         addOwners(to: router)
+        addUnknown()
         if access.developer != nil {
             act("/logout", for: .session, of: router) { _, _ in .done(.alwaysSignedIn, .overview) }
         }
@@ -87,7 +90,7 @@ struct DashboardRoutes: Sendable {
     }
 
     /// Answers a request by whoever may make it, and shows what is wrong as a page.
-    private func guarded(
+    func guarded(
         _ request: Request, _ context: ServerContext,
         _ answer: (Visit) async throws -> Response
     ) async throws -> Response {
@@ -150,7 +153,8 @@ struct DashboardRoutes: Sendable {
         return Frame(
             viewer: visit.viewer, app: app.rawValue, apps: visit.apps.map(\.rawValue),
             environment: StoreEnvironment(environment), now: Timestamp(engine.serverTime),
-            theme: request.cookie("theme").flatMap(Frame.Theme.init), isLive: false,
+            theme: request.cookie("theme").flatMap(Frame.Theme.init),
+            isLive: request.method == .get,
             isSimulated: access.isSimulated, deliveriesWaiting: waiting, checksOpen: open,
             path: request.uri.description, notices: notices)
     }

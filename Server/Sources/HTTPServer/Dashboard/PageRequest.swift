@@ -10,7 +10,7 @@ struct PageRequest: Sendable {
     let context: ServerContext
     let visit: Visit
     let environment: Ledger.Environment
-    let frame: Frame
+    var frame: Frame
     let query: FormFields
     /// What an act says of itself.
     let audit = AuditDraft()

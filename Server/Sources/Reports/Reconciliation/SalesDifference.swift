@@ -80,5 +80,6 @@ package struct SalesDifference: Hashable, Sendable {
     /// Whether it is, or may be, about a refund.
     var isOfRefund = false
 
-    var difference: Int64 { apples - ours }
+    /// Apple's number less ours.
+    package var difference: Int64 { apples - ours }
 }

@@ -220,6 +220,19 @@ extension DatabaseSession {
         return documents
     }
 
+    /// A document with its bytes. Returns nil if it is not stored.
+    package func document(
+        _ id: [UInt8], signedAt: Instant, of app: AppID
+    ) throws(StorageFailure) -> StoredDocument? {
+        let rows = try connection.rows(
+            Self.selectDocuments + "WHERE app = $1 AND signed_at_ms = $2 AND id = $3",
+            [.text(app.rawValue), .integer(signedAt.milliseconds), .bytes(id)])
+        var segments: [[UInt8]: [UInt8]] = [:]
+        return try rows.first.map { row throws(StorageFailure) in
+            try document(row, segments: &segments)
+        }
+    }
+
     private static let selectDocuments =
         "SELECT app, signed_at_ms, id, kind, environment, source, received_at_ms, parts, headers "
         + "FROM documents "

@@ -30,6 +30,17 @@ package struct AppleReport: Hashable, Sendable {
     }
 }
 
+/// What a list says of an imported file.
+package struct AppleReportFile: Hashable, Sendable {
+    /// The report's type, in the App Store's word, such as `SALES`.
+    package var kind: String
+    /// The days that its rows are about, counted from 1970-01-01.
+    package var days: ClosedRange<Int64>
+    package var name: String
+    package var rowsCount: Int
+    package var importedAt: Instant
+}
+
 extension DatabaseSession {
     /// Inserts a report. Returns false if the same content is there already.
     package func insert(_ report: AppleReport, in app: AppID) throws(StorageFailure) -> Bool {
@@ -66,6 +77,38 @@ extension DatabaseSession {
                 importedAt: Instant(milliseconds: try row.integer(6)),
                 content: try row.bytes(7))
         }
+    }
+
+    /// The files that are about any of the days, without their content, the ones imported last
+    /// first.
+    package func appleReportFiles(
+        of app: AppID, in days: ClosedRange<Int64>, limit: Int
+    ) throws(StorageFailure) -> [AppleReportFile] {
+        try connection.rows(
+            "SELECT kind, first_day, last_day, name, rows_count, imported_at_ms "
+                + "FROM apple_reports WHERE app = $1 AND first_day <= $2 AND last_day >= $3 "
+                + "ORDER BY imported_at_ms DESC, first_day DESC, name LIMIT $4",
+            [
+                .text(app.rawValue), .integer(days.upperBound), .integer(days.lowerBound),
+                .integer(Int64(limit)),
+            ]
+        ).map { (row) throws(StorageFailure) in
+            AppleReportFile(
+                kind: try row.text(0), days: try row.integer(1)...(try row.integer(2)),
+                name: try row.text(3), rowsCount: Int(try row.integer(4)),
+                importedAt: Instant(milliseconds: try row.integer(5)))
+        }
+    }
+
+    /// The first and the last day that any file is about. Returns nil if there is no file.
+    package func appleReportDays(of app: AppID) throws(StorageFailure) -> ClosedRange<Int64>? {
+        let rows = try connection.rows(
+            "SELECT min(first_day), max(last_day) FROM apple_reports WHERE app = $1",
+            [.text(app.rawValue)])
+        guard let row = rows.first, let first = try row.optionalInteger(0),
+            let last = try row.optionalInteger(1)
+        else { return nil }
+        return first...last
     }
 
     /// The transactions that were charged or refunded within a span of time, in production.

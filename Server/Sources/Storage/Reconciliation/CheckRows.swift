@@ -39,6 +39,13 @@ package struct CheckWorker: Hashable, Sendable {
     }
 }
 
+/// When a purchase is checked next, and what became of the checks before.
+package struct CheckState: Hashable, Sendable {
+    package var purchase: PurchaseID
+    package var history: CheckHistory
+    package var dueAt: Instant
+}
+
 extension LeaseQueue {
     /// Purchases to be checked. A check learns what is true even if its lease was lost.
     static let checks = Self(
@@ -76,6 +83,26 @@ extension DatabaseSession {
         of app: AppID, in environment: Environment
     ) throws(StorageFailure) -> Instant? {
         try backlog(of: .checks, in: Self.key(app, environment)).oldest
+    }
+
+    /// The purchases whose checks are due first, in that order.
+    package func nextChecks(
+        of app: AppID, in environment: Environment, limit: Int
+    ) throws(StorageFailure) -> [CheckState] {
+        let rows = try connection.rows(
+            "SELECT \(Self.historyColumns), purchase FROM purchases "
+                + "WHERE app = $1 AND environment = $2 AND due_at_ms IS NOT NULL "
+                + "ORDER BY due_at_ms LIMIT $3",
+            Self.key(app, environment) + [.integer(Int64(limit))])
+        var states: [CheckState] = []
+        for row in rows {
+            states.append(
+                CheckState(
+                    purchase: PurchaseID(TransactionID(rawValue: try row.text(6)), in: environment),
+                    history: try Self.history(row),
+                    dueAt: Instant(milliseconds: try row.integer(0))))
+        }
+        return states
     }
 
     // MARK: - Leases

@@ -8,7 +8,8 @@ import Testing
     private static let pages = [
         "/", "/customers", "/customers?query=anna", "/customers/anna", "/events",
         "/events?customer_id=anna&what=opened&from=2026-01-01&to=", "/webhooks", "/products",
-        "/checks", "/notifications/sent-on", "/charts/mrr/purchases?column=mrr&by=month",
+        "/checks", "/notifications", "/notifications/sent-on", "/notifications/asked", "/reports",
+        "/documents?transaction=7001", "/charts/mrr/purchases?column=mrr&by=month",
     ]
     private static let reports = [
         "revenue", "mrr", "mrr_movement", "active", "active_movement", "trials", "churn",
@@ -28,7 +29,6 @@ import Testing
                 #expect(page.headers[.cacheControl] == "no-store")
                 let policy = try #require(HTTPField.Name("Referrer-Policy"))
                 #expect(page.headers[policy] == "same-origin")
-                #expect(!page.text.contains("data-source"), "\(path) asks for /live.")
             }
         }
     }
@@ -84,6 +84,25 @@ import Testing
                 let page = try await server.get(path)
                 #expect(page.status == status, "\(path)")
                 #expect(page.text.hasPrefix("<!doctype html>"), "\(path)")
+            }
+        }
+    }
+
+    @Test func `a browser sees a page where there is none, and a program gets a problem`()
+        async throws
+    {
+        let rows: [(path: String, accept: String?, isPage: Bool)] = [
+            ("/nowhere", "text/html,*/*;q=0.8", true), ("/customers/a/b/c", "text/html", true),
+            ("/nowhere", nil, false), ("/nowhere", "application/json", false),
+            ("/v1/nowhere", "text/html", false), ("/assets/nowhere", "text/html", false),
+        ]
+        try await DashboardServer.run { server in
+            for row in rows {
+                let answer = try await server.get(
+                    row.path, headers: row.accept.map { [.accept: $0] } ?? [:])
+                #expect(answer.status == 404, "\(row)")
+                #expect(answer.text.hasPrefix("<!doctype html>") == row.isPage, "\(row)")
+                #expect(answer.text.contains("route_unknown"), "\(row)")
             }
         }
     }

@@ -29,13 +29,16 @@ struct DashboardServer {
 
     /// - Parameter access: who looks at it.
     static func run(
-        as access: DashboardAccess = developer,
+        as access: DashboardAccess = developer, on setup: TestingSetup = .router,
+        streams limits: EventStreamLimits = EventStreamLimits(),
+        with change: (inout AppSettings) -> Void = { _ in },
         _ body: @escaping @Sendable (DashboardServer) async throws -> Void
     ) async throws {
         let authority = try Authority()
         let signer = try authority.signer()
         var birds = ListeningServer.birds
         birds.webhooks.allowsLoopback = true
+        change(&birds)
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let engine = Engine(
@@ -45,9 +48,9 @@ struct DashboardServer {
             ], now: { TestServer.now }, logger: logger)
         try await engine.prepare()
         try await engine.addKey(key: TestServer.secret, app: birds.id, kind: .secret, name: "test")
-        var server = PerennialServer(engine: engine, logger: logger)
+        var server = PerennialServer(engine: engine, logger: logger, streamLimits: limits)
         server.dashboard = access
-        try await server.application(host: "127.0.0.1", port: 0).test(.router) { client in
+        try await server.application(host: "127.0.0.1", port: 0).test(setup) { client in
             try await body(DashboardServer(client: client, engine: engine, signer: signer))
         }
     }
@@ -95,8 +98,39 @@ struct DashboardServer {
 
     /// Records that somebody has bought a month.
     func buy(_ id: String, transaction: String) async throws {
+        let body = try ContractEncoder().encode(
+            PurchasesRequest(
+                customerID: id, intent: .sync,
+                signedTransactions: [try signer.text(try Self.payload(of: transaction))]))
+        let response = try await client.execute(
+            uri: Paths.purchases, method: .post,
+            headers: [.authorization: "Bearer \(TestServer.secret)"],
+            body: ByteBuffer(bytes: body))
+        try #require(response.status == .ok, "\(String(buffer: response.body))")
+    }
+
+    /// Apple's server sends a notification about a month that was bought.
+    func notify(_ type: NotificationType, of transaction: String) async throws {
+        var data = NotificationData()
+        data.bundleId = "com.example.birds"
+        data.environment = .production
+        data.signedTransactionInfo = try signer.text(try Self.payload(of: transaction))
+        var payload = NotificationPayload()
+        payload.notificationType = type
+        payload.notificationUUID = "6f9619ff-8b86-4011-b42d-\(transaction)"
+        payload.version = "2.0"
+        payload.signedDate = AppStoreDate(milliseconds: TestServer.now.milliseconds - 90_000)
+        payload.data = data
+        let body: JSON = ["signedPayload": .string(try signer.text(payload.json))]
+        let response = try await client.execute(
+            uri: Paths.notifications, method: .post, body: ByteBuffer(bytes: body.bytes))
+        try #require(response.status == .ok, "\(String(buffer: response.body))")
+    }
+
+    /// A month that was bought a day ago.
+    private static func payload(of transaction: String) throws -> JSON {
         let now = TestServer.now.milliseconds
-        let payload = try JSON(
+        return try JSON(
             parsing: Array(
                 """
                 {"transactionId": "\(transaction)", "originalTransactionId": "\(transaction)",
@@ -108,13 +142,5 @@ struct DashboardServer {
                 "environment": "Production", "transactionReason": "PURCHASE",
                 "storefront": "USA", "storefrontId": "143441", "price": 9990, "currency": "USD"}
                 """.utf8))
-        let body = try ContractEncoder().encode(
-            PurchasesRequest(
-                customerID: id, intent: .sync, signedTransactions: [try signer.text(payload)]))
-        let response = try await client.execute(
-            uri: Paths.purchases, method: .post,
-            headers: [.authorization: "Bearer \(TestServer.secret)"],
-            body: ByteBuffer(bytes: body))
-        try #require(response.status == .ok, "\(String(buffer: response.body))")
     }
 }

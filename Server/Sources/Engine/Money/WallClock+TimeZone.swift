@@ -10,7 +10,7 @@ extension WallClock {
     ///
     /// Compares each day with the next one and, if their offsets differ, searches for the second
     /// of the change. So it works for any kind of clock change.
-    init(_ zone: TimeZone) {
+    package init(_ zone: TimeZone) {
         let start = Self.start(of: Self.years.lowerBound)
         let end = Self.start(of: Self.years.upperBound)
         var changes: [Change] = []

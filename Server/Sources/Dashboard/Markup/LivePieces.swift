@@ -1,0 +1,122 @@
+/// The parts of a page that change while one looks at it, cut out of its HTML.
+///
+/// The stream of a page renders the page again when something has happened, and sends what differs
+/// from the last time. So what is live is always what the page itself would show. Our HTML is
+/// well-formed, and no text or attribute has an unescaped `<` or `>`: that is all this relies on.
+package struct LivePieces: Sendable {
+    /// Elements, in the order of the page.
+    private var elements: [Message] = []
+    /// Rows of tables onto which new ones come, by the id of the table's body.
+    private var tables: [(id: String, rows: [Message])] = []
+
+    /// Replaces the element with this id; or, if that is the body of a table, adds rows on top.
+    package struct Message: Hashable, Sendable, Encodable {
+        package var id: String
+        package var html: String
+    }
+
+    /// The ids of elements that are live, on any page.
+    private static let ids: Set<String> = [
+        "tiles", "mrr", "movement", "feed", "left", "answer", "story", "purchases", "history",
+        "rights", "day", "webhook", "checks",
+    ]
+    /// One for each webhook.
+    private static let prefix = "webhook-"
+    private static let idMark = Array(" id=\"".utf8)
+    private static let rowMark = Array("<tr id=\"".utf8)
+    /// Behind the id of a table's body whose rows are live.
+    private static let rowsMark = Array("\" data-rows".utf8)
+
+    private typealias Bytes = ArraySlice<UInt8>
+
+    package init(_ html: String) {
+        var rest = Array(html.utf8)[...]
+        while let mark = rest.firstRange(of: Self.idMark) {
+            let id = Self.value(at: rest[mark.upperBound...])
+            let opening = rest[..<mark.lowerBound].lastIndex(of: UInt8(ascii: "<"))
+            let after = rest[id.endIndex...]
+            let name = String(decoding: id, as: UTF8.self)
+            let hasRows = after.starts(with: Self.rowsMark)
+            guard hasRows || Self.ids.contains(name) || name.hasPrefix(Self.prefix),
+                let opening, let element = Self.element(at: rest[opening...])
+            else {
+                rest = after
+                continue
+            }
+            if hasRows {
+                tables.append((name, Self.rows(of: element)))
+            } else {
+                elements.append(Message(name, element))
+            }
+            rest = rest[element.endIndex...]
+        }
+    }
+
+    /// The value of an attribute, up to the quotation mark at its end.
+    private static func value(at bytes: Bytes) -> Bytes {
+        bytes.prefix { $0 != UInt8(ascii: "\"") }
+    }
+
+    /// The element that begins here, with its end tag. Nil if it does not end.
+    private static func element(at html: Bytes) -> Bytes? {
+        let name = name(at: html.dropFirst())
+        guard !name.isEmpty else { return nil }
+        var depth = 0
+        var rest = html
+        while let bracket = rest.firstIndex(of: UInt8(ascii: "<")) {
+            let tag = rest[(bracket + 1)...]
+            let isEnd = tag.first == UInt8(ascii: "/")
+            guard let close = tag.firstIndex(of: UInt8(ascii: ">")) else { return nil }
+            rest = rest[(close + 1)...]
+            guard Self.name(at: isEnd ? tag.dropFirst() : tag).elementsEqual(name) else { continue }
+            depth += isEnd ? -1 : 1
+            if depth == 0 { return html[..<rest.startIndex] }
+        }
+        return nil
+    }
+
+    private static func name(at bytes: Bytes) -> Bytes {
+        bytes.prefix {
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+        }
+    }
+
+    /// The rows of a table's body that have an id.
+    private static func rows(of body: Bytes) -> [Message] {
+        var rows: [Message] = []
+        var rest = body
+        while let mark = rest.firstRange(of: rowMark),
+            let row = element(at: rest[mark.lowerBound...])
+        {
+            let id = value(at: rest[mark.upperBound...])
+            rows.append(Message(String(decoding: id, as: UTF8.self), row))
+            rest = rest[row.endIndex...]
+        }
+        return rows
+    }
+
+    // MARK: - Messages
+
+    /// What differs from the pieces of an earlier time; all of it if there are none. The page
+    /// leaves out rows that it has already.
+    package func messages(since earlier: LivePieces?) -> [Message] {
+        let known = Dictionary((earlier?.all ?? []).map { ($0.id, $0.html) }) { one, _ in one }
+        var messages = elements.filter { known[$0.id] != $0.html }
+        for table in tables {
+            messages += table.rows.filter { row in known[row.id].map { $0 != row.html } ?? false }
+            let new = table.rows.prefix { known[$0.id] == nil }
+            guard !new.isEmpty else { continue }
+            messages.append(Message(id: table.id, html: new.map(\.html).joined()))
+        }
+        return messages
+    }
+
+    private var all: [Message] { elements + tables.flatMap(\.rows) }
+}
+
+extension LivePieces.Message {
+    fileprivate init(_ id: String, _ html: ArraySlice<UInt8>) {
+        self.init(id: id, html: String(decoding: html, as: UTF8.self))
+    }
+}

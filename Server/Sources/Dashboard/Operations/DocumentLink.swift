@@ -1,0 +1,34 @@
+import PerennialContract
+
+/// A signed document, by the first digits of its id. Leads to it for those who may see it.
+struct DocumentLink {
+    var id: String
+    /// By what it is found: the first transaction of a purchase that it is about, and when it was
+    /// known.
+    var transaction: String?
+    var knownAt: Timestamp?
+
+    static let digitsShown = 6
+
+    func markup(in frame: Frame) -> Markup {
+        let short = id.count > Self.digitsShown ? id.prefix(Self.digitsShown) + "…" : id
+        guard frame.viewer.seesDocuments else {
+            return "<span class=\"mono muted\">\(.bdi(short))</span>"
+        }
+        let path = DashboardPath.document(id, transaction: transaction, knownAt: knownAt)
+        return """
+            <a class="mono" href="\(frame.link(path))" title="\(id)">\(.bdi(short))</a>
+            """
+    }
+
+    /// The first transaction of a purchase, which leads to all documents about it.
+    static func all(of transaction: String, in frame: Frame) -> Markup {
+        guard frame.viewer.seesDocuments else {
+            return "<span class=\"mono\">\(.bdi(transaction))</span>"
+        }
+        return """
+            <a class="mono" href="\(frame.link(.documents(of: transaction)))">\
+            \(.bdi(transaction))</a>
+            """
+    }
+}

@@ -1,0 +1,100 @@
+import Dashboard
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import NIOCore
+import PerennialContract
+
+extension DashboardRoutes {
+    func addDocuments(to router: Router<ServerContext>) {
+        page("/documents", for: .support, of: router) { page in
+            guard let transaction = page.query["transaction"] else {
+                throw ProblemError(.documentUnknown)
+            }
+            let purchase = PurchaseID(TransactionID(rawValue: transaction), in: page.environment)
+            let heads = try await engine.documents(about: purchase, of: app)
+            return DocumentsPage(
+                transaction: transaction, documents: heads.map(DocumentLine.init)
+            ).html(in: page.frame)
+        }
+        get("/documents/{document_id}", for: .support, of: router) { page in
+            let document = try await document(page)
+            if page.query["format"] == "raw" { return Self.file(document) }
+            return response(
+                Self.page(document, file: try page.documentPath).html(in: page.frame),
+                to: page.request)
+        }
+    }
+
+    private func document(_ page: PageRequest) async throws -> OpenedDocument {
+        let hint = DocumentHint(
+            purchase: page.query["transaction"].map {
+                PurchaseID(TransactionID(rawValue: $0), in: page.environment)
+            },
+            knownAt: page.query["known"].flatMap(Int64.init).map(Instant.init(milliseconds:)))
+        let id = DocumentID(rawValue: try page.parameter("document_id"))
+        guard let document = try await engine.document(id, of: app, hint) else {
+            throw ProblemError(.documentUnknown)
+        }
+        return document
+    }
+
+    private static func page(_ document: OpenedDocument, file: DashboardPath) -> DocumentPage {
+        let isLong = document.text.utf8.count > DocumentPage.shownBytesMax
+        return DocumentPage(
+            document: DocumentLine(document.head),
+            refusal: document.refusal.map { ProblemError($0, subject: .purchases).problem.title },
+            customerID: document.owner?.rawValue,
+            transactions: document.purchases.map(\.original.rawValue),
+            payload: document.payload,
+            signed: isLong
+                ? String(document.text.prefix(DocumentPage.shownBytesMax)) : document.text,
+            bytesCount: isLong ? document.bytes.count : nil, file: file)
+    }
+
+    private static func file(_ document: OpenedDocument) -> Response {
+        let name = String(DocumentID(bytes: document.head.id).rawValue.prefix(12))
+        return Response(
+            status: .ok,
+            headers: [
+                .contentType: "application/octet-stream",
+                .contentDisposition: "attachment; filename=\"document-\(name)\"",
+            ], body: ResponseBody(byteBuffer: ByteBuffer(bytes: document.bytes)))
+    }
+}
+
+extension PageRequest {
+    /// The file of the document in the path.
+    fileprivate var documentPath: DashboardPath {
+        get throws {
+            DashboardPath.document(try parameter("document_id"))
+                .with("transaction", query["transaction"]).with("known", query["known"])
+                .with("format", "raw")
+        }
+    }
+}
+
+extension DocumentLine {
+    init(_ head: DocumentHead) {
+        let origin =
+            switch head.source {
+            case .notification: "a notification"
+            case .device: "a device"
+            case .reconciliation: "an answer of Apple’s"
+            case .imported: "an imported file"
+            }
+        self.init(
+            id: DocumentID(bytes: head.id).rawValue,
+            kind: head.kind.rawValue.replacing("_", with: " "),
+            signedAt: Timestamp(head.signedAt), receivedAt: Timestamp(head.receivedAt),
+            origin: origin)
+    }
+}
+
+extension ProblemCatalogue.Entry {
+    fileprivate static let documentUnknown = routeUnknown.variant(
+        "No document is found by this address.",
+        remedy: "Open it from a purchase, an event or a customer's history: their links say how "
+            + "it is found.")
+}

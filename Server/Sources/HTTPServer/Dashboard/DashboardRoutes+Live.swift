@@ -1,0 +1,199 @@
+import Dashboard
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import NIOCore
+import PerennialContract
+import ServiceLifecycle
+
+// Pages that change while one looks at them, as server-sent events (WHATWG HTML).
+//
+// A page's stream has the address of the page behind `/live`, with its query. It renders the page
+// again after each commit with events of the app, and sends the elements that differ. So it needs
+// no function of its own for any page. What is in no log, such as attempts to deliver, is looked
+// for once a second on pages that show it. A page that takes long is rendered more rarely.
+
+/// The limits of the streams of pages.
+private enum LiveLimits {
+    /// Between two messages: a page changes twice a second at most.
+    static let pauseMin = Duration.milliseconds(500)
+    /// A stream renders at most this part of the time: a tenth.
+    static let shareOfTime = 10
+    /// Without an event, a page that shows only what is in the log is rendered after this time.
+    static let quietMax = Duration.seconds(15)
+    /// Whether somebody may still see the page is looked up so often.
+    static let permissionMax = Duration.seconds(10)
+}
+
+extension DashboardRoutes {
+    /// What makes a page change.
+    enum Source: Sendable {
+        /// Events of the app, and the time.
+        case log
+        /// Also what no event says: it is looked for once a second.
+        case everything
+    }
+
+    /// Adds a page that changes while one looks at it.
+    func livePage(
+        _ path: String, by source: Source = .log, of router: Router<ServerContext>,
+        _ html: @escaping Page
+    ) {
+        get(path, of: router) { page in
+            // Before the page is rendered, so that its stream misses nothing.
+            var page = page
+            page.frame.logPlace = "\(try await engine.lastLogPosition(of: app))"
+            return response(try await html(page), to: page.request)
+        }
+        get("/live" + (path == "/" ? "" : path), of: router) { page in
+            try live(page, by: source, html)
+        }
+    }
+
+    private func live(
+        _ page: PageRequest, by source: Source, _ html: @escaping Page
+    ) throws -> Response {
+        let place = try server.pageStreams.reserve()
+        var page = page
+        page.frame.notices = []
+        let stream = LiveStream(
+            page: page, app: app, engine: engine, source: source, html: html,
+            limits: server.pageStreams.limits
+        ) { [access, app, engine] in
+            let visitor = try await access.visitor(
+                of: page.request, page.context, app: app, engine)
+            guard case .visit(let visit) = visitor else { return false }
+            return visit.viewer.role == page.frame.viewer.role
+        }
+        return Response(
+            status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+            body: stream.body(in: place))
+    }
+}
+
+/// One open stream of a page.
+private struct LiveStream: Sendable {
+    let page: PageRequest
+    let app: AppID
+    let engine: Engine
+    let source: DashboardRoutes.Source
+    let html: DashboardRoutes.Page
+    let limits: EventStreamLimits
+    /// Whether the session and the role are those of the page.
+    let mayGoOn: @Sendable () async throws -> Bool
+
+    func body(in place: EventStreams.Place) -> ResponseBody {
+        ResponseBody { writer in
+            defer { place.release() }
+            let (signals, looks) = engine.logSignals(of: app)
+            let channel = page.context.channel
+            channel.closeFuture.whenComplete { _ in looks.finish() }
+            let end = ContinuousClock.now + limits.lifeMax
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await PerennialServer.yieldLooks(to: looks, until: end) }
+                group.addTask {
+                    try await gracefulShutdown()
+                    looks.finish()
+                }
+                var pace = Pace()
+                var shown = Shown(place: page.query["from"])
+                try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
+                looks.yield()
+                for await _ in signals {
+                    try await pace.wait()
+                    if pace.isPermissionDue {
+                        guard try await mayGoOn() else { break }
+                        pace.permitted()
+                    }
+                    let start = ContinuousClock.now
+                    guard let buffer = try await next(&shown, isSilent: pace.isSilent(limits))
+                    else { continue }
+                    let cut = channel.eventLoop.scheduleTask(
+                        in: .milliseconds(limits.writeMax.wholeMilliseconds)
+                    ) { channel.close(promise: nil) }
+                    defer { cut.cancel() }
+                    if buffer.readableBytes > 0 { try await writer.write(buffer) }
+                    pace.rendered(since: start, wasWritten: buffer.readableBytes > 0)
+                }
+                group.cancelAll()
+            }
+            try await writer.finish(nil)
+        }
+    }
+
+    /// What to write now: nothing if the page is the same, and nil if it was not rendered.
+    private func next(_ shown: inout Shown, isSilent: Bool) async throws -> ByteBuffer? {
+        let last = "\(try await engine.lastLogPosition(of: app))"
+        // Clients skip it. It shows that the connection is alive.
+        let comment = ByteBuffer(string: isSilent ? ": nothing new\n\n" : "")
+        guard shown.isDue(at: last, source) else { return isSilent ? comment : nil }
+        var page = page
+        page.frame.now = Timestamp(engine.serverTime)
+        let pieces = LivePieces(try await html(page))
+        let messages = shown.messages(of: pieces, at: last)
+        guard !messages.isEmpty else { return comment }
+        var buffer = ByteBuffer()
+        for message in messages {
+            buffer.writeString("data: ")
+            // JSON that is not indented contains no line break.
+            buffer.writeBytes(try ContractEncoder().encode(message))
+            buffer.writeString("\n\n")
+        }
+        return buffer
+    }
+}
+
+/// What the browser shows.
+private struct Shown {
+    /// The position of the log when the page was rendered.
+    private var place: String?
+    private var pieces: LivePieces?
+    private var renderedAt = ContinuousClock.now
+
+    init(place: String?) { self.place = place }
+
+    func isDue(at last: String, _ source: DashboardRoutes.Source) -> Bool {
+        switch source {
+        case .everything: true
+        case .log:
+            pieces == nil || last != place
+                || ContinuousClock.now - renderedAt >= LiveLimits.quietMax
+        }
+    }
+
+    /// If nothing has happened since the page was rendered, the first pieces are those it has.
+    mutating func messages(of new: LivePieces, at last: String) -> [LivePieces.Message] {
+        let isAsLoaded = pieces == nil && place == last
+        let messages = isAsLoaded ? [] : new.messages(since: pieces)
+        (pieces, place, renderedAt) = (new, last, .now)
+        return messages
+    }
+}
+
+/// When a stream may render again.
+private struct Pace {
+    private var earliest = ContinuousClock.now
+    private var writtenAt = ContinuousClock.now
+    private var permittedAt = ContinuousClock.now
+
+    /// Whether it must be looked up if the page may still be seen.
+    var isPermissionDue: Bool {
+        ContinuousClock.now - permittedAt >= LiveLimits.permissionMax
+    }
+
+    mutating func permitted() { permittedAt = .now }
+
+    func wait() async throws { try await Task.sleep(until: earliest) }
+
+    /// Whether nothing was written for so long that a comment is due.
+    func isSilent(_ limits: EventStreamLimits) -> Bool {
+        ContinuousClock.now - writtenAt >= limits.commentPause
+    }
+
+    mutating func rendered(since start: ContinuousClock.Instant, wasWritten: Bool) {
+        let now = ContinuousClock.now
+        earliest = now + max(LiveLimits.pauseMin, (now - start) * LiveLimits.shareOfTime)
+        if wasWritten { writtenAt = now }
+    }
+}

@@ -1,0 +1,40 @@
+import Hummingbird
+
+/// Shows a browser a page where there is none, instead of a problem in JSON. Programs get that, and
+/// so does whoever asks for a path of the HTTP interface.
+struct UnknownPages: RouterMiddleware {
+    private static let prefixes = ["/v1/", "/live", "/assets/", "/.well-known/"]
+
+    let handlers: AppHandlers
+
+    @concurrent func handle(
+        _ request: Request, context: ServerContext,
+        next: @concurrent (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        do { return try await next(request, context) } catch let error as HTTPError
+            where error.status == .notFound && Self.isForPerson(request)
+        {
+            return try await handlers.respondUnknown(to: request, context)
+        }
+    }
+
+    private static func isForPerson(_ request: Request) -> Bool {
+        let path = request.uri.path
+        return request.method == .get && request.headers[.accept]?.contains("text/html") == true
+            && !prefixes.contains { path.hasPrefix($0) }
+    }
+}
+
+extension DashboardRoutes {
+    /// Adds the page in place of one that does not exist.
+    func addUnknown() {
+        handlers.setUnknown(for: app) { request, context in
+            try await guarded(request, context) { _ in throw ProblemError(.pageUnknown) }
+        }
+    }
+}
+
+extension ProblemCatalogue.Entry {
+    fileprivate static let pageUnknown = routeUnknown.variant(
+        "There is no page at this address.", remedy: "Begin with the overview.")
+}

@@ -1,0 +1,91 @@
+import Ledger
+
+/// What a list says of a document: everything but its bytes.
+package struct DocumentHead: Hashable, Sendable {
+    package var id: [UInt8]
+    package var kind: StoredDocument.Kind
+    package var environment: Environment
+    package var source: StoredDocument.Source
+    package var signedAt: Instant
+    package var receivedAt: Instant
+
+    package init(
+        id: [UInt8], kind: StoredDocument.Kind, environment: Environment,
+        source: StoredDocument.Source, signedAt: Instant, receivedAt: Instant
+    ) {
+        self.id = id
+        self.kind = kind
+        self.environment = environment
+        self.source = source
+        self.signedAt = signedAt
+        self.receivedAt = receivedAt
+    }
+}
+
+/// The position of a list of documents that goes back in time.
+package struct DocumentCursor: Hashable, Sendable {
+    package var signedAt: Instant
+    package var id: [UInt8]
+
+    package init(signedAt: Instant, id: [UInt8]) {
+        self.signedAt = signedAt
+        self.id = id
+    }
+}
+
+extension DatabaseSession {
+    /// When a document was signed that attests a fact about a purchase. Returns nil if none of its
+    /// documents has this id.
+    package func signingTime(
+        of id: [UInt8], about purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> Instant? {
+        try connection.rows(
+            "SELECT document_signed_at_ms FROM facts WHERE app = $1 AND environment = $2 "
+                + "AND purchase = $3 AND document = $4 LIMIT 1",
+            Self.key(of: purchase, in: app) + [.bytes(id)]
+        ).first.map { row throws(StorageFailure) in
+            Instant(milliseconds: try row.integer(0))
+        }
+    }
+
+    /// When a document was signed that was signed within a range of time. There is no index by id
+    /// alone, so the range must be short.
+    package func signingTime(
+        of id: [UInt8], in app: AppID, within range: ClosedRange<Instant>
+    ) throws(StorageFailure) -> Instant? {
+        try connection.rows(
+            "SELECT signed_at_ms FROM documents WHERE app = $1 "
+                + "AND signed_at_ms BETWEEN $2 AND $3 AND id = $4 LIMIT 1",
+            [
+                .text(app.rawValue), .integer(range.lowerBound.milliseconds),
+                .integer(range.upperBound.milliseconds), .bytes(id),
+            ]
+        ).first.map { row throws(StorageFailure) in
+            Instant(milliseconds: try row.integer(0))
+        }
+    }
+
+    /// The documents of an app that were signed before a position, those signed last first.
+    package func documentHeads(
+        of app: AppID, before place: DocumentCursor?, limit: Int
+    ) throws(StorageFailure) -> [DocumentHead] {
+        let position = place == nil ? "" : " AND (signed_at_ms, id) < ($2, $3)"
+        let values = place.map { [Value.integer($0.signedAt.milliseconds), .bytes($0.id)] } ?? []
+        let rows = try connection.rows(
+            "SELECT id, kind, environment, source, signed_at_ms, received_at_ms FROM documents "
+                + "WHERE app = $1\(position) ORDER BY signed_at_ms DESC, id DESC "
+                + "LIMIT $\(values.count + 2)",
+            [.text(app.rawValue)] + values + [.integer(Int64(limit))])
+        var heads: [DocumentHead] = []
+        for row in rows {
+            heads.append(
+                DocumentHead(
+                    id: try row.bytes(0), kind: try StoredDocument.Kind.stored(try row.text(1)),
+                    environment: try Environment.stored(try row.text(2)),
+                    source: try StoredDocument.Source.stored(try row.text(3)),
+                    signedAt: Instant(milliseconds: try row.integer(4)),
+                    receivedAt: Instant(milliseconds: try row.integer(5))))
+        }
+        return heads
+    }
+}

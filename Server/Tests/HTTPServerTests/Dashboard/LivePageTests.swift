@@ -1,0 +1,80 @@
+import HTTPTypes
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+@Suite struct LivePageTests {
+    /// Streams end by themselves, so that a test can read all of one.
+    private static let short: EventStreamLimits = {
+        var limits = EventStreamLimits()
+        limits.lifeMax = .seconds(2)
+        limits.streamsMax = 2
+        return limits
+    }()
+
+    /// The address of a page's stream, which goes on from the page.
+    private func source(of path: String, in server: DashboardServer) async throws -> String {
+        let page = try await server.get(path)
+        let source = try #require(page.text.firstMatch(of: /data-source="([^"]+)"/)).1
+        return String(source).replacing("&amp;", with: "&")
+    }
+
+    @Test(arguments: ["/", "/customers/anna", "/events"])
+    func `a page's stream sends what has changed since the page, and nothing else`(
+        path: String
+    ) async throws {
+        try await DashboardServer.run(on: .live, streams: Self.short) { server in
+            try await server.buy("anna", transaction: "7001")
+            let source = try await source(of: path, in: server)
+            let quiet = try await server.get(source)
+            #expect(quiet.status == 200)
+            #expect(quiet.headers[.contentType] == "text/event-stream")
+            #expect(quiet.text.hasPrefix("retry:"))
+            #expect(!quiet.text.contains("data:"), "\(quiet.text)")
+            _ = try await server.post(
+                "/customers/anna/grants", ["entitlement": "pro", "reason": "sorry"])
+            let lively = try await server.get(source)
+            #expect(lively.text.contains("data: {\"id\":"), "\(lively.text)")
+        }
+    }
+
+    @Test func `an event comes to a stream that is open`() async throws {
+        try await DashboardServer.run(on: .live, streams: Self.short) { server in
+            try await server.buy("anna", transaction: "7001")
+            let source = try await source(of: "/events", in: server)
+            async let stream = server.get(source)
+            try await server.buy("ben", transaction: "7002")
+            let text = try await stream.text
+            #expect(text.contains("\"id\":\"events\""), "\(text)")
+            #expect(text.contains("ben"))
+        }
+    }
+
+    @Test(arguments: ["/webhooks", "/notifications", "/checks"])
+    func `pages with what no event says have streams, too`(path: String) async throws {
+        try await DashboardServer.run(on: .live, streams: Self.short) { server in
+            let source = try await source(of: path, in: server)
+            #expect(try await server.get(source).status == 200)
+        }
+    }
+
+    @Test func `so many streams can be open, and no more`() async throws {
+        var limits = Self.short
+        limits.streamsMax = 0
+        try await DashboardServer.run(streams: limits) { server in
+            let source = try await source(of: "/events", in: server)
+            let page = try await server.get(source)
+            #expect(page.text.contains("server_busy"), "\(page.status)")
+        }
+    }
+
+    @Test func `what an act answers with has no stream`() async throws {
+        try await DashboardServer.run { server in
+            let page = try await server.post(
+                "/webhooks", ["url": "http://127.0.0.1:9/hook", "format": "perennial"])
+            #expect(page.text.contains("whsec_"), "\(page.text)")
+            #expect(!page.text.contains("data-source"))
+        }
+    }
+}
