@@ -60,7 +60,7 @@ extension DashboardRoutes {
         let stream = LiveStream(
             page: page, app: app, engine: engine, source: source, html: html,
             limits: server.pageStreams.limits
-        ) { [access, app, engine] in
+        ) { [access, app, engine, page] in
             let visitor = try await access.visitor(
                 of: page.request, page.context, app: app, engine)
             guard case .visit(let visit) = visitor else { return false }
