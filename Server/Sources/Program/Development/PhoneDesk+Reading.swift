@@ -62,7 +62,8 @@ extension PhoneDesk {
         let path = Paths.customer(customer) + "?pretty"
         async let books = settings.simulator.get("/_sim/truth/\(customer)")
         async let products = settings.simulator.get("/_sim/products?device=\(phone ?? "")")
-        async let sent = settings.simulator.get("/_sim/notifications")
+        async let sent = settings.simulator.get(
+            "/_sim/notifications?account=\(customer),\(Self.other)")
         async let answer = settings.app.get(path)
         guard try await books.status != 404 else { throw NewWorld() }
         let (truth, shop, notifications, body) = try await (

@@ -12,12 +12,18 @@ extension SimulatorRoute {
         },
         get(
             "/_sim/notifications", "Lists every notification with its delivery attempts.",
-            gives: .json("SentNotifications")
-        ) { simulator, _ in
-            let all = await simulator.notifications + simulator.v1Notifications
+            query: ["account"], gives: .json("SentNotifications")
+        ) { simulator, call in
+            let accounts = call.query["account"].map { Set($0.split(separator: ",")) }
+            func wanted(_ all: [SentNotification]) -> JSON {
+                .array(
+                    all.filter { one in
+                        accounts.map { $0.contains(Substring(one.draft.account ?? "")) } ?? true
+                    }.map(\.json))
+            }
             return .json([
-                "notifications": .array(all.map(\.json)),
-                "strays": .array(await simulator.strays.map(\.json)),
+                "notifications": wanted(await simulator.notifications + simulator.v1Notifications),
+                "strays": wanted(await simulator.strays),
             ])
         },
         get(

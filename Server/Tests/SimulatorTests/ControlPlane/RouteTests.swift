@@ -30,6 +30,24 @@ import Testing
         }
     }
 
+    @Test func `notifications are listed for all accounts, or for some`() async throws {
+        try await Stage().withClient { client in
+            for account in ["anna", "ben"] {
+                _ = try await client.json("/_sim/devices", "{\"account\":\"\(account)\"}")
+                _ = try await client.json(
+                    "/_sim/devices/\(account)-1/purchases", #"{"product_id":"pro.monthly"}"#)
+            }
+            func accounts(_ query: String) async throws -> [String?]? {
+                try await client.json("/_sim/notifications" + query)["notifications"]?.array?
+                    .map { $0["account"]?.string }
+            }
+            #expect(try await accounts("") == ["anna", "ben"])
+            #expect(try await accounts("?account=ben") == ["ben"])
+            #expect(try await accounts("?account=ben,anna") == ["anna", "ben"])
+            #expect(try await accounts("?account=cleo") == [])
+        }
+    }
+
     @Test func `a file can say what a reset's body can, and nothing else`() throws {
         let given = SimulatorSettings(seed: 3, shop: try ExampleShop.file())
         let changed = try given.changed(
