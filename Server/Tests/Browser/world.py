@@ -6,8 +6,10 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
+import textwrap
 import threading
 import time
 import urllib.error
@@ -111,6 +113,64 @@ class World:
     def order_id(self, transaction):
         """The number that Apple's mail to the customer names."""
         return self.sim(f"transactions/{transaction}")["order_id"]
+
+
+class Served:
+    """A `perennial serve` whose dashboard asks people to sign in. `first_link` makes the first
+    account."""
+
+    CONFIGURATION = """
+        apps:
+          birds:
+            bundle_id: com.example.birds
+            app_apple_id: 1
+            products: {{pro.monthly: [pro]}}
+        dashboard:
+          url: {server}
+        settings: {{database: p.sqlite}}
+        """
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="perennial-browser-"))
+        port = free_port()
+        self.server = f"http://127.0.0.1:{port}"
+        text = textwrap.dedent(self.CONFIGURATION).format(server=self.server)
+        (self.folder / "perennial.yaml").write_text(text)
+        self.log = self.folder / "log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [PROGRAM, "serve", "--port", str(port)],
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self.first_link = self._first_link()
+
+    def _first_link(self):
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while time.monotonic() < deadline and self.process.poll() is None:
+            found = re.search(r"http\S+/links/[0-9a-f]+", self.log.read_text(errors="replace"))
+            if found and answers(self.server + "/ready"):
+                return found[0]
+            time.sleep(0.05)
+        raise RuntimeError(f"perennial serve did not start. Its log:\n{self.log.read_text()}")
+
+    stop = World.stop
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def answers(url):
+    try:
+        with urllib.request.urlopen(url, timeout=2) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
 
 
 def quoted(text):
