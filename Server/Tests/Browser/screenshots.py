@@ -133,7 +133,7 @@ PHONE = {
 
 def tap(page, name):
     """Taps a button of the phone's page, and waits until its answer is shown."""
-    button = page.locator("#sim").get_by_role("button", name=name).first
+    button = page.locator("#sim button[name=act]").filter(has_text=name).first
     with page.expect_response(lambda answer: answer.request.method == "POST") as answer:
         button.click()
     answer.value.finished()
@@ -150,7 +150,7 @@ def take_readme(page, folder):
         for buttons in [PHONE["phone-sheet"][1:], PHONE["phone-paid"], PHONE["phone-grace"]]:
             for button in buttons:
                 tap(page, button)
-        page.evaluate("document.activeElement.blur()")
+        page.mouse.move(0, 0)
         page.screenshot(path=folder / "phone.png")
     finally:
         world.stop()
