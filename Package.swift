@@ -2,6 +2,15 @@
 
 import PackageDescription
 
+/// Folders that only Linux can compile: they need its `StoreKit`, the simulated one.
+func onlyOnLinux(_ folders: [String]) -> [String] {
+    #if os(Linux)
+        return []
+    #else
+        return folders
+    #endif
+}
+
 // What an app adds by URL: no dependencies, so that an app resolves nothing but this repository.
 // Everything that runs on a server lives in Server/, which has a manifest of its own.
 let package = Package(
@@ -11,6 +20,8 @@ let package = Package(
         .library(name: "PerennialContract", targets: ["PerennialContract"]),
         .library(name: "Perennial", targets: ["Perennial"]),
         .library(name: "PerennialUI", targets: ["PerennialUI"]),
+        // For test targets.
+        .library(name: "PerennialTesting", targets: ["PerennialTesting"]),
     ],
     targets: [
         .target(name: "PerennialContract"),
@@ -21,13 +32,20 @@ let package = Package(
         .target(
             name: "PerennialUI", dependencies: ["Perennial"],
             resources: [.copy("PrivacyInfo.xcprivacy")]),
+        .target(
+            name: "PerennialTesting",
+            dependencies: ["AccessRules", "Perennial", "PerennialContract"],
+            exclude: onlyOnLinux(["World"])),
         .testTarget(name: "PerennialContractTests", dependencies: ["PerennialContract"]),
         .testTarget(
             name: "AccessRulesTests", dependencies: ["AccessRules", "PerennialContract"],
             exclude: ["Tables"]),
         .testTarget(
             name: "PerennialTests", dependencies: ["Perennial", "AccessRules"],
-            exclude: ["Tables"]),
+            exclude: ["Tables"] + onlyOnLinux(["Kills", "Stories", "Support"])),
+        .testTarget(
+            name: "PerennialTestingTests", dependencies: ["Perennial", "PerennialTesting"],
+            exclude: onlyOnLinux(["World"])),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -43,16 +61,14 @@ let package = Package(
     // Apple's names over the simulator, to run StoreKit code on Linux. Never elsewhere: a module of
     // this name would hide Apple's.
     package.products.append(.library(name: "StoreKit", targets: ["StoreKit"]))
-    // Worlds for tests: they start programs, which only desktops and servers can.
-    package.products.append(.library(name: "PerennialTesting", targets: ["PerennialTesting"]))
+    // Worlds for tests have phones with the simulated StoreKit.
+    package.targets.first { $0.name == "PerennialTesting" }?.dependencies += ["StoreKit"]
     package.targets.first { $0.name == "PerennialTests" }?.dependencies += ["PerennialTesting"]
     package.targets.first { $0.name == "Perennial" }?.dependencies += [
         .product(name: "Crypto", package: "swift-crypto"), "StoreKit",
     ]
     package.targets += [
         .target(name: "StoreKit"),
-        .target(
-            name: "PerennialTesting", dependencies: ["Perennial", "PerennialContract", "StoreKit"]),
         // The app that the kill tests kill.
         .executableTarget(
             name: "KilledApp", dependencies: ["Perennial", "PerennialTesting"],

@@ -4,24 +4,34 @@ extension Perennial {
     /// From now on for this customer. What the one before had is shut at once; offline too.
     @discardableResult
     public func identify(_ customer: String) async throws(Failure) -> Snapshot {
-        guard let engine else { return snapshot }
-        return try await engine.identify(customer)
+        switch part {
+        case .script(let script): try await script.identify(customer)
+        case .engine(let engine): try await engine.identify(customer)
+        }
     }
 
     /// A new anonymous customer. Never fails; nothing of the old one is shown or sent on.
     @discardableResult
     public func signOut() async -> Snapshot {
-        guard let engine else { return snapshot }
-        return await engine.signOut()
+        switch part {
+        case .script(let script): script.signOut()
+        case .engine(let engine): await engine.signOut()
+        }
     }
 
     /// Deletes the account: forgets the person on the server and here. Purchases stay the Apple
     /// account's. The server wants a proof for a person: see `Configuration.proof`.
-    public func eraseCustomer() async throws(Failure) { try await engine?.erase() }
+    public func eraseCustomer() async throws(Failure) {
+        switch part {
+        case .script(let script): try await script.erase()
+        case .engine(let engine): try await engine.erase()
+        }
+    }
 
     /// Whether the App Store may be told how much was used, should they want the money back.
     public func setRefundConsent(_ consents: Bool) async throws(Failure) {
-        try await engine?.setRefundConsent(consents)
+        guard case .engine(let engine) = part else { return }
+        try await engine.setRefundConsent(consents)
     }
 }
 
@@ -31,8 +41,10 @@ extension Perennial {
     /// What is for sale at a placement; at the first one without. From memory if the store has
     /// answered before.
     public func offering(_ placement: PlacementID? = nil) async throws(Failure) -> Offering {
-        guard let engine else { return try preview!.offering(placement) }
-        return try await engine.offering(placement)
+        switch part {
+        case .script(let script): try await script.offering(placement)
+        case .engine(let engine): try await engine.offering(placement)
+        }
     }
 
     /// The rows and the headline of a shop.
@@ -48,14 +60,18 @@ extension Perennial {
 
     /// Products by their ids, in this order. Those that the store does not know are left out.
     public func products(_ ids: [ProductID]) async throws(Failure) -> [Product] {
-        guard let engine else { return preview!.products(ids) }
-        return try await engine.products(ids).found
+        switch part {
+        case .script(let script): try await script.products(ids)
+        case .engine(let engine): try await engine.products(ids).found
+        }
     }
 
     /// The offers of a product, those first that the customer may take, each with its reason.
     public func offers(for product: ProductID) async throws(Failure) -> [Offer] {
-        guard let engine else { return preview!.products([product]).first?.offers ?? [] }
-        return try await engine.offers(for: product)
+        switch part {
+        case .script(let script): try await script.products([product]).first?.offers ?? []
+        case .engine(let engine): try await engine.offers(for: product)
+        }
     }
 }
 
@@ -71,18 +87,22 @@ extension Perennial {
     public func spend(
         _ amount: Int, from wallet: WalletID, for reason: String, key: UUID = UUID()
     ) async throws(Failure) -> Wallet {
-        guard let engine else { return self.wallet(wallet) }
-        return try await engine.spend(amount, from: wallet, for: reason, key: key)
+        switch part {
+        case .script(let script): try await script.spend(amount, from: wallet, key: key)
+        case .engine(let engine):
+            try await engine.spend(amount, from: wallet, for: reason, key: key)
+        }
     }
 
     /// What was published, the newest first, and what of it they may read.
     public func content() async throws(Failure) -> [Publication] {
-        try await engine?.content() ?? []
+        guard case .engine(let engine) = part else { return [] }
+        return try await engine.content()
     }
 
     /// A link for some minutes.
     public func link(to item: Publication.ID) async throws(Failure) -> URL {
-        guard let engine else {
+        guard case .engine(let engine) = part else {
             throw Failure("content_unknown", remedy: "A preview has no content.")
         }
         return try await engine.link(to: item)
@@ -94,13 +114,16 @@ extension Perennial {
 extension Perennial {
     /// Why it is open or shut: each purchase, each rule, each clock. No network.
     public func explain(_ entitlement: EntitlementID) -> Explanation {
-        picture.explain(entitlement)
+        switch part {
+        case .script(let script): script.explain(entitlement)
+        case .engine: picture.explain(entitlement)
+        }
     }
 
     /// What is wrong with the set-up: key, products, environment, clock. For you, and for a mail to
     /// support.
     public func diagnose() async -> Diagnosis {
-        guard let engine else { return Diagnosis(findings: []) }
+        guard case .engine(let engine) = part else { return Diagnosis(findings: []) }
         return await engine.diagnose()
     }
 }

@@ -29,8 +29,10 @@ extension Perennial {
     private func purchase(
         _ product: ProductID, _ options: PurchaseOptions, anchor: PurchaseAnchor?
     ) async throws(Failure) -> Purchase {
-        guard let engine else { return preview!.purchase(product, self) }
-        return try await engine.purchase(product, options, anchor: anchor).get()
+        switch part {
+        case .script(let script): try await script.purchase(product, options)
+        case .engine(let engine): try await engine.purchase(product, options, anchor: anchor).get()
+        }
     }
 
     /// Whether to sell it to them now, by what is known here.
@@ -39,9 +41,11 @@ extension Perennial {
     ///   - product: what they would buy.
     ///   - askingServer: asks for the newest answer before.
     public func advice(on product: ProductID, askingServer: Bool = false) async -> Advice {
-        guard let engine else { return Advice(product: product, buy: true) }
-        if askingServer { try? await engine.refreshNow() }
-        return await engine.advice(on: product)
+        if askingServer { _ = try? await refresh() }
+        switch part {
+        case .script(let script): return script.advice(on: product)
+        case .engine(let engine): return await engine.advice(on: product)
+        }
     }
 
     /// Hands over what Apple's own views, or your own code, bought.
@@ -50,8 +54,10 @@ extension Perennial {
         _ result: StoreKit.Product.PurchaseResult, for product: StoreKit.Product
     ) async throws(Failure) -> Purchase {
         let id = ProductID(rawValue: product.id)
-        guard let engine else { return preview!.purchase(id, self) }
-        return try await engine.receive(StorePurchase(result), for: id)
+        switch part {
+        case .script(let script): return try await script.purchase(id, PurchaseOptions())
+        case .engine(let engine): return try await engine.receive(StorePurchase(result), for: id)
+        }
     }
 
     /// Hands over the app's receipt: for StoreKit 1, before `finishTransaction`.
@@ -59,7 +65,7 @@ extension Perennial {
     public func receive(
         appReceipt: Data, because intent: Intent
     ) async throws(Failure) -> Snapshot {
-        guard let engine else { return snapshot }
+        guard case .engine(let engine) = part else { return snapshot }
         try await engine.receive(appReceipt: appReceipt, because: intent)
         return snapshot
     }
@@ -68,12 +74,15 @@ extension Perennial {
     /// it is taken, for three days, also if the app ends meanwhile. One reader at a time: the
     /// stream of the one before ends.
     public var requests: AsyncStream<PurchaseRequest> {
-        guard let engine else { return AsyncStream { _ in } }
-        let reader = RequestReader()
-        return AsyncStream {
-            await engine.nextRequest(for: reader)
-        } onCancel: {
-            Task { await engine.resumeRequestReader() }
+        switch part {
+        case .script(let script): return script.requests
+        case .engine(let engine):
+            let reader = RequestReader()
+            return AsyncStream {
+                await engine.nextRequest(for: reader)
+            } onCancel: {
+                Task { await engine.resumeRequestReader() }
+            }
         }
     }
 
@@ -82,25 +91,26 @@ extension Perennial {
     /// `Restoration.Outcome.needsConsent`.
     @discardableResult
     public func restore() async throws(Failure) -> Restoration {
-        guard let engine else { return nothingRestored }
-        return try await engine.restore()
+        switch part {
+        case .script(let script): try await script.restore(nil)
+        case .engine(let engine): try await engine.restore()
+        }
     }
 
     /// What `restore` would do, and for whom. Changes nothing, and asks for no password.
     public func previewRestore() async throws(Failure) -> RestorePreview {
-        guard let engine else { return RestorePreview(items: []) }
-        return try await engine.previewRestore()
+        switch part {
+        case .script(let script): try await script.previewRestore()
+        case .engine(let engine): try await engine.previewRestore()
+        }
     }
 
     /// Does what was shown, if it is still so.
     @discardableResult
     public func restore(_ shown: RestorePreview) async throws(Failure) -> Restoration {
-        guard let engine else { return nothingRestored }
-        return try await engine.restore(shown)
-    }
-
-    private var nothingRestored: Restoration {
-        Restoration(
-            outcome: .nothingFound, preview: RestorePreview(items: []), snapshot: snapshot)
+        switch part {
+        case .script(let script): try await script.restore(shown)
+        case .engine(let engine): try await engine.restore(shown)
+        }
     }
 }

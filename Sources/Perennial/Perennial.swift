@@ -16,9 +16,8 @@ public final class Perennial: Sendable {
     static let libraryName = "perennial-swift/\(version)"
 
     let picture: Picture
-    /// Nil for a preview, which never connects.
-    let engine: Engine?
-    let preview: Preview?
+    let part: Part
+    /// Nil if a script plays.
     private let running: RunningEngine?
 
     /// Listens to the store from now on. Reads one small file; asks neither network nor Keychain
@@ -51,21 +50,24 @@ public final class Perennial: Sendable {
 
     private init(_ running: RunningEngine) {
         self.running = running
-        engine = running.engine
+        part = .engine(running.engine)
         picture = running.picture
-        preview = nil
     }
 
-    /// See `Perennial.preview`.
-    init(preview: Preview, picture: Picture) {
-        self.preview = preview
-        self.picture = picture
-        engine = nil
+    /// Played by a script: never connects, reads and writes no file, and listens to no store.
+    ///
+    /// - Parameter snapshot: what is known, until ``show(_:)``.
+    package init(playing script: any Script, showing snapshot: Snapshot, clock: any DeviceClock) {
         running = nil
+        part = .script(script)
+        picture = Picture(scripted: snapshot, clock: clock)
     }
+
+    /// Publishes what a script says. Not for one that has an engine.
+    package func show(_ snapshot: Snapshot) { picture.show(snapshot) }
 
     /// What the app's coming to the foreground causes. Apple's systems tell of it by themselves.
-    package func enterForeground() async { await engine?.enterForeground() }
+    package func enterForeground() async { await running?.engine.enterForeground() }
 
     /// Ends everything at once, as the end of the process does: nothing more is written, sent or
     /// finished. What was being done goes on at the next launch.
@@ -122,14 +124,24 @@ public final class Perennial: Sendable {
         return found ?? snapshot
     }
 
+    /// Waits for the first evidence; returns what there is after a time in any case.
+    ///
+    /// - Parameter timeout: how long to wait at most.
+    @available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)
+    public func known(within timeout: Duration) async -> Snapshot {
+        await known(withinSeconds: timeout / .seconds(1))
+    }
+
     /// Asks server and store anew. Not needed in the usual course: launch, foreground, purchases
     /// and updates do so.
     ///
     /// - Throws: `Failure` if the server cannot be asked. What the store says is taken even then.
     @discardableResult
     public func refresh() async throws(Failure) -> Snapshot {
-        guard let engine else { return snapshot }
-        try await engine.refreshNow()
+        switch part {
+        case .script(let script): try await script.refresh()
+        case .engine(let engine): try await engine.refreshNow()
+        }
         return snapshot
     }
 }

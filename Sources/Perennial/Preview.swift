@@ -1,16 +1,12 @@
-internal import AccessRules
 internal import Foundation
-internal import PerennialContract
 
-/// What `Perennial.preview` plays.
-struct Preview: Sendable {
+/// What `Perennial.preview` plays. Nothing changes what is open.
+struct Preview: Script {
+    var snapshot: Perennial.Snapshot
     var offerings: [Perennial.Offering]
     var outcome: @Sendable (Perennial.ProductID) -> Perennial.Purchase.Outcome
 
-    func purchase(_ product: Perennial.ProductID, _ perennial: Perennial) -> Perennial.Purchase {
-        Perennial.Purchase(
-            outcome: outcome(product), product: product, snapshot: perennial.snapshot)
-    }
+    func refresh() {}
 
     func offering(
         _ placement: Perennial.PlacementID?
@@ -28,10 +24,45 @@ struct Preview: Sendable {
         let all = offerings.flatMap(\.products)
         return ids.compactMap { id in all.first { $0.id == id } }
     }
+
+    func purchase(
+        _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions
+    ) -> Perennial.Purchase {
+        Perennial.Purchase(outcome: outcome(product), product: product, snapshot: snapshot)
+    }
+
+    func advice(on product: Perennial.ProductID) -> Perennial.Advice {
+        Perennial.Advice(product: product, buy: true)
+    }
+
+    var requests: AsyncStream<Perennial.PurchaseRequest> { AsyncStream { _ in } }
+
+    func previewRestore() -> Perennial.RestorePreview { Perennial.RestorePreview(items: []) }
+
+    func restore(_ shown: Perennial.RestorePreview?) -> Perennial.Restoration {
+        Perennial.Restoration(
+            outcome: .nothingFound, preview: previewRestore(), snapshot: snapshot)
+    }
+
+    func identify(_ customer: String) -> Perennial.Snapshot { snapshot }
+    func signOut() -> Perennial.Snapshot { snapshot }
+    func erase() {}
+
+    func spend(
+        _ amount: Int, from wallet: Perennial.WalletID, key: UUID
+    ) -> Perennial.Wallet {
+        snapshot.wallets[wallet] ?? Perennial.Wallet(balance: 0)
+    }
+
+    func explain(_ entitlement: Perennial.EntitlementID) -> Perennial.Explanation {
+        Perennial.Explanation(
+            access: snapshot[entitlement], rule: 0, steps: [], supportCode: "PREVUE")
+    }
 }
 
 extension Perennial {
-    /// For previews and unit tests: says what it is told, buys without a store, never connects.
+    /// For previews: says what it is told, buys without a store, never connects. In tests, the
+    /// `ScriptedStore` of `PerennialTesting` does more: there a purchase opens something.
     ///
     /// - Parameters:
     ///   - access: what is open. An entitlement that is not among it is shut.
@@ -47,7 +78,7 @@ extension Perennial {
             customer: Customer(id: "preview", isAnonymous: true), access: access,
             wallets: wallets)
         return Perennial(
-            preview: Preview(offerings: offerings, outcome: purchase),
-            picture: Picture(fixed: snapshot))
+            playing: Preview(snapshot: snapshot, offerings: offerings, outcome: purchase),
+            showing: snapshot, clock: SystemClock())
     }
 }

@@ -21,7 +21,10 @@ func checked(
 
 let package = Package(
     name: "apple-stubs",
-    products: [.library(name: "PerennialUI", targets: ["PerennialUI"])],
+    products: [
+        .library(name: "PerennialUI", targets: ["PerennialUI"]),
+        .library(name: "PerennialTesting", targets: ["PerennialTesting"]),
+    ],
     targets: [
         .target(name: "Combine"),
         .target(name: "SwiftUI", dependencies: ["Combine"]),
@@ -38,6 +41,9 @@ let package = Package(
         checked(
             "Perennial", ["AccessRules", "PerennialContract", "StoreKit"],
             exclude: ["PrivacyInfo.xcprivacy"]),
+        checked(
+            "PerennialTesting", ["AccessRules", "Perennial", "PerennialContract", "StoreKit"],
+            exclude: ["World"]),
         checked("PerennialUI", ["Perennial", "StoreKit"], exclude: ["PrivacyInfo.xcprivacy"]),
     ],
     swiftLanguageModes: [.v6]

@@ -28,10 +28,10 @@ enum Arrows {
             "Perennial", "SwiftUI", "Combine", "StoreKit", "_StoreKit_SwiftUI", "UIKit", "AppKit",
         ]),
         "StoreKit": foundation.union(["FoundationNetworking", "Synchronization", "Glibc"]),
-        // Worlds for an app's own tests.
+        // For an app's own tests: a store that plays a script, and worlds.
         "PerennialTesting": foundation.union([
-            "Perennial", "PerennialContract", "StoreKit", "FoundationNetworking",
-            "Synchronization", "Glibc",
+            "AccessRules", "Perennial", "PerennialContract", "StoreKit", "FoundationNetworking",
+            "Synchronization", "Glibc", "Testing",
         ]),
         "Ledger": [],
         "Intake": ["Ledger", "AppStoreFormats"],
@@ -99,6 +99,7 @@ enum Arrows {
             "Perennial", "PerennialTesting", "AccessRules", "PerennialContract", "StoreKit",
             "Crypto", "CryptoKit", "Synchronization", "FoundationNetworking",
         ]),
+        "PerennialTestingTests": testing(["Perennial", "PerennialTesting"]),
         // An app as a process, which tests kill.
         "KilledApp": foundation.union(["Perennial", "PerennialTesting"]),
         "AccessRulesTests": testing(["AccessRules", "PerennialContract"]),

@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 package import PerennialContract
 
 /// The clocks of a device.
@@ -51,9 +51,9 @@ struct SystemClock: DeviceClock {
 
 extension Timestamp {
     /// The same moment as a `Date`.
-    var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+    package var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
-    init(_ date: Date) {
+    package init(_ date: Date) {
         self.init(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
     }
 }

@@ -11,8 +11,29 @@ struct DeviceFiles: Sendable {
         folder = DeviceFolder(
             server: configuration.server, key: configuration.key,
             appGroup: configuration.appGroup, override: configuration.folder?.path)
-        state = StateFile(folder: folder, bundleID: Bundle.main.bundleIdentifier ?? "")
-        self.secrets = secrets ?? DeviceSecrets(folder: folder)
+        state = StateFile(folder: folder, bundleID: Self.bundleID)
+        self.secrets =
+            secrets ?? DeviceSecrets(folder: folder, accessGroup: configuration.appGroup)
         catalogue = CatalogueFile(folder: folder)
+    }
+
+    /// What was kept. Nil if there is nothing that can be used.
+    func storedState(_ configuration: Perennial.Configuration) -> StoredState? {
+        let pinned = configuration.trustedKeys.compactMap {
+            SigningKey(id: $0.id, x: $0.x, y: $0.y)
+        }
+        guard case .found(let found) = state.read(pinned: pinned, customer: configuration.customer)
+        else { return nil }
+        return found
+    }
+
+    /// The app's, also in its extension, which stands in a folder of the app.
+    private static var bundleID: String {
+        let bundle = Bundle.main
+        guard bundle.bundlePath.hasSuffix(".appex"),
+            let end = bundle.bundlePath.range(of: ".app/")?.lowerBound
+        else { return bundle.bundleIdentifier ?? "" }
+        let app = Bundle(path: String(bundle.bundlePath[..<end]) + ".app")
+        return app?.bundleIdentifier ?? ""
     }
 }

@@ -4,26 +4,13 @@ internal import PerennialContract
 // MARK: - What is for sale
 
 extension Engine {
-    /// Takes the newest offerings that this device has: from the cache, or from the app's bundle.
+    /// Takes the newest offerings that this device has, and the products of the last launch.
     func readOfferings() {
-        let bundled = configuration.bundledOfferings.flatMap { try? Data(contentsOf: $0) }
-            .flatMap { try? JSONDecoder().decode(Offerings.self, from: $0) }
-        // The bundle is signed by Apple with the app. The cache has to prove itself.
-        memory.offerings = bundled.flatMap {
-            $0.environment == memory.contractEnvironment ? $0 : nil
-        }
-        guard let kept = files.catalogue.read() else { return }
-        for product in kept.products { products[product.id] = StoreProduct(product) }
-        guard let text = kept.offerings, let signed = verify(offerings: text) else { return }
-        memory.offerings = signed.offerings
-        signedOfferings = text
-        offeringsETag = kept.version
-    }
-
-    private func verify(offerings text: String) -> SignedOfferings? {
-        SignedOfferings(
-            text, by: memory.state.keys,
-            audience: Audience(app: memory.state.app, environment: memory.contractEnvironment))
+        let cached = files.catalogue.read()
+        for product in cached?.products ?? [] { products[product.id] = StoreProduct(product) }
+        guard memory.readOfferings(bundled: configuration.bundledOfferings, cached) else { return }
+        signedOfferings = cached?.offerings
+        offeringsETag = cached?.version
     }
 
     /// Fetches the offerings. What is not signed by a key that this device trusts is not used,
@@ -44,8 +31,8 @@ extension Engine {
             if memory.state.keys.keys.isEmpty { memory.offerings = offerings }
             return
         }
-        if verify(offerings: text) == nil { await fetchKeys() }
-        guard let signed = verify(offerings: text) else {
+        if memory.verify(offerings: text) == nil { await fetchKeys() }
+        guard let signed = memory.verify(offerings: text) else {
             log.error("server", "The offerings are signed by a key that is not trusted.")
             return
         }
@@ -129,7 +116,7 @@ extension Engine {
             details: product.details, price: product.price, displayPrice: product.displayPrice,
             currencyCode: product.currencyCode,
             period: product.period ?? meaning?.term.map(Perennial.Period.init),
-            group: product.group, offers: product.offers,
+            plans: product.plans, group: product.group, offers: product.offers,
             entitlements: Set(
                 (meaning?.entitlements ?? []).map(Perennial.EntitlementID.init(rawValue:))),
             credits: Dictionary(

@@ -151,24 +151,12 @@ actor Engine {
 
     /// Takes the App Store's words from the file if this device wrote it, and forgets them if not.
     private func prove(by secrets: DeviceSecrets.Values) {
-        guard let stored else {
-            memory.state.words.isTrusted = true
-            return
-        }
-        if var proven = stored.proven(by: secrets.code) {
-            if stored.hasMore,
-                let more = try? files.state.readMore(proven, code: secrets.code)
-            {
-                proven = more
-            }
-            // Whom the app named at the launch counts, not who was there before.
-            if let named = configuration.customer { proven.become(named) }
-            memory.state = proven
-            memory.readToken(now: memory.clock.now(by: clock))
-        } else {
+        if let stored,
+            !memory.prove(
+                stored, by: secrets.code, in: files.state, named: configuration.customer,
+                now: memory.clock.now(by: clock))
+        {
             log.notice("access", "The state file was changed by somebody else, and was dropped.")
-            memory.state.forgetUnproven()
-            memory.readToken(now: memory.clock.now(by: clock))
         }
         memory.state.words.isTrusted = true
     }

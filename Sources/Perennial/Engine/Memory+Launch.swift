@@ -34,6 +34,47 @@ extension Memory {
         readToken(now: self.clock.now(by: clock))
     }
 
+    /// Takes the App Store's words from the file if this device wrote it. If not, it forgets them,
+    /// and returns false.
+    ///
+    /// - Parameter named: whom the app named at the launch. That counts, not who was there before.
+    mutating func prove(
+        _ stored: StoredState, by code: MessageCode, in file: StateFile, named: String?,
+        now: Timestamp
+    ) -> Bool {
+        guard var proven = stored.proven(by: code) else {
+            state.forgetUnproven()
+            readToken(now: now)
+            return false
+        }
+        if stored.hasMore, let more = try? file.readMore(proven, code: code) { proven = more }
+        if let named { proven.become(named) }
+        state = proven
+        readToken(now: now)
+        return true
+    }
+
+    /// Takes the newest offerings that this device has: from the cache, or from the app's bundle.
+    /// Returns whether the cache's are proven, and were taken.
+    mutating func readOfferings(bundled: URL?, _ cached: CatalogueFile.Catalogue?) -> Bool {
+        let bundled = bundled.flatMap { try? Data(contentsOf: $0) }
+            .flatMap { try? JSONDecoder().decode(Offerings.self, from: $0) }
+        // The bundle is signed by Apple with the app. The cache has to prove itself.
+        offerings = bundled.flatMap { $0.environment == contractEnvironment ? $0 : nil }
+        guard let text = cached?.offerings, let signed = verify(offerings: text) else {
+            return false
+        }
+        offerings = signed.offerings
+        return true
+    }
+
+    /// Nil if no key that this device trusts has signed them for this app.
+    func verify(offerings text: String) -> SignedOfferings? {
+        SignedOfferings(
+            text, by: state.keys,
+            audience: Audience(app: state.app, environment: contractEnvironment))
+    }
+
     /// Takes the kept token as the server's word, if one of our keys has signed it.
     mutating func readToken(now: Timestamp) {
         guard let text = state.token, let id = state.customerID else { return }

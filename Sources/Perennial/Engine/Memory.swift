@@ -1,4 +1,4 @@
-internal import AccessRules
+package import AccessRules
 internal import Foundation
 internal import PerennialContract
 
@@ -166,7 +166,7 @@ extension Memory {
 }
 
 extension Perennial.Access {
-    init(_ judgement: Judgement, of entitlement: Perennial.EntitlementID) {
+    package init(_ judgement: Judgement, of entitlement: Perennial.EntitlementID) {
         self.init(
             entitlement: entitlement, isActive: judgement.isActive, isKnown: judgement.isKnown,
             state: .init(rawValue: judgement.state.rawValue), until: judgement.until?.date,
@@ -177,7 +177,7 @@ extension Perennial.Access {
 }
 
 extension Perennial.Basis {
-    init(_ basis: Judgement.Basis) {
+    package init(_ basis: Judgement.Basis) {
         switch basis {
         case .server: self = .server
         case .token: self = .token
@@ -205,7 +205,7 @@ extension Perennial.Subscription {
             isFamilyShared: subscription.ownership == .familyShared)
     }
 
-    init(_ transaction: StoreTransaction, _ status: StoreStatus?) {
+    package init(_ transaction: StoreTransaction, _ status: StoreStatus?) {
         let state: Perennial.AccessState =
             switch status?.state {
             case .retry: .retry

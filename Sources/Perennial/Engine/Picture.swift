@@ -45,9 +45,8 @@ final class Picture: Sendable {
         for follower in followers { follower.finish() }
     }
 
-    /// What a preview shows.
-    convenience init(fixed snapshot: Perennial.Snapshot) {
-        let clock = SystemClock()
+    /// What a script shows, until ``show(_:)``.
+    convenience init(scripted snapshot: Perennial.Snapshot, clock: any DeviceClock) {
         let memory = Memory(
             state: DeviceState(keys: KeyRing()), clock: ReckonedClock(), silentHold: 0)
         self.init(memory, clock: clock)
@@ -100,6 +99,17 @@ final class Picture: Sendable {
         for follower in followers { follower.yield(snapshot) }
         notifyObservers()
         return snapshot
+    }
+
+    /// Shows what a script says.
+    func show(_ snapshot: Perennial.Snapshot) {
+        let followers: [AsyncStream<Perennial.Snapshot>.Continuation] = state.withLock { state in
+            let isNews = !state.snapshot.isTheSameToAnApp(as: snapshot)
+            state.snapshot = snapshot
+            return isNews ? Array(state.followers.values) : []
+        }
+        for follower in followers { follower.yield(snapshot) }
+        notifyObservers()
     }
 
     func changes() -> AsyncStream<Perennial.Snapshot> {

@@ -11,15 +11,7 @@ final class RunningEngine: Sendable {
         _ configuration: Perennial.Configuration, store: any DeviceStore,
         clock: any DeviceClock, files: DeviceFiles
     ) {
-        let pinned = configuration.trustedKeys.compactMap {
-            SigningKey(id: $0.id, x: $0.x, y: $0.y)
-        }
-        var stored: StoredState?
-        if case .found(let found) = files.state.read(
-            pinned: pinned, customer: configuration.customer)
-        {
-            stored = found
-        }
+        let stored = files.storedState(configuration)
         let memory = Memory(launching: configuration, stored, clock: clock)
         let picture = Picture(memory, clock: clock)
         let engine = Engine(

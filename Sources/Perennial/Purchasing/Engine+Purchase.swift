@@ -321,6 +321,7 @@ extension Engine {
     ) async throws(Perennial.Failure) -> StorePurchaseOptions {
         var made = StorePurchaseOptions()
         made.quantity = options.quantity
+        made.plan = options.plan?.kind
         made.custom = CustomOptions(options.storeOptions)
         made.accountToken = await accountToken()
         switch options.offer?.kind {

@@ -76,6 +76,12 @@ struct DeviceSecrets: Sendable {
         return try load().flatMap(Values.init) ?? values
     }
 
+    /// What is kept. Nil if there is nothing, or if it cannot be read now. Writes nothing.
+    func kept() -> Values? {
+        guard let bytes = try? load() else { return nil }
+        return Values(bytes)
+    }
+
     /// Makes another anonymous id, as after a log-out. The key of the seals stays.
     func renewAnonymousID(random: (_ count: Int) -> [UInt8]) throws(FileFailure) -> Values {
         var values = try values(random: random)

@@ -80,6 +80,7 @@ package struct StorePurchaseOptions: Hashable, Sendable {
     package var accountToken: String?
     package var quantity = 1
     package var offer: Offer?
+    package var plan: Perennial.Plan.Kind?
     /// Whether StoreKit's sheet may be shown with what the app has added itself.
     package var custom = CustomOptions()
 

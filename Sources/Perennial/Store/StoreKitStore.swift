@@ -20,7 +20,7 @@ package struct StoreKitStore: DeviceStore {
             guard let product = try await StoreKit.Product.products(for: [product]).first else {
                 throw StoreError.productUnavailable
             }
-            let options = options.make(for: product)
+            let options = try options.make(for: product)
             let result =
                 if let anchor { try await anchor.buy(product, options) } else {
                     try await product.purchase(options: options)
@@ -179,12 +179,13 @@ extension StorePurchase {
 extension StorePurchaseOptions {
     fileprivate func make(
         for product: StoreKit.Product
-    ) -> Set<StoreKit.Product.PurchaseOption> {
+    ) throws(StoreError) -> Set<StoreKit.Product.PurchaseOption> {
         var options = custom.options
         if let token = accountToken.flatMap({ UUID(uuidString: $0) }) {
             options.insert(.appAccountToken(token))
         }
         if quantity > 1 { options.insert(.quantity(quantity)) }
+        if let plan { options.insert(try .plan(plan)) }
         switch offer {
         case .promotional(let id, let jws):
             options.formUnion(

@@ -10,6 +10,7 @@ extension StoreProduct {
             displayPrice: product.displayPrice,
             currencyCode: Self.currencyCode(of: product),
             period: subscription.map { Perennial.Period($0.subscriptionPeriod) },
+            plans: subscription.map(Self.plans) ?? [],
             group: subscription?.subscriptionGroupID,
             offers: subscription.map(Self.offers) ?? [],
             isFamilyShareable: product.isFamilyShareable, storeProduct: product)

@@ -11,6 +11,7 @@ package struct StoreProduct: Sendable {
     package var displayPrice: String
     package var currencyCode: String?
     package var period: Perennial.Period?
+    package var plans: [Perennial.Plan]
     package var group: String?
     package var offers: [Perennial.Offer]
     package var isFamilyShareable: Bool
@@ -18,8 +19,9 @@ package struct StoreProduct: Sendable {
 
     package init(
         id: String, kind: Perennial.Product.Kind, name: String, details: String, price: Decimal,
-        displayPrice: String, currencyCode: String?, period: Perennial.Period?, group: String?,
-        offers: [Perennial.Offer], isFamilyShareable: Bool, storeProduct: StoreKit.Product? = nil
+        displayPrice: String, currencyCode: String?, period: Perennial.Period?,
+        plans: [Perennial.Plan] = [], group: String?, offers: [Perennial.Offer],
+        isFamilyShareable: Bool, storeProduct: StoreKit.Product? = nil
     ) {
         self.id = id
         self.kind = kind
@@ -29,6 +31,7 @@ package struct StoreProduct: Sendable {
         self.displayPrice = displayPrice
         self.currencyCode = currencyCode
         self.period = period
+        self.plans = plans
         self.group = group
         self.offers = offers
         self.isFamilyShareable = isFamilyShareable

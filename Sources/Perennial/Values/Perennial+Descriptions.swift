@@ -48,6 +48,10 @@ extension Perennial.PlacementID: CustomStringConvertible {
     public var description: String { rawValue }
 }
 
+extension Perennial.Plan.Kind: CustomStringConvertible {
+    public var description: String { rawValue }
+}
+
 extension Perennial.Product.Kind: CustomStringConvertible {
     public var description: String { rawValue }
 }

@@ -49,6 +49,9 @@ extension Perennial {
         /// How long one period lasts: of a renewing subscription as the store says, of a term as
         /// `perennial.yaml` says. Nil for anything else.
         public var period: Period?
+        /// How it can be paid, as far as the store names it, which it does from iOS 26.4 on. Empty
+        /// unless it renews.
+        public var plans: [Plan]
         /// The subscription group. Nil unless it renews.
         public var group: String?
         /// Offers that the store has for it, whether or not the customer is eligible.
@@ -62,7 +65,8 @@ extension Perennial {
         public init(
             id: ProductID, kind: Kind, name: String, details: String = "", price: Decimal,
             displayPrice: String, currencyCode: String? = nil, period: Period? = nil,
-            group: String? = nil, offers: [Offer] = [], entitlements: Set<EntitlementID> = [],
+            plans: [Plan] = [], group: String? = nil, offers: [Offer] = [],
+            entitlements: Set<EntitlementID> = [],
             credits: [WalletID: Int] = [:], isFamilyShareable: Bool = false,
             storeProduct: StoreKit.Product? = nil
         ) {
@@ -74,6 +78,7 @@ extension Perennial {
             self.displayPrice = displayPrice
             self.currencyCode = currencyCode
             self.period = period
+            self.plans = plans
             self.group = group
             self.offers = offers
             self.entitlements = entitlements

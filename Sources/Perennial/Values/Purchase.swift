@@ -6,6 +6,8 @@ extension Perennial {
     public struct PurchaseOptions: Hashable, Sendable {
         /// An offer from ``Perennial/offers(for:)``. An introductory offer needs none.
         public var offer: Offer?
+        /// One of the product's ``Product/plans``. Nil: the whole period at once.
+        public var plan: Plan?
         /// 1 to 10, for consumables and terms.
         public var quantity: Int
         /// The place in the app from which it is bought.
@@ -16,11 +18,13 @@ extension Perennial {
         public var storeOptions: Set<StoreKit.Product.PurchaseOption>
 
         public init(
-            offer: Offer? = nil, quantity: Int = 1, placement: PlacementID? = nil,
+            offer: Offer? = nil, plan: Plan? = nil, quantity: Int = 1,
+            placement: PlacementID? = nil,
             regardlessOfAdvice: Bool = false,
             storeOptions: Set<StoreKit.Product.PurchaseOption> = []
         ) {
             self.offer = offer
+            self.plan = plan
             self.quantity = quantity
             self.placement = placement
             self.regardlessOfAdvice = regardlessOfAdvice

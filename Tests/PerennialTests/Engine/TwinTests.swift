@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Perennial
@@ -19,7 +18,7 @@ import Testing
     @Test func `a second one for the same server and key is the first one's twin`() throws {
         let folder = try TemporaryFolder()
         withExtendedLifetime(folder) {
-            let lines = Mutex<[String]>([])
+            let lines = Locked<[String]>([])
             var configuration = configuration(in: folder)
             let first = Perennial(configuration)
             configuration.log = Perennial.LogHandler(level: .error) { _, _, line in

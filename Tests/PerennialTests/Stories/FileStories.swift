@@ -111,6 +111,24 @@ extension Stories {
             }
         }
 
+        @Test func `68: a widget reads what the app knew last, and asks nobody`() async throws {
+            try await Stories.play { world in
+                let keys = try await world.trustedKeys()
+                let phone = try await world.device(of: "anna")
+                #expect(!phone.stored().isKnown, "The app was never launched.")
+                let app = phone.perennial { $0.trustedKeys = keys }
+                try await app.purchase("pro.monthly")
+                #expect(try await phone.finishesAll(app))
+                let asked = world.requests.count
+                let stored = phone.stored()
+                #expect(stored["pro"].isActive && stored["pro"].until == app["pro"].until)
+                #expect(stored.customer.id == app.snapshot.customer.id)
+                #expect(world.requests.count == asked)
+                await app.signOut()
+                #expect(!phone.stored()["pro"].isActive, "It is nobody else's.")
+            }
+        }
+
         @Test func `68: of two processes with one folder only the first one writes and posts`()
             async throws
         {

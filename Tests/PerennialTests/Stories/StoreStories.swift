@@ -184,6 +184,26 @@ extension Stories {
             }
         }
 
+        @Test func `66: a year that is paid by the month is bought by its plan`() async throws {
+            try await Stories.playClub { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                let product = try #require(
+                    try await perennial.products(["promise.yearly"]).first)
+                #expect(product.plans.map(\.isCommitment) == [false, true])
+                let monthly = try #require(product.plans.first { $0.kind == .monthly })
+                #expect(monthly.displayPrice == "$9.99" && monthly.billingPrice == 9.99)
+                #expect(monthly.billingPeriod == .init(1, .month))
+                #expect(monthly.totalDisplayPrice == "$119.88")
+                #expect(monthly.totalPeriod == product.period)
+                try await perennial.purchase("promise.yearly", .init(plan: monthly))
+                try await perennial.refresh()
+                let subscription = try #require(perennial.snapshot.subscriptions.first)
+                #expect(subscription.commitment?.months == 12)
+                #expect(perennial["promise"].isActive)
+            }
+        }
+
         @Test func `66: a promised year that was cancelled stays open to its end`() async throws {
             try await Stories.playClub { world in
                 let phone = try await world.device(of: "anna")

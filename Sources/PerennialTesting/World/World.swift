@@ -43,11 +43,7 @@ public actor World {
         storekit: URL? = nil, configuration: URL? = nil, database: String? = nil
     ) async throws -> World {
         if let named = ProcessInfo.processInfo.environment["PERENNIAL_WORLD"] {
-            let words = named.split(separator: " ").map(String.init)
-            guard words.count == 3, let simulator = URL(string: words[0]),
-                let server = URL(string: words[1])
-            else { throw WorldFailure("PERENNIAL_WORLD is not: SIMULATOR SERVER KEY") }
-            return try connect(simulator: simulator, server: server, key: words[2])
+            return try connect(named: named)
         }
         let folder = try makeFolder()
         let file = try configuration.map { try copy($0, storekit, to: folder) }
@@ -56,6 +52,19 @@ public actor World {
         return try World(
             simulator: program.simulator, server: program.server, key: program.key,
             folder: folder, program: program)
+    }
+
+    /// Uses the world that the value of `PERENNIAL_WORLD` names.
+    static func connect(named name: String) throws -> World {
+        let words = name.split(separator: " ").map(String.init)
+        guard words.count == 3, let simulator = URL(string: words[0]), simulator.host != nil,
+            let server = URL(string: words[1]), server.host != nil
+        else {
+            throw WorldFailure(
+                "PERENNIAL_WORLD is \"\(name)\". Write the addresses of the simulator and of the "
+                    + "server and an app key, with a space between.")
+        }
+        return try connect(simulator: simulator, server: server, key: words[2])
     }
 
     /// Uses a world that runs already. It is not ended with this object.

@@ -63,6 +63,9 @@ public final class Device: Sendable {
         return make(simulated, life)
     }
 
+    /// The app comes to the foreground: it looks at the store and asks the server.
+    public func activate(_ perennial: Perennial) async { await perennial.enterForeground() }
+
     /// Ends the app's process, and launches the next one.
     public func relaunch(_ perennial: Perennial) async throws -> Perennial {
         await stop(perennial)
@@ -97,12 +100,21 @@ public final class Device: Sendable {
     private static let cachesName = "Caches"
     private static let secretsName = "secrets-1"
 
-    private func make(_ simulated: SimulatedDevice, _ life: KillSwitch) -> Perennial {
+    /// What a widget or an extension of the app reads now.
+    public func stored() -> Perennial.Snapshot {
+        Perennial.stored(configuration(state.withLock(\.life)), clock: clock)
+    }
+
+    private func configuration(_ life: KillSwitch) -> Perennial.Configuration {
         var configuration = Perennial.Configuration(server: gate.url(for: id, life), key: key)
         configuration.folder = installation
         state.withLock(\.change)(&configuration)
+        return configuration
+    }
+
+    private func make(_ simulated: SimulatedDevice, _ life: KillSwitch) -> Perennial {
+        let configuration = configuration(life)
         let made = SimulatedDevice.$current.withValue(simulated) {
-            [configuration] in
             Perennial(configuration, store: DeviceBoundStore(simulated, life, time), clock: clock)
         }
         state.withLock { $0.launched = made }

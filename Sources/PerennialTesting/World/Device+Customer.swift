@@ -157,6 +157,14 @@ extension Device {
     public struct Prompt: Decodable, Hashable, Sendable {
         /// `purchase`, `sync` or `refresh`. The last two ask for a password.
         public let cause: String
+        /// `sheet` or `password`.
+        public let kind: String
+        /// What the sheet was about. Nil for a password.
+        public let productId: String?
+        /// What the customer did: `confirm`, `cancel`, `ask` or `fail`.
+        public let choice: String
+        /// Whether it is still open.
+        public let held: Bool
     }
 
     /// Sheets and password prompts that the app has caused.

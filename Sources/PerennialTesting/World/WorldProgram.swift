@@ -17,12 +17,16 @@ struct WorldProgram: Sendable {
     static let path: String? = {
         let environment = ProcessInfo.processInfo.environment
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let folders = (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/perennial" }
         let built = package.appendingPathComponent("Server/.build/debug/perennial").path
         let places = [environment["PERENNIAL_PROGRAM"], built].compactMap { $0 } + folders
         return places.first { FileManager.default.isExecutableFile(atPath: $0) }
     }()
+
+    private static let missing = WorldFailure(
+        "There is no program `perennial`. Name it in PERENNIAL_PROGRAM, put it into the PATH, or "
+            + "name a world that runs in PERENNIAL_WORLD.")
 
     static func start(
         in folder: URL, configuration: URL?, database: String?
@@ -40,7 +44,7 @@ struct WorldProgram: Sendable {
     }
 
     private init(folder: URL, configuration: URL?, database: String?) throws {
-        guard let program = Self.path else { throw WorldFailure("There is no program.") }
+        guard let program = Self.path else { throw Self.missing }
         let script = """
             config=$2; data=$1; database=$3
             set -- dev --port 0 --simulator-port 0 --data "$data"
@@ -77,7 +81,7 @@ struct WorldProgram: Sendable {
 
     /// Runs another command of the program on the database of this one.
     func run(_ command: [String]) async throws {
-        guard let program = Self.path else { throw WorldFailure("There is no program.") }
+        guard let program = Self.path else { throw Self.missing }
         let arguments = command + options
         let status = try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {

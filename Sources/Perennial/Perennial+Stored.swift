@@ -1,0 +1,33 @@
+internal import Foundation
+internal import PerennialContract
+
+extension Perennial {
+    /// What the app knew last, by its files: for widgets and extensions that have the app's
+    /// `appGroup`, server and key in their configuration. Listens to nothing, asks nobody and
+    /// writes nothing. Nothing is known if the app was never launched, and before the first unlock
+    /// after a restart of the device.
+    public static func stored(_ configuration: Configuration) -> Snapshot {
+        stored(configuration, files: DeviceFiles(configuration), clock: SystemClock())
+    }
+
+    package static func stored(
+        _ configuration: Configuration, clock: any DeviceClock
+    ) -> Snapshot {
+        stored(configuration, files: DeviceFiles(configuration), clock: clock)
+    }
+
+    private static func stored(
+        _ configuration: Configuration, files: DeviceFiles, clock: any DeviceClock
+    ) -> Snapshot {
+        let stored = files.storedState(configuration)
+        var memory = Memory(launching: configuration, stored, clock: clock)
+        let now = memory.clock.now(by: clock)
+        if let stored, let secrets = files.secrets.kept() {
+            memory.state.words.isTrusted = memory.prove(
+                stored, by: secrets.code, in: files.state, named: configuration.customer, now: now)
+        }
+        _ = memory.readOfferings(
+            bundled: configuration.bundledOfferings, files.catalogue.read())
+        return memory.makeSnapshot(of: memory.makeEvidence(at: now)).snapshot
+    }
+}

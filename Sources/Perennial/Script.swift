@@ -1,0 +1,43 @@
+package import Foundation
+
+/// Plays the engine's part, so that an app can be shown and tested without a server and a store:
+/// `Perennial.preview`, and the scripted store of `PerennialTesting`.
+package protocol Script: Sendable {
+    func refresh() async throws(Perennial.Failure)
+    func offering(
+        _ placement: Perennial.PlacementID?
+    ) async throws(Perennial.Failure) -> Perennial.Offering
+    /// Those that are not known are left out.
+    func products(
+        _ ids: [Perennial.ProductID]
+    ) async throws(Perennial.Failure) -> [Perennial.Product]
+
+    func purchase(
+        _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions
+    ) async throws(Perennial.Failure) -> Perennial.Purchase
+    func advice(on product: Perennial.ProductID) -> Perennial.Advice
+    var requests: AsyncStream<Perennial.PurchaseRequest> { get }
+
+    func previewRestore() async throws(Perennial.Failure) -> Perennial.RestorePreview
+    /// - Parameter shown: what the customer agreed to. Nil if nothing was shown.
+    func restore(
+        _ shown: Perennial.RestorePreview?
+    ) async throws(Perennial.Failure) -> Perennial.Restoration
+
+    func identify(_ customer: String) async throws(Perennial.Failure) -> Perennial.Snapshot
+    func signOut() -> Perennial.Snapshot
+    func erase() async throws(Perennial.Failure)
+
+    func spend(
+        _ amount: Int, from wallet: Perennial.WalletID, key: UUID
+    ) async throws(Perennial.Failure) -> Perennial.Wallet
+    func explain(_ entitlement: Perennial.EntitlementID) -> Perennial.Explanation
+}
+
+extension Perennial {
+    /// Who answers.
+    enum Part: Sendable {
+        case engine(Engine)
+        case script(any Script)
+    }
+}

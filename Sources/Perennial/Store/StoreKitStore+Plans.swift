@@ -1,0 +1,59 @@
+internal import Foundation
+internal import StoreKit
+
+// Billing plans are declared from Xcode 26.5 on.
+
+extension StoreProduct {
+    /// The plans of a subscription. Empty where StoreKit does not know any: before iOS 26.4.
+    static func plans(
+        of subscription: StoreKit.Product.SubscriptionInfo
+    ) -> [Perennial.Plan] {
+        #if os(Linux) || compiler(>=6.3.2)
+            guard #available(iOS 26.4, macOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *)
+            else { return [] }
+            return subscription.pricingTerms.map { terms in
+                Perennial.Plan(
+                    kind: .init(rawValue: terms.billingPlanType.rawValue),
+                    billingPrice: terms.billingPrice, displayPrice: terms.billingDisplayPrice,
+                    billingPeriod: Perennial.Period(terms.billingPeriod),
+                    totalDisplayPrice: terms.commitmentInfo.displayPrice,
+                    totalPeriod: Perennial.Period(terms.commitmentInfo.period),
+                    offers: offers(terms.subscriptionOffers))
+            }
+        #else
+            return []
+        #endif
+    }
+
+    #if os(Linux) || compiler(>=6.3.2)
+        @available(iOS 26.4, macOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *)
+        private static func offers(
+            _ offers: [StoreKit.Product.SubscriptionOffer]
+        ) -> [Perennial.Offer] {
+            offers.map { offer in
+                let kind: Perennial.Offer.Kind =
+                    switch offer.type {
+                    case .introductory: .introductory
+                    case .promotional: .promotional
+                    default: .winBack
+                    }
+                return Perennial.Offer(offer, kind)
+            }
+        }
+    #endif
+}
+
+extension StoreKit.Product.PurchaseOption {
+    /// The option for a plan.
+    ///
+    /// - Throws: ``StoreError/offerNotAccepted(_:)`` where StoreKit has no plans. Without the
+    ///   option another price would be charged than the one that was shown.
+    static func plan(_ kind: Perennial.Plan.Kind) throws(StoreError) -> Self {
+        #if os(Linux) || compiler(>=6.3.2)
+            if #available(iOS 26.4, macOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) {
+                return .billingPlanType(.init(rawValue: kind.rawValue))
+            }
+        #endif
+        throw StoreError.offerNotAccepted("plan")
+    }
+}

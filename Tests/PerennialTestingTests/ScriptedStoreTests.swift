@@ -1,0 +1,275 @@
+import Foundation
+import Perennial
+import PerennialTesting
+import Testing
+
+/// A store that plays a script: what an app's own unit tests see of it.
+@Suite(.timeLimit(.minutes(1)))
+struct ScriptedStoreTests {
+    private static let monthly = Perennial.Product(
+        id: "pro.monthly", kind: .renewing, name: "Pro", price: 9.99, displayPrice: "$9.99",
+        period: .init(1, .month), group: "pro",
+        offers: [
+            Perennial.Offer(
+                id: nil, kind: .introductory, isEligible: true, paymentMode: .freeTrial, price: 0,
+                displayPrice: "$0.00", period: .init(1, .week))
+        ], entitlements: ["pro"])
+    private static let yearly = Perennial.Product(
+        id: "pro.yearly", kind: .renewing, name: "Pro for a year", price: 99.99,
+        displayPrice: "$99.99", period: .init(1, .year), group: "pro", entitlements: ["pro"])
+    private static let guide = Perennial.Product(
+        id: "guide", kind: .nonConsumable, name: "Guide", price: 4.99, displayPrice: "$4.99",
+        entitlements: ["guide"])
+    private static let season = Perennial.Product(
+        id: "season", kind: .term, name: "Season", price: 2.99, displayPrice: "$2.99",
+        period: .init(3, .month, bonusDays: 1), entitlements: ["season"])
+    private static let seeds = Perennial.Product(
+        id: "seeds.100", kind: .consumable, name: "Seeds", price: 0.99, displayPrice: "$0.99",
+        credits: ["seeds": 100])
+    private static let all = [monthly, yearly, guide, season, seeds]
+
+    private let store = ScriptedStore(products: Self.all)
+
+    @Test func `a purchase opens what the product gives, and is finished`() async throws {
+        let perennial = store.perennial()
+        #expect(perennial["guide"].isKnown && !perennial["guide"].isActive)
+        let purchase = try await perennial.purchase("guide")
+        #expect(purchase.outcome == .bought && purchase.isKeptByServer)
+        #expect(purchase.snapshot["guide"].isActive)
+        #expect(perennial["guide"].state == .owned && perennial["guide"].until == nil)
+        #expect(perennial.snapshot.owned.map(\.product) == ["guide"])
+        #expect(store.sheets == ["guide"])
+    }
+
+    @Test func `a trial, its renewals, and the end after the renewal was switched off`()
+        async throws
+    {
+        let perennial = store.perennial()
+        try await perennial.purchase("pro.monthly")
+        #expect(perennial["pro"].state == .trial)
+        #expect(perennial["pro"].daysRemaining(at: perennial.now) == 7)
+        store.advance(days: 8)
+        #expect(perennial["pro"].state == .paid && perennial["pro"].willRenew == true)
+        store.cancels("pro.monthly")
+        #expect(perennial["pro"].isActive && perennial["pro"].willRenew == false)
+        store.advance(days: 40)
+        #expect(perennial["pro"].isKnown && perennial["pro"].state == .expired)
+        #expect(perennial.now == ScriptedStore.firstNoon.addingTimeInterval(48 * 86_400))
+        // Whoever had a trial gets no second one.
+        try await perennial.purchase("pro.monthly")
+        #expect(perennial["pro"].state == .paid)
+    }
+
+    @Test(arguments: [
+        Perennial.Purchase.Outcome.cancelled, .alreadyHad, .belongsToAnother, .pending,
+    ])
+    func `any other outcome opens nothing`(outcome: Perennial.Purchase.Outcome) async throws {
+        let perennial = store.perennial()
+        store.answersNext(outcome)
+        #expect(try await perennial.purchase("guide").outcome == outcome)
+        #expect(!perennial["guide"].isActive)
+        #expect(try await perennial.purchase("guide").outcome == .bought)
+        #expect(perennial["guide"].isActive)
+    }
+
+    @Test func `what waits for a parent arrives, or is declined`() async throws {
+        let perennial = store.perennial()
+        store.answersNext(.pending)
+        store.answersNext(.pending)
+        try await perennial.purchase("guide")
+        try await perennial.purchase("season")
+        #expect(perennial.snapshot.waiting.map(\.product) == ["guide", "season"])
+        store.delivers("guide")
+        store.declines("season")
+        #expect(perennial.snapshot.waiting.isEmpty)
+        #expect(perennial["guide"].isActive && !perennial["season"].isActive)
+    }
+
+    @Test func `a failure is thrown once`() async throws {
+        let perennial = store.perennial()
+        let failure = Perennial.Failure(.storeFailed, remedy: "Try again.", charged: .unclear)
+        store.fails(failure)
+        await #expect(throws: failure) { try await perennial.purchase("guide") }
+        #expect(store.sheets.isEmpty)
+        try await perennial.purchase("guide")
+        await #expect(throws: Perennial.Failure.self) { try await perennial.purchase("nothing") }
+    }
+
+    @Test func `offline, what is known stays, and calls fail for a time`() async throws {
+        let perennial = store.perennial()
+        try await perennial.purchase("guide")
+        store.isOffline(true)
+        store.refunds("guide")
+        #expect(perennial["guide"].isActive)
+        let failure = await #expect(throws: Perennial.Failure.self) {
+            try await perennial.purchase("season")
+        }
+        #expect(failure?.code == .storeUnreachable && failure?.isTemporary == true)
+        store.isOffline(false)
+        #expect(perennial["guide"].state == .refunded)
+    }
+
+    @Test func `silent, nothing is known until the store answers`() async throws {
+        store.isSilent(true)
+        let perennial = store.perennial()
+        #expect(!perennial["guide"].isKnown)
+        let (one, other) = (
+            Task { try await perennial.purchase("guide") },
+            Task { try await perennial.purchase("guide") }
+        )
+        let known = Task { await perennial.known(withinSeconds: 30) }
+        store.isSilent(false)
+        #expect(try await one.value.outcome == .bought)
+        _ = try await other.value
+        #expect(await known.value.isKnown)
+        #expect(store.sheets == ["guide"])
+    }
+
+    @Test func `changes are published, and equal ones are not`() async throws {
+        let perennial = store.perennial()
+        var changes = perennial.changes(of: "guide").makeAsyncIterator()
+        #expect(await changes.next()?.isActive == false)
+        try await perennial.refresh()
+        try await perennial.purchase("guide")
+        #expect(await changes.next()?.isActive == true)
+        store.refunds("guide")
+        #expect(await changes.next()?.state == .refunded)
+    }
+
+    @Test func `terms follow each other, with their bonus days`() async throws {
+        let perennial = store.perennial()
+        try await perennial.purchase("season")
+        try await perennial.purchase("season")
+        // From the 2nd of June to the 2nd of December, and two days.
+        #expect(perennial["season"].daysRemaining(at: perennial.now, calendar: .utc) == 185)
+        store.advance(days: 185)
+        #expect(perennial["season"].state == .expired)
+    }
+
+    @Test func `an upgrade leaves one subscription; a downgrade waits for the period's end`()
+        async throws
+    {
+        let perennial = store.perennial()
+        try await perennial.purchase("pro.monthly")
+        try await perennial.purchase("pro.yearly")
+        #expect(perennial.snapshot.subscriptions.map(\.product) == ["pro.yearly"])
+        store.answersNext(.planChangeScheduled)
+        try await perennial.purchase("pro.monthly")
+        #expect(perennial["pro"].product == "pro.yearly")
+        #expect(perennial.snapshot.subscriptions.first?.renewsTo == "pro.monthly")
+        store.advance(days: 366)
+        #expect(perennial["pro"].isActive && perennial["pro"].product == "pro.monthly")
+    }
+
+    @Test func `a payment that fails ends access as retry`() async throws {
+        let perennial = store.perennial()
+        try await perennial.purchase("pro.yearly")
+        store.failsToRenew("pro.yearly")
+        store.advance(days: 366)
+        #expect(perennial["pro"].state == .retry && !perennial["pro"].isActive)
+    }
+
+    @Test func `wallets are credited, spent once for a key, and never below zero`() async throws {
+        let perennial = store.perennial()
+        try await perennial.purchase("seeds.100", .init(quantity: 2))
+        #expect(perennial.wallet("seeds").balance == 200)
+        let key = UUID()
+        for _ in 1...2 { try await perennial.spend(150, from: "seeds", for: "a tree", key: key) }
+        #expect(perennial.wallet("seeds").balance == 50)
+        let failure = await #expect(throws: Perennial.Failure.self) {
+            try await perennial.spend(51, from: "seeds", for: "another tree")
+        }
+        #expect(failure?.code == .walletHasTooLittle)
+        store.credits(1, to: "seeds")
+        #expect(try await perennial.spend(51, from: "seeds", for: "another tree").balance == 0)
+    }
+
+    @Test func `somebody else has nothing of it`() async throws {
+        let perennial = store.perennial()
+        try await perennial.purchase("guide")
+        try await perennial.purchase("seeds.100")
+        try await perennial.identify("anna")
+        #expect(perennial["guide"].isActive && perennial.wallet("seeds").balance == 100)
+        await perennial.signOut()
+        #expect(!perennial["guide"].isActive && perennial.snapshot.customer.isAnonymous)
+        try await perennial.identify("ben")
+        #expect(!perennial["guide"].isActive && perennial.wallet("seeds").balance == 0)
+        #expect(try await perennial.restore().outcome == .refused)
+        try await perennial.identify("anna")
+        #expect(perennial["guide"].isActive)
+        #expect(try await perennial.restore().outcome == .nothingNew)
+    }
+
+    @Test func `a restore asks for consent, and does what was shown`() async throws {
+        let perennial = store.perennial()
+        #expect(try await perennial.restore().outcome == .nothingFound)
+        store.restoresNext(.needsConsent, ["guide"], from: "a…@e…")
+        let restoration = try await perennial.restore()
+        #expect(restoration.outcome == .needsConsent)
+        #expect(restoration.preview.items.map(\.ownerHint) == ["a…@e…"])
+        #expect(!perennial["guide"].isActive)
+        #expect(try await perennial.restore(restoration.preview).outcome == .restored)
+        #expect(perennial["guide"].isActive)
+    }
+
+    @Test func `what the owner gives opens, and ends`() async throws {
+        let perennial = store.perennial()
+        store.grants("pro", until: store.now.addingTimeInterval(86_400))
+        #expect(perennial["pro"].state == .granted && perennial["pro"].isActive)
+        store.advance(days: 2)
+        #expect(!perennial["pro"].isActive)
+        store.grants("pro")
+        store.revokes("pro")
+        #expect(perennial["pro"].state == .revoked)
+    }
+
+    @Test func `what is chosen in the App Store waits for its reader`() async throws {
+        let perennial = store.perennial()
+        store.requests("guide")
+        var requests = perennial.requests.makeAsyncIterator()
+        #expect(await requests.next()?.product == "guide")
+        store.requests("pro.monthly", offer: "comeback")
+        #expect(await requests.next()?.offerID == "comeback")
+    }
+
+    @Test func `what is owned already is open at once, and is not sold again`() async throws {
+        let store = ScriptedStore(products: Self.all, owns: ["guide"])
+        let perennial = store.perennial()
+        #expect(perennial["guide"].isActive)
+        #expect(await perennial.advice(on: "guide").reason == .alreadyHad)
+        #expect(try await perennial.purchase("guide").outcome == .alreadyHad)
+        #expect(store.sheets.isEmpty)
+        let shelf = try await perennial.shelf()
+        #expect(shelf.rows.map(\.id.rawValue) == Self.all.map(\.id.rawValue))
+        #expect(shelf.rows.first { $0.id == "guide" }?.action == .owned)
+    }
+
+    @Test func `there is one Perennial for a store, and explanations say why`() async throws {
+        let perennial = store.perennial()
+        #expect(store.perennial() === perennial)
+        try await perennial.purchase("guide")
+        #expect(perennial.explain("guide").steps.isEmpty == false)
+    }
+
+    @Test func `a preview shows what it was given`() async throws {
+        let open = Perennial.Access(entitlement: "pro", isActive: true, state: .paid)
+        let offering = Perennial.Offering(id: "paywall", products: [Self.monthly])
+        let perennial = Perennial.preview(
+            ["pro": open], offerings: [offering], wallets: ["seeds": .init(balance: 3)])
+        #expect(perennial["pro"].isActive && !perennial["guide"].isActive)
+        #expect(perennial.wallet("seeds").balance == 3)
+        #expect(perennial.explain("pro").access.isActive)
+        #expect(try await perennial.shelf("paywall").rows.map(\.id) == ["pro.monthly"])
+        #expect(try await perennial.purchase("pro.monthly").outcome == .bought)
+        #expect(try await perennial.restore().outcome == .nothingFound)
+    }
+}
+
+extension Calendar {
+    fileprivate static var utc: Calendar {
+        var calendar = Calendar(identifier: .gregorian)
+        // `gmt` is newer than the systems that the package supports.
+        calendar.timeZone = TimeZone(secondsFromGMT: 0) ?? calendar.timeZone
+        return calendar
+    }
+}

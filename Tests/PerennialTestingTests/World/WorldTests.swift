@@ -1,0 +1,118 @@
+import Foundation
+import Perennial
+import Testing
+
+@testable import PerennialTesting
+
+/// What tests of apps use of a world, beside the stories.
+@Suite(
+    .serialized, .timeLimit(.minutes(2)), .enabled(if: World.isAvailable, "skipped: no program"))
+struct WorldTests {
+    @Test(.world) func `a test has a world of its own, and moves its clock`() async throws {
+        let world = try World.current
+        let phone = try await world.device(of: "anna")
+        let perennial = phone.perennial()
+        try await perennial.purchase("pro.monthly")
+        try await phone.change("pro.monthly", "cancel")
+        let before = perennial.now
+        try await world.advance(.seconds(40 * 86_400))
+        try await perennial.until { !$0["pro"].isActive }
+        #expect(perennial.now.timeIntervalSince(before) > 39 * 86_400)
+    }
+
+    @Test(
+        .world(
+            storekit: "PerennialTests/Tables/Club.storekit",
+            configuration: "PerennialTests/Tables/club.yaml"))
+    func `a world is an app's own, by files in a folder above the test`() async throws {
+        let phone = try await World.current.device(of: "anna")
+        let products = try await phone.perennial().offering().products
+        #expect(Set(products.map(\.id)) == ["club.monthly", "promise.yearly", "coins.10"])
+    }
+
+    @Test(.world) func `a redeemed code is a purchase; one that nobody knows is refused`()
+        async throws
+    {
+        let world = try World.current
+        let phone = try await world.device(of: "anna")
+        await #expect(throws: WorldFailure.self) {
+            try await phone.redeem(code: "never-made", for: "pro.monthly")
+        }
+        #expect(try await world.truth(of: "anna").purchases.isEmpty)
+    }
+
+    @Test(.world) func `a slow server keeps nobody waiting for longer than the app's patience`()
+        async throws
+    {
+        let world = try World.current
+        let phone = try await world.device(of: "anna")
+        let perennial = phone.perennial { $0.patience = 1 }
+        try await perennial.until(\.isKnown)
+        await world.serverIs(.slow(30))
+        let purchase = try await perennial.purchase("guide")
+        #expect(purchase.outcome == .bought && !purchase.isKeptByServer)
+        #expect(perennial["guide"].isActive)
+        await world.serverIs(.up)
+        await perennial.enterForeground()
+        try await perennial.until { $0["guide"].basis == .server }
+    }
+
+    @Test(.world) func `a prompt says what it was about, and what the customer did`()
+        async throws
+    {
+        let phone = try await World.current.device(of: "anna")
+        let perennial = phone.perennial()
+        try await phone.nextSheet(.cancel)
+        try await phone.nextSheet(.hold)
+        #expect(try await perennial.purchase("guide").outcome == .cancelled)
+        let buying = Task { try await perennial.purchase("seeds.100") }
+        try await phone.untilPrompts(2)
+        let prompts = try await phone.prompts()
+        #expect(prompts.map(\.productId) == ["guide", "seeds.100"])
+        #expect(prompts.map(\.kind) == ["sheet", "sheet"])
+        #expect(prompts.first?.choice == "cancel")
+        #expect(prompts.map(\.held) == [false, true])
+        try await phone.letGo()
+        #expect(try await buying.value.outcome == .bought)
+    }
+
+    @Test(.world) func `a slow store answers later, and nothing is lost`() async throws {
+        let phone = try await World.current.device(of: "anna")
+        let perennial = phone.perennial()
+        try await perennial.until(\.isKnown)
+        try await phone.storeIs(.slow(0.5))
+        #expect(try await perennial.purchase("guide").outcome == .bought)
+        #expect(perennial["guide"].isActive)
+    }
+
+    @Test(.world) func `PERENNIAL_WORLD names a world that runs, which stays when it is left`()
+        async throws
+    {
+        let world = try World.current
+        let name = "\(world.simulator.absoluteString) \(world.server.absoluteString) \(world.key)"
+        let connected = try World.connect(named: name)
+        let phone = try await connected.device(of: "anna")
+        try await phone.perennial().purchase("guide")
+        await connected.stop()
+        #expect(try await world.truth(of: "anna").isOpen("guide"))
+        let second = try await world.device(of: "anna")
+        try await second.perennial().until { $0["guide"].isActive }
+    }
+
+    @Test(arguments: ["", "http://127.0.0.1:8090", "here there pk_dev_birds"])
+    func `a PERENNIAL_WORLD that is none says what to write`(name: String) {
+        let failure = #expect(throws: WorldFailure.self) { try World.connect(named: name) }
+        #expect(failure?.description.contains("an app key") == true)
+    }
+
+    @Test func `without the trait there is no world, and the failure names the trait`() {
+        let failure = #expect(throws: WorldFailure.self) { try World.current }
+        #expect(failure?.description.contains(".world") == true)
+    }
+
+    @Test func `a file that is missing is named`() {
+        let files = WorldTrait.Files(
+            storekit: "No.storekit", configuration: "no.yaml", source: #filePath)
+        #expect(throws: WorldFailure.self) { try files.url(of: files.storekit) }
+    }
+}
