@@ -22,10 +22,7 @@ extension ProblemError {
         switch failure {
         case .unreadable: isNotification ? .notificationNotUnderstood : .purchaseNotUnderstood
         case .notForAnyApp: isNotification ? .notificationForAnotherApp : .purchaseForAnotherApp
-        case .notTrusted(let refusal)
-        where !isNotification && refusal.isFromXcode:
-            .purchaseFromXcode
-        case .notTrusted: isNotification ? .notificationNotTrusted : .purchaseNotTrusted
+        case .notTrusted(let refusal): notTrusted(refusal.isFromXcode, isNotification)
         case .incomplete: isNotification ? .notificationIncomplete : .purchaseIncomplete
         case .legacyDisabled: isNotification ? .legacyNotificationsOff : .legacyOff
         case .limitExceeded(let what, let limit): .tooMany(what, max: limit)
@@ -80,6 +77,13 @@ extension ProblemError {
         case .documentBudgetExhausted(_, let wait): .documentBudgetSpent(wait: wait)
         case .storage: .storageUnavailable
         }
+    }
+
+    private static func notTrusted(
+        _ isFromXcode: Bool, _ isNotification: Bool
+    ) -> ProblemCatalogue.Entry {
+        guard !isNotification else { return .notificationNotTrusted }
+        return isFromXcode ? .purchaseFromXcode : .purchaseNotTrusted
     }
 
     /// What the caller is told about the particulars. Nil if the entry says everything.
