@@ -123,7 +123,7 @@ let package = Package(
             "Convergence",
             [
                 "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Engine", "Ledger",
-                "Simulator", "Storage", "StorageSQLite", logging,
+                "Reports", "Simulator", "Storage", "StorageSQLite", logging,
             ]),
         .executableTarget(
             name: "Program",

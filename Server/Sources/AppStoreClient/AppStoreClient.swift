@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// Calls of the App Store Server API, for one app.
+/// Calls of the App Store Server API, for one app; with a team key, of the App Store Connect API.
 ///
 /// It decides and parses; only `send` uses the network. It waits only if its pacing waits, and
 /// repeats a call only once, if its token expired on the way. A call that may not be made yet, or
@@ -43,12 +43,23 @@ package struct AppStoreClient: Sendable {
         _ endpoint: Endpoint, _ path: String, query: [(String, String)] = [], body: JSON? = nil,
         in environment: StoreEnvironment
     ) async throws(AppStoreFailure) -> [UInt8] {
+        try await exchange(endpoint, path, query: query, body: body, in: environment).body
+    }
+
+    /// - Parameters:
+    ///   - accept: the media type of the response.
+    ///   - returned: statuses of failures that the caller interprets.
+    func exchange(
+        _ endpoint: Endpoint, _ path: String, query: [(String, String)], body: JSON? = nil,
+        in environment: StoreEnvironment, accept: String? = nil, returned: Set<Int> = []
+    ) async throws(AppStoreFailure) -> AppStoreResponse {
         func call() async throws(AppStoreFailure) -> (AppStoreRequest, AppStoreResponse) {
             try await consumeBudget(endpoint, environment)
-            let request = AppStoreRequest(
+            var request = AppStoreRequest(
                 method: endpoint.method, path: path, query: query,
                 authorization: try tokens.authorization(at: now()), body: body?.bytes,
                 environment: environment)
+            request.accept = accept ?? request.accept
             return (request, try await self.response(to: request))
         }
         var (request, response) = try await call()
@@ -57,8 +68,9 @@ package struct AppStoreClient: Sendable {
         if response.status == 401, !tokens.isCurrent(request.authorization, at: now()) {
             (request, response) = try await call()
         }
+        if returned.contains(response.status) { return response }
         guard let failure = AppStoreFailure(response, keyID: credentials.keyID, now: now()) else {
-            return response.body
+            return response
         }
         switch failure {
         case .rateLimited(let until): try await pauseCalls(endpoint, environment, until: until)

@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Crypto
 
-/// An in-app purchase key of App Store Connect, and the ids it belongs to. Its text representation
+/// An in-app purchase key of App Store Connect, or a team key for its reports, and the ids it belongs to. Its text representation
 /// never contains the private key.
 package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomReflectable {
     /// The maximum length of a private key in PEM; Apple's have 257 characters.
@@ -9,7 +9,8 @@ package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomRef
 
     package let keyID: String
     package let issuerID: String
-    package let bundleID: String
+    /// Nil for a team key.
+    package let bundleID: String?
     private let sign: @Sendable ([UInt8]) throws -> P256.Signing.ECDSASignature
 
     /// Thrown if a text is not a valid private key.
@@ -19,7 +20,7 @@ package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomRef
 
     /// - Parameter privateKey: the text of Apple's `.p8` file: PKCS#8 in PEM, P-256.
     package init(
-        keyID: String, issuerID: String, bundleID: String, privateKey: String
+        keyID: String, issuerID: String, bundleID: String?, privateKey: String
     ) throws(UnusableKey) {
         guard privateKey.utf8.count <= Self.pemLengthMax,
             let key = try? P256.Signing.PrivateKey(pemRepresentation: privateKey)
@@ -31,7 +32,7 @@ package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomRef
 
     /// - Parameter sign: signs bytes with the key (P-256 and SHA-256), wherever the key is stored.
     package init(
-        keyID: String, issuerID: String, bundleID: String,
+        keyID: String, issuerID: String, bundleID: String?,
         sign: @escaping @Sendable ([UInt8]) throws -> P256.Signing.ECDSASignature
     ) {
         self.keyID = keyID
@@ -40,7 +41,7 @@ package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomRef
         self.sign = sign
     }
 
-    package var description: String { "key \(keyID) for \(bundleID)" }
+    package var description: String { "key \(keyID) for \(bundleID ?? "the team")" }
 
     package var customMirror: Mirror { Mirror(self, children: ["keyID": keyID]) }
 }

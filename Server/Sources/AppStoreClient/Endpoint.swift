@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// A call of the App Store Server API: its method and its rate limit.
+/// A call of the App Store Server API, or of the App Store Connect API for its reports: its method and its rate limit.
 package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringConvertible {
     case transaction
     case statuses
@@ -11,12 +11,16 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringCon
     case testStatus = "test_status"
     case consumption
     case renewalExtension = "extension"
+    case salesReport = "sales_report"
+    case financeReport = "finance_report"
 
     package var description: String { rawValue }
 
     var method: String {
         switch self {
-        case .transaction, .statuses, .history, .order, .testStatus: "GET"
+        case .transaction, .statuses, .history, .order, .testStatus, .salesReport,
+            .financeReport:
+            "GET"
         case .notificationHistory, .testRequest: "POST"
         case .consumption, .renewalExtension: "PUT"
         }
@@ -29,7 +33,8 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringCon
         case .transaction, .statuses, .history, .notificationHistory, .consumption: 50
         case .renewalExtension: 20
         case .order: 10
-        case .testRequest, .testStatus: 1
+        // Apple allows a key 3,600 requests an hour ("Identifying rate limits").
+        case .testRequest, .testStatus, .salesReport, .financeReport: 1
         }
     }
 

@@ -30,6 +30,7 @@ package struct Engine: Sendable {
     private(set) var moneyRuleWarnings = RuleChecks()
     private(set) var shownRuleChecks = RuleChecks()
     let backfillBackoff = BackfillBackoff()
+    let reportFetchPauses = ReportFetchPauses()
     let historyWalks = HistoryWalkStates()
     let roundRobin = RoundRobin()
     private(set) var signers: [AppID: OfferSigner]

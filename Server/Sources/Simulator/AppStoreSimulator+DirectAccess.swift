@@ -58,6 +58,22 @@ extension AppStoreSimulator {
         introductoryEligibility(on: try world.device(deviceID))
     }
 
+    /// How many notifications were made so far.
+    package var sentNotificationsCount: Int { deliveries.count }
+
+    /// The daily sales report of each day of a span that has one, decompressed.
+    ///
+    /// - Parameter days: counted from 1970, in the time zone of reports.
+    package func salesFiles(_ days: ClosedRange<Int64>) -> [(day: Int64, bytes: [UInt8])] {
+        let first = CivilDate(daysSince1970: days.lowerBound)
+        let last = CivilDate(daysSince1970: days.upperBound)
+        return ReportBooks(world).salesRowsByDay(from: first, to: last)
+            .sorted { $0.key.daysSince1970 < $1.key.daysSince1970 }
+            .compactMap { day, rows in
+                (try? SalesReport<SalesRow>(rows: rows).bytes()).map { (day.daysSince1970, $0) }
+            }
+    }
+
     /// Whether everything due by now has happened and its notifications were sent. Otherwise the
     /// ground truth is ahead of what any server can know.
     package var isIdle: Bool {

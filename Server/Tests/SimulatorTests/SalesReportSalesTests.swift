@@ -167,8 +167,9 @@ import Testing
         var rules = ReportRules()
         rules.taxes["DEU"] = tax
         let germany = Storefront(country: "DEU", id: "143443", currency: "EUR")
-        #expect(rules.proceeds(of: price, in: germany, isReduced: isReduced) == proceeds)
-        let none = rules.proceeds(of: price, in: .unitedStates, isReduced: isReduced)
+        let now = SimulatorSettings.defaultNow
+        #expect(rules.proceeds(of: price, in: germany, isReduced: isReduced, at: now) == proceeds)
+        let none = rules.proceeds(of: price, in: .unitedStates, isReduced: isReduced, at: now)
         #expect(none == price - price * (isReduced ? 15 : 30) / 100)
     }
 

@@ -68,8 +68,8 @@ enum Arrows {
         ]),
         // The proof: beside Program the only target that sees Simulator and Engine together.
         "Convergence": locks.union([
-            "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Engine", "Ledger", "Simulator",
-            "Storage", "StorageSQLite", "Logging",
+            "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Engine", "Ledger", "Reports",
+            "Simulator", "Storage", "StorageSQLite", "Logging",
         ]),
         // The wiring: it may see everything, and nobody imports it but its tests and the stories.
         "Program": everything,

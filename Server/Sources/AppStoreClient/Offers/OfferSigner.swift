@@ -36,7 +36,7 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
         product: String, offer: String, token: String, nonce: String, at now: AppStoreDate
     ) -> [UInt8] {
         let words = [
-            credentials.bundleID, credentials.keyID, product, offer, token.lowercased(),
+            credentials.bundleID ?? "", credentials.keyID, product, offer, token.lowercased(),
             nonce.lowercased(), String(now.milliseconds),
         ]
         return Array(words.joined(separator: Self.separator).utf8)
@@ -78,7 +78,7 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
         let claims = JSON.object(
             [
                 .init("iss", .string(credentials.issuerID)),
-                .init("bid", .string(credentials.bundleID)), .init("aud", .string(audience)),
+                .init("bid", .string(credentials.bundleID ?? "")), .init("aud", .string(audience)),
                 .init("iat", .integer(now.milliseconds / 1000)), .init("nonce", .string(nonce)),
             ] + claims)
         return try credentials.jws(claims)

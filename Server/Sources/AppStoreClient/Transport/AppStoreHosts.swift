@@ -21,6 +21,11 @@ package struct AppStoreHosts: Hashable, Sendable {
         production: "https://api.storekit.itunes.apple.com",
         sandbox: "https://api.storekit-sandbox.itunes.apple.com")
 
+    /// The host name of the App Store Connect API, which has no sandbox.
+    package static let appleConnect = Self(
+        production: "https://api.appstoreconnect.apple.com",
+        sandbox: "https://api.appstoreconnect.apple.com")
+
     /// The host names of verifyReceipt.
     package static let appleReceipts = Self(
         production: "https://buy.itunes.apple.com", sandbox: "https://sandbox.itunes.apple.com")

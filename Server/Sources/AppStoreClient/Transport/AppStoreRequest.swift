@@ -14,6 +14,8 @@ package struct AppStoreRequest: Sendable {
     package var body: [UInt8]?
     /// Which of the two environments it is for.
     package var environment: StoreEnvironment
+    /// The media type of the response.
+    package var accept = "application/json"
 
     package init(
         method: String, path: String, query: [(String, String)], authorization: String?,

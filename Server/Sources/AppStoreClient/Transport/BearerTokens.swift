@@ -6,8 +6,9 @@ import Synchronization
 ///
 /// It is also replaced if the clock was set back, because a token from the future is not valid.
 final class BearerTokens: Sendable {
-    /// From `iat` to `exp`. Apple allows an hour.
+    /// From `iat` to `exp`. Apple allows an hour, and 20 minutes for App Store Connect.
     static let lifetimeSeconds: Int64 = 1800
+    static let connectLifetimeSeconds: Int64 = 1140
     /// `iat` is this far in the past, because Apple's clock may be behind ours.
     static let backdatedSeconds: Int64 = 60
     /// A token with less remaining lifetime is not used: it must still be valid on arrival.
@@ -64,13 +65,16 @@ final class BearerTokens: Sendable {
 
     private func token(at now: Int64) throws(AppStoreFailure) -> Token {
         let issued = now - Self.backdatedSeconds
-        let expires = issued + Self.lifetimeSeconds
-        let claims: JSON = [
-            "iss": .string(credentials.issuerID), "iat": .integer(issued),
-            "exp": .integer(expires), "aud": .string(Self.audience),
-            "bid": .string(credentials.bundleID),
+        let lifetime =
+            credentials.bundleID == nil ? Self.connectLifetimeSeconds : Self.lifetimeSeconds
+        let expires = issued + lifetime
+        var claims: [JSON.Member] = [
+            .init("iss", .string(credentials.issuerID)), .init("iat", .integer(issued)),
+            .init("exp", .integer(expires)), .init("aud", .string(Self.audience)),
         ]
-        let token = try credentials.jws(claims)
+        // A team key is not one of an app.
+        if let bundleID = credentials.bundleID { claims.append(.init("bid", .string(bundleID))) }
+        let token = try credentials.jws(.object(claims))
         return Token(
             authorization: "Bearer " + token, usable: issued..<(expires - Self.remainingSecondsMin))
     }

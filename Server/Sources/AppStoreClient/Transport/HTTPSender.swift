@@ -73,7 +73,7 @@ extension HTTPClientRequest {
         if let authorization = request.authorization {
             headers.add(name: "authorization", value: authorization)
         }
-        headers.add(name: "accept", value: "application/json")
+        headers.add(name: "accept", value: request.accept)
         if let body = request.body {
             headers.add(name: "content-type", value: "application/json")
             self.body = .bytes(ByteBuffer(bytes: body))

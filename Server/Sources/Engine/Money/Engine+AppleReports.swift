@@ -71,7 +71,8 @@ extension Engine {
         // Of several files of a day, the one that was imported last.
         var latest: [Int64: AppleReport] = [:]
         for file in files where file.days.count == 1 { latest[file.days.lowerBound] = file }
-        for file in latest.values {
+        // A day without sales has no content.
+        for file in latest.values where !file.content.isEmpty {
             let report = try SalesReport<SalesRow>(parsing: file.content)
             for row in report.rows where row.productType.isInAppPurchase && app.sells(row) {
                 apples.add(row)

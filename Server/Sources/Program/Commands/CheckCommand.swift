@@ -77,16 +77,22 @@ struct CheckReport {
     }
 
     private mutating func checkAppStores(of file: ConfigurationFile) async throws {
-        let (trials, clock) = try await HTTPClient.withHTTPClient(configuration: .appStore) {
+        let (trials, reports, clock) = try await HTTPClient.withHTTPClient(configuration: .appStore)
+        {
             http in
             let stores = AppStores(file.apps, http: http, now: { .machine })
             var trials: [KeyCheck] = []
+            var reports: [ReportKeyCheck] = []
             for app in file.apps {
                 if let trial = await KeyCheck.of(app, stores) { trials.append(trial) }
+                if let check = await ReportKeyCheck.of(app, stores, at: .machine) {
+                    reports.append(check)
+                }
             }
-            return (trials, stores.clockAhead.map(ClockCheck.init))
+            return (trials, reports, stores.clockAhead.map(ClockCheck.init))
         }
         for trial in trials { add(trial.text, isOK: trial.isOK) }
+        for check in reports { add(check.text, isOK: check.isOK) }
         if let clock { add(clock.text, isOK: clock.isOK) }
     }
 

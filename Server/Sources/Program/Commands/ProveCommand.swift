@@ -29,10 +29,15 @@ struct ProveCommand: AsyncParsableCommand {
     @Option(help: "Instead of trials, play this many customers with long outages per seed.")
     var crowd: Int?
     @Flag(help: "Do not shrink a failed story.") var noShrinking = false
+    @Flag(help: "Instead of trials, compare the money of many customers with the books.")
+    var money = false
+    @Option(help: "With --money: the number of customers.") var customers = 1000
+    @Option(help: "With --money: the number of months.") var months = 24
 
     func run() async throws {
         try await Outcome.reportingFailures {
             if let crowd { return try await prove(crowd) }
+            if money { return try await proveMoney() }
             let bug: SabotageKind? = try plant.map {
                 try Self.named($0, "There is no bug “\($0)”.")
             }
@@ -83,6 +88,32 @@ struct ProveCommand: AsyncParsableCommand {
         guard broken == 0 else {
             throw StartFailure(
                 "\(broken) crowds got wrong responses.", remedy: "See the messages above.")
+        }
+    }
+
+    private func proveMoney() async throws {
+        guard (1...MoneyTrial.accountsMax).contains(customers),
+            (1...MoneyTrial.monthsMax).contains(months)
+        else {
+            throw StartFailure(
+                "--customers is \(customers), and --months is \(months).",
+                remedy: "Choose up to \(MoneyTrial.accountsMax) and \(MoneyTrial.monthsMax).")
+        }
+        let house = try TrialFixture()
+        var broken = 0
+        for seed in seeds == Self.seedsDefault ? 1...1 : seeds {
+            let started = ContinuousClock.now
+            let report = try await MoneyTrial.play(
+                customers, months: months, seed: seed, in: house
+            ) { line in
+                let seconds = (ContinuousClock.now - started).components.seconds
+                Outcome.printError("seed \(seed), \(seconds) s: \(line)")
+            }
+            print(ProofText.money(report, seed: seed, in: ContinuousClock.now - started))
+            broken += report.differencesCount
+        }
+        guard broken == 0 else {
+            throw StartFailure("\(broken) numbers differ.", remedy: "See the messages above.")
         }
     }
 
@@ -210,6 +241,21 @@ enum ProofText {
                 + (report.violation.map { "broken: \($0)" } ?? "no promise was broken"),
         ]
         return (lines + report.explanation.map { "  " + $0 }).joined(separator: "\n")
+    }
+
+    static func money(_ report: MoneyTrial.Report, seed: UInt64, in time: Duration) -> String {
+        let lines = [
+            "seed \(seed): the money of \(report.accounts) customers",
+            "  notifications          \(report.notifications), late, doubled and reordered",
+            "  numbers, in the books  \(report.compared)",
+            "  numbers, in the files  \(report.reconciled) of \(report.files) files, "
+                + "\(report.explained) explained",
+            "  as known earlier       \(report.moments) reports",
+            "  \(time.components.seconds) s; "
+                + (report.differencesCount == 0
+                    ? "no difference is left" : "\(report.differencesCount) differences"),
+        ]
+        return (lines + report.differences.map { "  " + $0 }).joined(separator: "\n")
     }
 
     static func story(of report: TrialReport, shrunk: TrialReport, plant: String?) -> String {

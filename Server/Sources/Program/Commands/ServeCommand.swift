@@ -96,6 +96,7 @@ struct ServeCommand: AsyncParsableCommand {
             Worker.partitions(engine: engine(), logger: logger),
             ReconciliationWorker(engine: engine, logger: logger),
             Worker.transitions(engine: engine, logger: logger),
+            Worker.reports(engine: engine, logger: logger),
             Sequencer(engine: engine(), logger: logger),
             ForwardWorker(engine: engine, replacements: live.replacements, logger: logger),
             WebhookWorker(engine: engine, logger: logger),

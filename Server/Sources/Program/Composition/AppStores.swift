@@ -10,6 +10,7 @@ import Synchronization
 package struct AppStores: Sendable {
     private let clients: [AppID: AppStoreClient]
     private let verifications: [AppID: VerifyReceiptClient]
+    private let reports: [AppID: ReportFetching]
     private let line: Transport
     /// The pacing of each app that is not simulated.
     private let limiters: [AppID: RateLimiter]
@@ -43,6 +44,7 @@ package struct AppStores: Sendable {
         self.limiters = limiters
         self.line = line
         verifications = Self.verifications(of: apps, line)
+        reports = Self.reports(of: apps, line)
     }
 
     /// Returns the clients of another configuration. An app that both have keeps its pacing.
@@ -80,11 +82,30 @@ package struct AppStores: Sendable {
         return verifications
     }
 
+    private static func reports(
+        of apps: [AppConfiguration], _ line: Transport
+    ) -> [AppID: ReportFetching] {
+        var reports: [AppID: ReportFetching] = [:]
+        for app in apps {
+            guard let access = app.appStore?.reports else { continue }
+            let client = AppStoreClient(
+                access.credentials, now: line.now,
+                pacing: app.settings.isSimulated ? .unlimited : .waiting(),
+                send: line.sender(of: app, to: access.hosts))
+            reports[app.settings.id] = .limited(
+                client: client, vendorNumber: access.vendorNumber, regions: access.regions)
+        }
+        return reports
+    }
+
     /// Returns nil if the configuration has no key for the app.
     package func client(of app: AppID) -> AppStoreClient? { clients[app] }
 
     /// Returns nil if the configuration has no shared secret for the app.
     package func verification(of app: AppID) -> VerifyReceiptClient? { verifications[app] }
+
+    /// Returns nil if the configuration has no key for reports for the app.
+    package func reportFetching(of app: AppID) -> ReportFetching? { reports[app] }
 
     /// The minimum lead of our clock over the App Store's. Negative if it is behind. Nil if the
     /// real App Store has not responded yet.
@@ -94,6 +115,7 @@ package struct AppStores: Sendable {
     package func asking(lease: Duration = ReconciliationSettings.lease) -> ReconciliationSettings {
         var asking = ReconciliationSettings(worker: .ofThisProcess(lease: lease), appStore: client)
         asking.receiptVerification = verification
+        asking.reports = { [reports] in reports[$0] }
         asking.clockAhead = { [line] in line.distance.ahead }
         return asking
     }
@@ -118,5 +140,17 @@ extension AppStoreCredentials {
         try AppStoreCredentials(
             keyID: APIKey.wellKnown.id, issuerID: APIKey.wellKnown.issuerID, bundleID: bundleID,
             privateKey: APIKey.wellKnownPEM)
+    }
+}
+
+extension ReportFetching {
+    /// Fetching that decompresses files within the limits of an import.
+    package static func limited(
+        client: AppStoreClient, vendorNumber: String,
+        regions: [String] = [FinanceReportRequest.allRegions]
+    ) -> Self {
+        ReportFetching(client: client, vendorNumber: vendorNumber, regions: regions) { bytes in
+            try Gzip.decompressed(bytes, bytesMax: AppleReportsImportCommand.contentBytesMax)
+        }
     }
 }

@@ -4,9 +4,19 @@ import AppStoreClient
 package struct AppStoreAccess: Sendable {
     package let credentials: AppStoreCredentials
     package let hosts: AppStoreHosts
+    /// How the App Store's report files are fetched. Nil if they are not.
+    package var reports: ReportsAccess?
 
     package init(credentials: AppStoreCredentials, hosts: AppStoreHosts) {
         self.credentials = credentials
         self.hosts = hosts
     }
+}
+
+/// A team key of App Store Connect, and whose reports it is for.
+package struct ReportsAccess: Sendable {
+    package let credentials: AppStoreCredentials
+    package let hosts: AppStoreHosts
+    package let vendorNumber: String
+    package let regions: [String]
 }

@@ -5,7 +5,7 @@ import Yams
 extension ConfigurationReader {
     static let appStoreKeys = [
         "key_id", "issuer_id", "private_key_file", "private_key_env", "older_host_names",
-        "production_url", "sandbox_url",
+        "production_url", "reports", "sandbox_url",
     ]
 
     /// Parses an app's App Store key. Reports a missing or wrong part as a complaint and returns
@@ -16,11 +16,16 @@ extension ConfigurationReader {
         let issuerID = required("issuer_id", members, node)
         let privateKey = privateKey(members, node)
         let hosts = hosts(members, node, isSimulated: app.settings.isSimulated)
+        let reports = members["reports"].flatMap {
+            reportsAccess($0, simulator: app.settings.isSimulated ? hosts : nil)
+        }
         guard let keyID, let issuerID, let (source, pem) = privateKey, let hosts else { return nil }
         do {
             let credentials = try AppStoreCredentials(
                 keyID: keyID, issuerID: issuerID, bundleID: app.settings.bundleID, privateKey: pem)
-            return AppStoreAccess(credentials: credentials, hosts: hosts)
+            var access = AppStoreAccess(credentials: credentials, hosts: hosts)
+            access.reports = reports
+            return access
         } catch {
             complain(
                 source, "\(text(source) ?? "…") contains no private key.", error.remedy
@@ -41,8 +46,8 @@ extension ConfigurationReader {
 
     /// Returns the text of the key, from the file or variable that is named, and the node that
     /// names it.
-    private mutating func privateKey(
-        _ members: [String: Node], _ place: Node
+    mutating func privateKey(
+        _ members: [String: Node], _ place: Node, in section: String = "app_store"
     ) -> (source: Node, pem: String)? {
         switch (members["private_key_file"], members["private_key_env"]) {
         case (let node?, nil):
@@ -58,7 +63,7 @@ extension ConfigurationReader {
         default:
             complain(
                 members["private_key_env"] ?? place,
-                "app_store needs either private_key_file or private_key_env.",
+                "\(section) needs either private_key_file or private_key_env.",
                 "Name one of them.")
         }
         return nil

@@ -1,5 +1,6 @@
 import AppStoreFormats
 import ArgumentParser
+import AsyncHTTPClient
 import Engine
 import Foundation
 import Ledger
@@ -8,7 +9,52 @@ import Ledger
 struct AppleReportsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apple-reports", abstract: "Import the App Store's own report files.",
-        subcommands: [AppleReportsImportCommand.self])
+        subcommands: [AppleReportsImportCommand.self, AppleReportsFetchCommand.self])
+}
+
+/// Fetches the report files that are due and missing, as a server does by itself.
+struct AppleReportsFetchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fetch", abstract: "Fetch the report files that are due and missing.",
+        discussion: "Needs app_store.reports in the configuration. docs/apple-reports.md.")
+
+    @Option(help: "The app, if there are several.") var app: String?
+    @OptionGroup var process: ProcessOptions
+    @OptionGroup var simulator: SimulatorOptions
+
+    func run() async throws {
+        try await Outcome.reportingFailures {
+            let file = try Outcome.configuration(at: process.configPath)
+            let settings = try process.settings(file)
+            let logger = Log.start(settings.logLevel)
+            let time = try await simulator.time(for: file.apps, logger)
+            try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
+                let stores = AppStores(file.apps, http: http, now: time.now)
+                let assembly = try await Assembly(
+                    apps: file.apps, databaseAddress: settings.database, for: .modifying,
+                    now: time.now, asking: stores.asking(), logger: logger)
+                defer { assembly.database.close() }
+                try await fetch(try assembly.app(named: app), by: assembly.engine)
+            }
+        }
+    }
+
+    private func fetch(_ app: AppID, by engine: Engine) async throws {
+        while true {
+            guard let outcome = try await engine.fetchReports(of: app, isPatient: false) else {
+                throw StartFailure(
+                    "\(app) has no app_store.reports in the configuration.",
+                    remedy: "Add a team key of App Store Connect. docs/apple-reports.md says how.")
+            }
+            for name in outcome.stored { print("\(name): stored") }
+            for name in outcome.empty { print("\(name): no sales") }
+            guard outcome.troubles.isEmpty else {
+                throw StartFailure(
+                    outcome.troubles.joined(separator: " "), remedy: "Nothing else was fetched.")
+            }
+            guard outcome.count > 0 else { return }
+        }
+    }
 }
 
 /// Reads report files and stores them byte for byte.

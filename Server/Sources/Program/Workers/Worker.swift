@@ -144,6 +144,13 @@ extension Worker {
         }
     }
 
+    /// Fetches the App Store's report files, as soon as Apple should have them.
+    static func reports(engine: @escaping @Sendable () -> Engine, logger: Logger) -> Worker {
+        Worker("fetching report files failed", every: .seconds(60), logger: logger) {
+            try await engine().fetchReports()
+        }
+    }
+
     /// Creates the tables of coming months daily, if the database stores documents by month: they
     /// reach three months ahead. Waits first, because the start has just created them, or could not
     /// because of another process's lock.

@@ -35,7 +35,7 @@ package struct MoneyRules: Hashable, Sendable {
     }
 
     /// Raised when rows are derived differently, so that existing ones are derived again.
-    private static let derivation = 2
+    private static let derivation = 3
 
     /// The same text for the same rules. Rows derived by other rules are derived again.
     package var fingerprint: String {
@@ -110,6 +110,16 @@ package struct MoneyRules: Hashable, Sendable {
     private func length(of payment: Payment) -> PlanLength? {
         if payment.commitment != nil { return .months(1) }
         return payment.terms == .full ? lengths[payment.product] : nil
+    }
+
+    /// How the price of several units is divided: each by itself, as in the App Store's reports, if
+    /// the price can be divided by them.
+    func split(
+        _ price: Int64, units: Int64, storefront: String?, commissionRate: Int64
+    ) -> PriceSplit {
+        let count = units > 1 && price % units == 0 ? units : 1
+        let one = split(price / count, storefront: storefront, commissionRate: commissionRate)
+        return PriceSplit(tax: one.tax * count, commission: one.commission * count)
     }
 
     private static func part(_ amount: Int64, _ share: Int64, of whole: Int64) -> Int64 {

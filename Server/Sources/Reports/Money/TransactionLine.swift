@@ -44,12 +44,16 @@ package struct TransactionLine: Hashable, Sendable {
         endedAt = period.openUntil
         self.commissionRate = commissionRate
         gross = payment.ownership == .purchased ? payment.price?.milliunits ?? 0 : 0
-        let charged = rules.split(
-            gross, storefront: payment.storefront, commissionRate: commissionRate)
+        let units = Int64(payment.quantity)
+        func split(_ amount: Int64) -> PriceSplit {
+            rules.split(
+                amount, units: units, storefront: payment.storefront,
+                commissionRate: commissionRate)
+        }
+        let charged = split(gross)
         (tax, commission) = (charged.tax, charged.commission)
         let left = period.netAmount?.milliunits ?? gross
-        let rest = rules.split(
-            left, storefront: payment.storefront, commissionRate: commissionRate)
+        let rest = split(left)
         refunded = gross - left
         refundedTax = charged.tax - rest.tax
         refundedCommission = charged.commission - rest.commission

@@ -22,6 +22,13 @@ package struct DailyBooks: Hashable, Sendable {
         package internal(set) var refunded: Int64 = 0
         /// Refunds of this day that were reversed later.
         package internal(set) var reversed: Int64 = 0
+        /// Sales tax in ``charged``, less what of it was refunded.
+        package internal(set) var tax: Int64 = 0
+        /// What of ``charged`` is the developer's, less what of it was refunded.
+        package internal(set) var proceeds: Int64 = 0
+
+        /// Apple's share, less what of it was refunded.
+        package var commission: Int64 { charged - refunded - tax - proceeds }
     }
 
     /// Numbers of subscriptions. Each is in one of these states, or in none.
@@ -33,6 +40,8 @@ package struct DailyBooks: Hashable, Sendable {
         package internal(set) var trial = 0
         package internal(set) var grace = 0
         package internal(set) var retry = 0
+        /// Of ``grace``: after a free period.
+        package internal(set) var freeGrace = 0
 
         /// Open, and not free.
         package var active: Int { paid + offer + grace }
@@ -41,13 +50,18 @@ package struct DailyBooks: Hashable, Sendable {
     package private(set) var days: [Day]
 
     private let now: AppStoreDate
+    private let rules: ReportRules
+    private let calendar: StoreCalendar
 
     /// - Throws: `bad_request` if the last day is before the first or has not begun, or there are
     ///   too many.
     init(
-        from first: CivilDate, to last: CivilDate, at now: AppStoreDate
+        from first: CivilDate, to last: CivilDate, at now: AppStoreDate,
+        _ rules: ReportRules = ReportRules(), _ calendar: StoreCalendar = StoreCalendar()
     ) throws(SimulatorProblem) {
         self.now = now
+        self.rules = rules
+        self.calendar = calendar
         guard last.daysSince1970 * RFC3339.millisecondsPerDay <= now.milliseconds else {
             throw .badRequest(
                 "The day \(last.isoText) has not begun: it is \(RFC3339.text(now)).",
@@ -64,7 +78,11 @@ package struct DailyBooks: Hashable, Sendable {
     }
 
     mutating func add(_ history: PurchaseHistory) {
-        for charge in history.charges { add(charge) }
+        let purchase = ReportedPurchase(history, calendar)
+        for (place, charge) in history.charges.enumerated() {
+            let isReduced = charge.transaction.price > 0 && purchase.isReduced(place)
+            add(charge, isReduced: isReduced)
+        }
         guard !history.steps.isEmpty else { return }
         for place in days.indices {
             let end = (days[place].date.daysSince1970 + 1) * RFC3339.millisecondsPerDay
@@ -74,20 +92,42 @@ package struct DailyBooks: Hashable, Sendable {
         }
     }
 
-    private mutating func add(_ charge: PurchaseHistory.Charge) {
-        let currency = charge.transaction.storefront.currency
-        add(\.charged, charge.transaction.price, currency, at: charge.transaction.purchased)
+    private mutating func add(_ charge: PurchaseHistory.Charge, isReduced: Bool) {
+        let transaction = charge.transaction
+        let currency = transaction.storefront.currency
+        let whole = parts(of: transaction.price, of: transaction, isReduced)
+        let day = transaction.purchased
+        add(\.charged, transaction.price, currency, at: day)
+        add(\.tax, whole.tax, currency, at: day)
+        add(\.proceeds, whole.proceeds, currency, at: day)
         for refund in charge.refunds {
             let isReversed = refund.reversed != nil
             add(isReversed ? \.reversed : \.refunded, refund.amount, currency, at: refund.at)
+            guard !isReversed else { continue }
+            let rest = parts(of: transaction.price - refund.amount, of: transaction, isReduced)
+            add(\.tax, rest.tax - whole.tax, currency, at: refund.at)
+            add(\.proceeds, rest.proceeds - whole.proceeds, currency, at: refund.at)
         }
+    }
+
+    /// How an amount that was charged for a transaction is divided: each unit by itself, if it can
+    /// be divided by them.
+    private func parts(
+        of amount: Int64, of transaction: StoreTransaction, _ isReduced: Bool
+    ) -> (tax: Int64, proceeds: Int64) {
+        let units = amount % transaction.quantity == 0 ? transaction.quantity : 1
+        let tax = rules.tax(in: amount / units, transaction.storefront)
+        let proceeds = rules.proceeds(
+            of: amount / units, in: transaction.storefront, isReduced: isReduced,
+            at: transaction.purchased)
+        return (tax * units, proceeds * units)
     }
 
     private mutating func add(
         _ sum: WritableKeyPath<Money, Int64>, _ amount: Int64, _ currency: String,
         at moment: AppStoreDate
     ) {
-        guard amount > 0, let first = days.first?.date.daysSince1970 else { return }
+        guard amount != 0, let first = days.first?.date.daysSince1970 else { return }
         let day = moment.milliseconds.flooredDivision(by: RFC3339.millisecondsPerDay)
         guard let place = Int(exactly: day - first), days.indices.contains(place) else { return }
         days[place].money[currency, default: Money()][keyPath: sum] += amount
@@ -97,7 +137,9 @@ package struct DailyBooks: Hashable, Sendable {
 extension DailyBooks.Counts {
     fileprivate mutating func add(_ standing: PurchaseHistory.Standing) {
         switch standing {
-        case .grace: grace += 1
+        case .grace(let charge):
+            grace += 1
+            if charge.transaction.price == 0 { freeGrace += 1 }
         case .retry: retry += 1
         case .open(let charge):
             switch charge.transaction.offer?.discount {
@@ -116,8 +158,24 @@ extension AppStoreSimulator {
     package func dailyBooks(
         from first: CivilDate, to last: CivilDate
     ) throws(SimulatorProblem) -> DailyBooks {
-        var books = try DailyBooks(from: first, to: last, at: clock.now)
-        for history in world.purchaseHistories { books.add(history) }
+        try dailyBooks(from: first, to: last, \.self)
+    }
+
+    /// The same as if the refunds that were reversed had never been given: what is known of those
+    /// days now.
+    package func dailyBooksAsKnownNow(
+        from first: CivilDate, to last: CivilDate
+    ) throws(SimulatorProblem) -> DailyBooks {
+        try dailyBooks(from: first, to: last) { $0.withoutReversedRefunds }
+    }
+
+    private func dailyBooks(
+        from first: CivilDate, to last: CivilDate,
+        _ shown: (PurchaseHistory) -> PurchaseHistory
+    ) throws(SimulatorProblem) -> DailyBooks {
+        var books = try DailyBooks(
+            from: first, to: last, at: clock.now, settings.reports, world.calendar)
+        for history in world.purchaseHistories { books.add(shown(history)) }
         return books
     }
 }
@@ -135,6 +193,9 @@ extension DailyBooks.Day {
                 "currency": .string(currency), "charged_milliunits": .integer(sum.charged),
                 "refunded_milliunits": .integer(sum.refunded),
                 "reversed_milliunits": .integer(sum.reversed),
+                "tax_milliunits": .integer(sum.tax),
+                "commission_milliunits": .integer(sum.commission),
+                "proceeds_milliunits": .integer(sum.proceeds),
             ]
         }
         return [

@@ -38,6 +38,19 @@ struct PurchaseHistory: Sendable {
     /// When the renewal date was extended.
     let extensions: [AppStoreDate]
 
+    /// The history as if the refunds that were reversed had never been given.
+    var withoutReversedRefunds: Self {
+        guard charges.contains(where: { $0.refunds.contains { $0.reversed != nil } }) else {
+            return self
+        }
+        let healed = charges.map { charge in
+            Charge(
+                transaction: charge.transaction, at: charge.at,
+                refunds: charge.refunds.filter { $0.reversed == nil })
+        }
+        return Self(charges: healed, steps: steps, extensions: extensions)
+    }
+
     /// Returns nil if nothing is open, in its grace period or being retried.
     func standing(at moment: AppStoreDate) -> Standing? {
         if let open = charges.last(where: { $0.isOpen(at: moment) }) { return .open(open) }

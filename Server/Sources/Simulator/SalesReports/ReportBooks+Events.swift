@@ -46,7 +46,8 @@ extension ReportBooks {
         row.paidServiceDaysRecovered = event.daysRecovered
         if event.isRenewal {
             row.isPricePreserved = isPricePreserved(charge)
-            row.proceedsReason = proceedsReason(isReduced: purchase.isReduced(event.place))
+            row.proceedsReason = proceedsReason(
+                isReduced: purchase.isReduced(event.place), at: transaction.purchased)
         }
         if event.isChange, event.place > 0 {
             let old = purchase.charges[event.place - 1].transaction.product

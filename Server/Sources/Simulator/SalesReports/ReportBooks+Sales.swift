@@ -15,6 +15,21 @@ extension ReportBooks {
             })
     }
 
+    /// The rows of SALES for each day of a span that has any.
+    func salesRowsByDay(from first: CivilDate, to last: CivilDate) -> [CivilDate: [SalesRow]] {
+        let span = calendar.span(from: first, to: last)
+        let sales = purchases.flatMap { $0.sales(in: span) }
+        return Dictionary(grouping: sales) { calendar.day(of: $0.at) }.mapValues { sales in
+            summed(
+                sales.map { sale in
+                    var row = salesRow(of: sale)
+                    row.begin = calendar.day(of: sale.at)
+                    row.end = row.begin
+                    return row
+                })
+        }
+    }
+
     /// Adds up the units of rows that are alike in all else. Partial refunds have no units to add
     /// up, so each has its own row.
     private func summed(_ rows: [SalesRow]) -> [SalesRow] {
@@ -56,7 +71,8 @@ extension ReportBooks {
         row.subscription = transaction.reason == .renewal ? .renewal : .new
         row.period = transaction.reportedDuration
         row.orderType = transaction.offer?.orderType
-        row.proceedsReason = proceedsReason(isReduced: sale.isReduced)
+        row.proceedsReason = proceedsReason(
+            isReduced: sale.isReduced, at: transaction.purchased)
         row.isPricePreserved = isPricePreserved(sale.charge)
         return row
     }

@@ -67,10 +67,12 @@ extension ReportBooks {
         row.customerPrice = transaction.price
         row.customerCurrency = transaction.storefront.currency
         row.developerProceeds = rules.proceeds(
-            of: transaction.price, in: transaction.storefront, isReduced: isReduced)
+            of: transaction.price, in: transaction.storefront, isReduced: isReduced,
+            at: transaction.purchased)
         row.proceedsCurrency = transaction.storefront.currency
         row.isPricePreserved = isPricePreserved(charge)
-        row.proceedsReason = proceedsReason(isReduced: isReduced)
+        row.proceedsReason = proceedsReason(
+            isReduced: isReduced, at: transaction.purchased)
         row.device = .iPhone
         row.country = transaction.storefront.twoLetterCountry
         row.zeroLaterCounters()
@@ -104,7 +106,8 @@ extension ReportBooks {
         row.developerProceeds = sale.proceeds(rules)
         row.proceedsCurrency = transaction.storefront.currency
         row.isPricePreserved = isPricePreserved(sale.charge)
-        row.proceedsReason = proceedsReason(isReduced: sale.isReduced)
+        row.proceedsReason = proceedsReason(
+            isReduced: sale.isReduced, at: transaction.purchased)
         row.device = .iPhone
         row.country = transaction.storefront.twoLetterCountry
         let resets = sale.purchase.numberResets(until: sale.place)

@@ -58,8 +58,8 @@ struct ReportBooks: Sendable {
     }
 
     /// Not named if the whole app has the reduced rate.
-    func proceedsReason(isReduced: Bool) -> SalesReportProceedsReason? {
-        isReduced && !rules.isSmallBusiness ? .rateAfterOneYear : nil
+    func proceedsReason(isReduced: Bool, at moment: AppStoreDate) -> SalesReportProceedsReason? {
+        isReduced && !rules.isMember(at: moment) ? .rateAfterOneYear : nil
     }
 
     /// A random-looking number that depends on the seed and a text only.

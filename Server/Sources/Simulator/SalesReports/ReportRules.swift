@@ -10,8 +10,10 @@ package struct ReportRules: Hashable, Sendable {
     package var vendorNumber = "80000001"
     /// The days of sales reports go from midnight to midnight here.
     package var timeZone = "America/Los_Angeles"
-    /// Whether the developer is in the App Store Small Business Program.
+    /// Whether the developer is in the App Store Small Business Program at all times.
     package var isSmallBusiness = false
+    /// When the developer is in it otherwise.
+    package var smallBusinessTime: Range<AppStoreDate>?
     /// Sales tax in thousandths of a percent of the price without tax, by storefront (alpha-3).
     package var taxes: [String: Int64] = [:]
 
@@ -33,11 +35,25 @@ package struct ReportRules: Hashable, Sendable {
 
     /// What the developer has of a price, in thousandths of the currency's unit: first the tax is
     /// taken out of the price, then Apple's share of the rest, each rounded down.
-    func proceeds(of price: Int64, in storefront: Storefront, isReduced: Bool) -> Int64 {
+    ///
+    /// - Parameter moment: when the paid period begins.
+    func proceeds(
+        of price: Int64, in storefront: Storefront, isReduced: Bool, at moment: AppStoreDate
+    ) -> Int64 {
+        let rest = price - tax(in: price, storefront)
+        let isLow = isReduced || isMember(at: moment)
+        return rest
+            - Self.part(rest, isLow ? Self.reducedShare : Self.standardShare, of: Self.whole)
+    }
+
+    /// The sales tax that a price contains.
+    func tax(in price: Int64, _ storefront: Storefront) -> Int64 {
         let rate = taxes[storefront.country] ?? 0
-        let rest = price - Self.part(price, rate, of: Self.whole + rate)
-        let share = isReduced || isSmallBusiness ? Self.reducedShare : Self.standardShare
-        return rest - Self.part(rest, share, of: Self.whole)
+        return Self.part(price, rate, of: Self.whole + rate)
+    }
+
+    func isMember(at moment: AppStoreDate) -> Bool {
+        isSmallBusiness || smallBusinessTime?.contains(moment) == true
     }
 
     /// In 128 bits, as a price of many digits would not fit otherwise.
@@ -51,12 +67,16 @@ extension SimulatorSettings {
     static let reportFields = [
         SimulatorRoute.Field(
             "reports", "object",
-            "{vendor_number, time_zone, small_business, taxes: {DEU: \"19\"}} of Apple's reports.")
+            "{vendor_number, time_zone, small_business, small_business_from, small_business_until, "
+                + "taxes: {DEU: \"19\"}} of Apple's reports.")
     ]
 
     mutating func readReports(_ body: RequestBody) throws(SimulatorProblem) {
         guard let json = body.value("reports") else { return }
-        let known = ["vendor_number", "time_zone", "small_business", "taxes"]
+        let known = [
+            "vendor_number", "time_zone", "small_business", "small_business_from",
+            "small_business_until", "taxes",
+        ]
         let fields = try RequestBody(json, known: known, place: "reports")
         if let number = try fields.string("vendor_number") {
             let isNumber = number.utf8.allSatisfy { (0x30...0x39).contains($0) }
@@ -73,6 +93,7 @@ extension SimulatorSettings {
             reports.timeZone = zone
         }
         reports.isSmallBusiness = try fields.bool("small_business") ?? reports.isSmallBusiness
+        try reports.readMembership(fields)
         if let taxes = fields.value("taxes") { reports.taxes = try Self.taxes(taxes) }
     }
 
@@ -89,6 +110,18 @@ extension SimulatorSettings {
             taxes[member.key] = rate
         }
         return taxes
+    }
+}
+
+extension ReportRules {
+    fileprivate mutating func readMembership(_ fields: RequestBody) throws(SimulatorProblem) {
+        guard let from = try fields.time("small_business_from") else { return }
+        let until = try fields.time("small_business_until") ?? AppStoreDate(milliseconds: .max)
+        guard from < until else {
+            throw RequestBody.invalidField(
+                "reports.small_business_until", "a moment after small_business_from")
+        }
+        smallBusinessTime = from..<until
     }
 }
 

@@ -115,7 +115,9 @@ struct ReportedSale: Sendable {
     /// For one unit, never negative. Of a partial refund, what the developer has less by it.
     func proceeds(_ rules: ReportRules) -> Int64 {
         func proceeds(of price: Int64) -> Int64 {
-            rules.proceeds(of: price, in: transaction.storefront, isReduced: isReduced)
+            rules.proceeds(
+                of: price, in: transaction.storefront, isReduced: isReduced,
+                at: transaction.purchased)
         }
         switch kind {
         case .sale, .refund: return proceeds(of: transaction.unitPrice)

@@ -111,6 +111,18 @@ extension DatabaseSession {
         return first...last
     }
 
+    /// What is stored of which days, without the content, from a day on.
+    package func appleReportNames(
+        of app: AppID, since day: Int64
+    ) throws(StorageFailure) -> [(kind: String, days: ClosedRange<Int64>, name: String)] {
+        try connection.rows(
+            "SELECT kind, first_day, last_day, name FROM apple_reports WHERE app = $1 "
+                + "AND last_day >= $2", [.text(app.rawValue), .integer(day)]
+        ).map { (row) throws(StorageFailure) in
+            (try row.text(0), try row.integer(1)...(try row.integer(2)), try row.text(3))
+        }
+    }
+
     /// The transactions that were charged or refunded within a span of time, in production.
     package func transactionSales(
         of app: AppID, in span: Range<Instant>

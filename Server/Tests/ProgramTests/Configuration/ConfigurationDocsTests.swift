@@ -13,6 +13,7 @@ import Testing
         ("access.", "configuration.md", ConfigurationReader.accessKeys.map(\.name)),
         ("trust.", "configuration.md", ConfigurationReader.trustKeys),
         ("app_store.", "configuration.md", ConfigurationReader.appStoreKeys),
+        ("app_store.reports.", "configuration.md", ConfigurationReader.reportsKeys),
         ("settings.", "configuration.md", Settings.fileKeys),
         ("dashboard.", "configuration.md", ConfigurationReader.dashboardKeys.map(\.name)),
         ("dashboard.trusted_proxy.", "configuration.md", ConfigurationReader.proxyKeys),
@@ -49,6 +50,8 @@ import Testing
         Table(page: "configuration.md", head: "key", paths: ["", "products.…."]),
         Table(page: "configuration.md", head: "key of `app_store`", paths: ["app_store."]),
         Table(page: "configuration.md", head: "key of `dashboard`", paths: ["dashboard."]),
+        Table(
+            page: "configuration.md", head: "key of `reports`", paths: ["app_store.reports."]),
         Table(page: "configuration.md", head: "flag", column: 2, paths: ["settings."]),
         Table(page: "terms.md", head: "key", paths: ["", "products.…."]),
         Table(page: "wallets.md", head: "key", paths: ["", "products.…."]),

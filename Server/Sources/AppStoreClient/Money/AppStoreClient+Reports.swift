@@ -1,0 +1,102 @@
+import AppStoreFormats
+
+// Sales and financial reports: "Download Sales and Trends Reports" and "Download Finance Reports" of
+// the App Store Connect API. They need a team key.
+
+/// What App Store Connect has of a report.
+package enum ReportDownload: Hashable, Sendable {
+    /// The file, compressed with gzip.
+    case file([UInt8])
+    /// Nothing was sold: there is no file, and will be none.
+    case noSales
+    /// The file is not made yet.
+    case notYet
+    /// Apple no longer has it.
+    case noLonger
+}
+
+extension AppStoreClient {
+    private static let accepted = "application/a-gzip, application/json"
+    /// Statuses whose meaning for reports is in the text of the error.
+    private static let explained: Set<Int> = [400, 403, 404, 410]
+
+    private static let teamKeyRemedy =
+        "Compare key_id, issuer_id and the key file under app_store.reports with App Store Connect, "
+        + "Users and Access, Integrations: it must be a team key with the role Sales and Reports, "
+        + "or Finance."
+
+    /// Downloads a sales and trends report.
+    package func report(
+        _ request: SalesReportRequest
+    ) async throws(AppStoreFailure) -> ReportDownload {
+        try await download(.salesReport, "/v1/salesReports", request.queryItems)
+    }
+
+    /// Downloads a financial report.
+    package func report(
+        _ request: FinanceReportRequest
+    ) async throws(AppStoreFailure) -> ReportDownload {
+        try await download(.financeReport, "/v1/financeReports", request.queryItems)
+    }
+
+    private func download(
+        _ endpoint: Endpoint, _ path: String, _ query: [(name: String, value: String)]
+    ) async throws(AppStoreFailure) -> ReportDownload {
+        let response: AppStoreResponse
+        do throws(AppStoreFailure) {
+            response = try await exchange(
+                endpoint, path, query: query.map { (Self.encodedName($0.name), $0.value) },
+                in: .production, accept: Self.accepted, returned: Self.explained)
+        } catch .unauthorized(let reason, _) {
+            throw .unauthorized(reason, remedy: Self.teamKeyRemedy)
+        }
+        switch response.status {
+        case 200...299: return .file(response.body)
+        case 410: return .noLonger
+        default: break
+        }
+        let error = ConnectProblem(response)
+        guard response.status == 404, error.code == "NOT_FOUND" else {
+            throw .refused(code: Int64(response.status), message: "\(error)")
+        }
+        // Apple says both with the same code.
+        return error.detail.contains("not available yet") ? .notYet : .noSales
+    }
+
+    /// Names of queries have brackets, which RFC 3986 does not allow there.
+    private static func encodedName(_ name: String) -> String {
+        name.reduce(into: "") { text, character in
+            switch character {
+            case "[": text += "%5B"
+            case "]": text += "%5D"
+            default: text.append(character)
+            }
+        }
+    }
+}
+
+/// The first error of a response in the form of JSON:API.
+private struct ConnectProblem: CustomStringConvertible {
+    var code = ""
+    var title = ""
+    var detail = ""
+
+    /// Characters of a text that are quoted.
+    private static let quotedMax = 300
+
+    init(_ response: AppStoreResponse) {
+        guard let json = try? JSON(parsing: response.body),
+            let error = json["errors"]?.array?.first
+        else {
+            detail = String(decoding: response.body.prefix(Self.quotedMax), as: UTF8.self)
+            return
+        }
+        code = error["code"]?.string ?? ""
+        title = error["title"]?.string ?? ""
+        detail = String((error["detail"]?.string ?? "").prefix(Self.quotedMax))
+    }
+
+    var description: String {
+        [code, title, detail].filter { !$0.isEmpty }.joined(separator: ": ")
+    }
+}

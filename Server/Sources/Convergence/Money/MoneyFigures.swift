@@ -1,0 +1,128 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Reports
+import Simulator
+
+/// The numbers of each day: what reports say, or what the simulator's books say.
+struct MoneyFigures: Hashable, Sendable {
+    struct Key: Hashable, Sendable {
+        var day: Int64
+        /// Nil for numbers of subscriptions.
+        var currency: String?
+        var name: String
+    }
+
+    /// Zero is left out.
+    private var numbers: [Key: Int64] = [:]
+    /// Sentences about movements that do not close, or do not open where the day before closed.
+    private(set) var openParts: [String] = []
+
+    /// The days that a report shows: those of a trial of the longest time.
+    private static let reportDays: Int64 = 1150
+    private static let counts = [
+        ("active", "active"), ("active", "grace"), ("trials", "closing"), ("billing", "retry"),
+    ]
+    private static let money = ["gross", "refunded", "tax", "commission", "proceeds"]
+
+    /// What reports say at a moment.
+    ///
+    /// - Parameter isAsKnown: as it was known at that moment.
+    init(
+        _ engine: Engine, _ app: AppID, at moment: Instant, isAsKnown: Bool = false
+    ) async throws {
+        func rows(_ name: String) async throws -> (columns: [String], rows: [Report.Row]) {
+            let today = WallClock.utc.dayNumber(at: moment)
+            var query = ReportQuery(name, days: today - Self.reportDays...today, by: .day)
+            if isAsKnown { query.asKnownAt = moment }
+            let report = try await engine.report(query, of: app).report
+            return (report.definition.columns.map(\.name), report.rows)
+        }
+        let revenue = try await rows("revenue")
+        for row in revenue.rows {
+            for (column, value) in zip(revenue.columns, row.values) {
+                numbers[Key(row.period.days.lowerBound, row.currency, column)] = value.amount
+            }
+        }
+        for (report, column) in Self.counts {
+            let found = try await rows(report)
+            guard let place = found.columns.firstIndex(of: column) else { continue }
+            let name = column == "closing" ? "trials" : column
+            for row in found.rows {
+                numbers[Key(row.period.days.lowerBound, nil, name)] = row.values[place].amount
+            }
+        }
+        for report in ["mrr_movement", "active_movement"] {
+            openParts += Self.openParts(of: try await rows(report).rows, report)
+        }
+        numbers = numbers.filter { $0.value != 0 }
+    }
+
+    private static func openParts(of rows: [Report.Row], _ report: String) -> [String] {
+        var closing: [String: Int64] = [:]
+        return rows.compactMap { row in
+            let values = row.values.map(\.amount)
+            let opening = closing.updateValue(values.last ?? 0, forKey: row.currency ?? "")
+            let isClosed = values.dropLast().reduce(0, +) == values.last
+            let isContinued = opening.map { $0 == values.first } ?? true
+            guard !isClosed || !isContinued else { return nil }
+            return "\(report) of \(row.period) \(row.currency ?? "") does not close: \(values)"
+        }
+    }
+
+    /// What the simulator's books say, as is known now.
+    init(_ store: AppStoreSimulator, _ days: ClosedRange<Int64>) async throws {
+        let books = try await store.dailyBooksAsKnownNow(
+            from: AppStoreFormats.CivilDate(daysSince1970: days.lowerBound),
+            to: AppStoreFormats.CivilDate(daysSince1970: days.upperBound))
+        for day in books.days {
+            let date = day.date.daysSince1970
+            for (currency, sum) in day.money {
+                for (name, amount) in zip(
+                    Self.money,
+                    [sum.charged, sum.refunded, sum.tax, sum.commission, sum.proceeds])
+                {
+                    numbers[Key(date, currency, name)] = amount
+                }
+            }
+            let counts = day.counts
+            // A grace period after a free one counts as free.
+            for (name, count) in [
+                ("active", counts.active - counts.freeGrace),
+                ("grace", counts.grace - counts.freeGrace),
+                ("trials", counts.trial + counts.freeGrace), ("retry", counts.retry),
+            ] {
+                numbers[Key(date, nil, name)] = Int64(count)
+            }
+        }
+        numbers = numbers.filter { $0.value != 0 }
+    }
+
+    /// The numbers that were compared, and what differs, in sentences.
+    func differences(
+        from books: MoneyFigures, in days: ClosedRange<Int64>
+    ) -> (compared: Int, found: [String]) {
+        let keys = Set(numbers.keys).union(books.numbers.keys).filter { days.contains($0.day) }
+        let different = keys.filter { numbers[$0] != books.numbers[$0] }
+        let found = different.map { key in
+            "\(Ledger.CivilDate(dayNumber: key.day).text) \(key.name) \(key.currency ?? ""): "
+                + "\(numbers[key] ?? 0), in the books \(books.numbers[key] ?? 0)"
+        }
+        return (keys.count, found.sorted())
+    }
+}
+
+extension MoneyFigures.Key {
+    fileprivate init(_ day: Int64, _ currency: String?, _ name: String) {
+        self.init(day: day, currency: currency, name: name)
+    }
+}
+
+extension ReportValue {
+    fileprivate var amount: Int64 {
+        switch self {
+        case .money(let number), .count(let number): number
+        case .share(let part, _): part
+        }
+    }
+}

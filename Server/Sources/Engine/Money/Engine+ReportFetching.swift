@@ -1,0 +1,209 @@
+import AppStoreClient
+import AppStoreFormats
+import Crypto
+import Ledger
+import Storage
+
+// Fetching the App Store's report files. Which files are missing follows from those that are stored,
+// so any number of servers may fetch, and one that was down catches up.
+
+extension Engine {
+    /// The days that are fetched afterwards at most. Apple keeps daily reports for a year.
+    package static let reportDaysMax: Int64 = 60
+    /// The fiscal months that are fetched afterwards at most.
+    package static let reportMonthsMax = 3
+    /// Files that one call fetches at most.
+    private static let filesMax = 50
+
+    private static let dailyKinds: [SalesReportKind] = [
+        .sales, .subscription, .subscriptionEvent, .subscriber,
+    ]
+
+    /// Fetches report files that are due and missing, of every app, and stores them. Returns how
+    /// many were settled; 0 if nothing is left that may be tried now.
+    package func fetchReports() async throws(EngineFailure) -> Int {
+        var count = 0
+        for app in apps.values.sorted(by: { $0.id < $1.id }) {
+            guard let outcome = try await fetchReports(of: app.id) else { continue }
+            count += outcome.count
+        }
+        return count
+    }
+
+    /// Fetches the report files of one app that are due and missing, the oldest first. Returns nil
+    /// if the configuration has no key for reports. A file is stored as a whole or not at all.
+    ///
+    /// - Parameter isPatient: whether to wait after failures before the same is tried again.
+    package func fetchReports(
+        of app: AppID, isPatient: Bool = true
+    ) async throws(EngineFailure) -> ReportFetchOutcome? {
+        guard let fetching = reconciliation.reports(app) else { return nil }
+        var outcome = ReportFetchOutcome()
+        let now = now()
+        guard !isPatient || !reportFetchPauses.isPaused(app.rawValue, at: now) else {
+            return outcome
+        }
+        let missing = try await missingReports(of: app, fetching, at: now)
+        for file in missing {
+            let name = "\(app) \(file.name)"
+            guard outcome.count < Self.filesMax else { break }
+            guard !isPatient || !reportFetchPauses.isPaused(name, at: now) else { continue }
+            do throws(FetchTrouble) {
+                try await fetch(file, of: app, fetching, into: &outcome)
+            } catch {
+                outcome.troubles.append("\(file.name): \(error.sentence)")
+                logger.error(
+                    "a report file was not fetched",
+                    metadata: [
+                        "app": "\(app)", "file": "\(file.name)", "error": "\(error.sentence)",
+                    ])
+                if error.isAboutFile {
+                    reportFetchPauses.pause(name, until: now + ReportFetchPauses.afterRefusal)
+                } else {
+                    reportFetchPauses.pause(
+                        app.rawValue, until: now + ReportFetchPauses.afterFailure)
+                    break
+                }
+            }
+        }
+        return outcome
+    }
+
+    private func fetch(
+        _ file: MissingReport, of app: AppID, _ fetching: ReportFetching,
+        into outcome: inout ReportFetchOutcome
+    ) async throws(FetchTrouble) {
+        let download: ReportDownload
+        do throws(AppStoreFailure) {
+            switch file.request {
+            case .sales(let request): download = try await fetching.client.report(request)
+            case .finance(let request): download = try await fetching.client.report(request)
+            }
+        } catch {
+            throw FetchTrouble(sentence: "\(error) \(error.remedy)", isAboutFile: false)
+        }
+        switch download {
+        case .notYet:
+            reportFetchPauses.pause(
+                "\(app) \(file.name)", until: now() + ReportFetchPauses.afterFailure)
+        case .noLonger, .noSales:
+            try await insert(file.record(at: now(), content: [], rowsCount: 0), of: app)
+            outcome.empty.append(file.name)
+        case .file(let bytes):
+            do {
+                let content = try fetching.decompress(bytes)
+                _ = try await importAppleReport(content, name: file.name, of: app)
+            } catch {
+                throw FetchTrouble(
+                    sentence: "\(error). Nothing of it was stored.", isAboutFile: true)
+            }
+            outcome.stored.append(file.name)
+        }
+    }
+
+    private func insert(_ report: AppleReport, of app: AppID) async throws(FetchTrouble) {
+        do throws(EngineFailure) {
+            _ = try await transaction { tx in try tx.insert(report, in: app) }
+        } catch { throw FetchTrouble(sentence: "\(error)", isAboutFile: false) }
+    }
+
+    // MARK: - What is missing
+
+    private func missingReports(
+        of app: AppID, _ fetching: ReportFetching, at now: Instant
+    ) async throws(EngineFailure) -> [MissingReport] {
+        let moment = AppStoreDate(milliseconds: now.milliseconds)
+        let today = WallClock.utc.dayNumber(at: now)
+        let days = today - Self.reportDaysMax...today
+        let known = try await read { tx in
+            try tx.appleReportNames(of: app, since: days.lowerBound - 120)
+        }
+        func isMissing(_ report: MissingReport) -> Bool {
+            !known.contains {
+                $0.name == report.name
+                    || $0.kind == report.kind.rawValue && $0.days == report.days
+                        && report.kind != .financial
+            }
+        }
+        var reports = days.flatMap { day in
+            Self.dailyKinds.compactMap { MissingReport($0, day, fetching.vendorNumber, moment) }
+        }
+        for month in AppleFiscalMonth.months(before: moment, Self.reportMonthsMax) {
+            reports += fetching.regions.compactMap {
+                MissingReport(month, $0, fetching.vendorNumber, moment)
+            }
+        }
+        return reports.filter(isMissing)
+    }
+}
+
+/// A report that Apple should have, and that is not stored.
+private struct MissingReport {
+    enum Request {
+        case sales(SalesReportRequest)
+        case finance(FinanceReportRequest)
+    }
+
+    let request: Request
+    let kind: SalesReportKind
+    let days: ClosedRange<Int64>
+    /// As it is stored: Apple sends no name.
+    let name: String
+
+    /// Returns nil if Apple does not have it at this moment.
+    init?(_ kind: SalesReportKind, _ day: Int64, _ vendorNumber: String, _ now: AppStoreDate) {
+        let date = AppStoreFormats.CivilDate(daysSince1970: day)
+        guard
+            let request = try? SalesReportRequest(kind, .day(date), vendorNumber: vendorNumber),
+            request.isExpected(at: now)
+        else { return nil }
+        self.request = .sales(request)
+        self.kind = kind
+        days = day...day
+        let word = kind == .sales ? "S" : kind.rawValue
+        let digits = request.period.text.filter { $0 != "-" }
+        name = "\(word)_D_\(vendorNumber)_\(digits).txt.gz"
+    }
+
+    init?(
+        _ month: AppleFiscalMonth, _ region: String, _ vendorNumber: String, _ now: AppStoreDate
+    ) {
+        guard
+            let request = try? FinanceReportRequest(
+                month, regionCode: region, vendorNumber: vendorNumber), request.isExpected(at: now)
+        else { return nil }
+        self.request = .finance(request)
+        kind = .financial
+        days = month.first.daysSince1970...month.last.daysSince1970
+        name = "\(vendorNumber)_\(month)_\(region).txt.gz"
+    }
+
+    /// The row of a report without a file.
+    func record(at now: Instant, content: [UInt8], rowsCount: Int) -> AppleReport {
+        AppleReport(
+            kind: kind.rawValue, days: days, digest: Array(SHA256.hash(data: content)), name: name,
+            rowsCount: rowsCount, importedAt: now, content: content)
+    }
+}
+
+private struct FetchTrouble: Error {
+    let sentence: String
+    /// Whether other files may be fetched all the same.
+    let isAboutFile: Bool
+}
+
+extension AppleFiscalMonth {
+    /// The months before the one of a moment, the last first.
+    fileprivate static func months(before now: AppStoreDate, _ count: Int) -> [Self] {
+        let day = now.milliseconds / 86_400_000
+        var months: [Self] = []
+        var month = Self(containing: AppStoreFormats.CivilDate(daysSince1970: day))
+        while months.count < count, let present = month {
+            let before = AppStoreFormats.CivilDate(
+                daysSince1970: present.first.daysSince1970 - 1)
+            month = Self(containing: before)
+            if let month { months.append(month) }
+        }
+        return months
+    }
+}

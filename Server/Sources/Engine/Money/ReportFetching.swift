@@ -1,0 +1,61 @@
+import AppStoreClient
+import Ledger
+import Synchronization
+
+/// How the App Store's report files of one developer are fetched.
+package struct ReportFetching: Sendable {
+    /// With a team key of App Store Connect.
+    package var client: AppStoreClient
+    package var vendorNumber: String
+    /// Regions of financial reports, such as `US`.
+    package var regions: [String]
+    /// Decompresses a file that was sent.
+    package var decompress: @Sendable ([UInt8]) throws -> [UInt8]
+
+    package init(
+        client: AppStoreClient, vendorNumber: String, regions: [String] = ["ZZ"],
+        decompress: @escaping @Sendable ([UInt8]) throws -> [UInt8]
+    ) {
+        self.client = client
+        self.vendorNumber = vendorNumber
+        self.regions = regions
+        self.decompress = decompress
+    }
+}
+
+/// What became of the files that were due.
+package struct ReportFetchOutcome: Hashable, Sendable {
+    /// Names of files that were stored.
+    package var stored: [String] = []
+    /// Names of reports that will have no file, because nothing was sold.
+    package var empty: [String] = []
+    /// Sentences about files that were not stored, each with its remedy.
+    package var troubles: [String] = []
+
+    package init() {}
+
+    package var count: Int { stored.count + empty.count }
+}
+
+/// When this process tries again what failed: by app, or by file.
+final class ReportFetchPauses: Sendable {
+    /// After Apple was not available, refused the key, or had no file yet.
+    static let afterFailure = Duration.seconds(1800)
+    /// After a file that could not be read.
+    static let afterRefusal = Duration.seconds(86_400)
+    /// Files that are remembered; with more, all of them are tried again.
+    private static let namesMax = 10_000
+
+    private let ends = Mutex<[String: Instant]>([:])
+
+    func isPaused(_ name: String, at now: Instant) -> Bool {
+        ends.withLock { $0[name].map { now < $0 } ?? false }
+    }
+
+    func pause(_ name: String, until: Instant) {
+        ends.withLock {
+            if $0.count >= Self.namesMax { $0 = [:] }
+            $0[name] = until
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import Testing
+
+@testable import Convergence
+
+/// The money of many customers of two apps.
+@Suite(.serialized) struct MoneyTrialTests {
+    @Test(.timeLimit(.minutes(10)))
+    func `the money of two hundred customers is that of the books and of the files`()
+        async throws
+    {
+        let report = try await MoneyTrial.play(200, months: 14, seed: 1, in: TrialFixture())
+        #expect(report.differences == [], "\(report.differencesCount) differences")
+        // There was something to compare.
+        #expect(report.compared > 2000)
+        #expect(report.reconciled > 2000)
+        #expect(report.explained > 0)
+        #expect(report.moments == 20)
+    }
+}
