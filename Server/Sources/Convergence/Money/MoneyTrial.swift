@@ -154,7 +154,8 @@ package struct MoneyTrial: Sendable {
         report.reconciled += sales.comparedCount
         report.explained += sales.differences.count
         report.add(
-            sales.differences.filter(\.cause.isResidual).map { one in
+            sales.differences.filter { $0.cause.isResidual || $0.cause == .fileMissing }.map {
+                one in
                 "\(stall.app.id): file of \(Ledger.CivilDate(dayNumber: one.key.day).text), "
                     + "\(one.key.product) \(one.key.country ?? "–"), \(one.quantity.rawValue): "
                     + "ours \(one.ours), Apple's \(one.apples), \(one.cause.rawValue)"

@@ -79,7 +79,12 @@ extension Engine {
             }
         }
         var ours = SalesFigures()
-        for sale in sales { ours.add(sale, clock, in: days) }
+        for sale in sales {
+            ours.add(sale) { moment in
+                let day = clock.dayNumber(at: moment)
+                return days.contains(day) ? day : nil
+            }
+        }
         func reconciliation(_ shifts: [SalesShift]) -> SalesReconciliation {
             SalesReconciliation(
                 ours: ours.all, apples: apples.all, days: Set(latest.keys),
@@ -89,7 +94,10 @@ extension Engine {
         if !found.differences.isEmpty {
             found = reconciliation(
                 try await transactionShifts(of: appID, since: span.lowerBound).compactMap {
-                    SalesShift($0, clock, in: days)
+                    SalesShift($0) { moment in
+                        let day = clock.dayNumber(at: moment)
+                        return days.contains(day) ? day : nil
+                    }
                 })
         }
         return SalesComparison(
@@ -118,7 +126,7 @@ extension Engine {
     private static let shiftPurchasesMax = 500
 
     /// What the App Store counts at other moments than we do, by documents from a moment on.
-    private func transactionShifts(
+    func transactionShifts(
         of app: AppID, since: Instant
     ) async throws -> [TransactionShift] {
         var shifts: [TransactionShift] = []
@@ -136,112 +144,10 @@ extension Engine {
     }
 }
 
-extension SalesShift {
-    /// Returns nil if both sides count it on the same day, or it is about other days.
-    fileprivate init?(
-        _ shift: TransactionShift, _ clock: WallClock, in days: ClosedRange<Int64>
-    ) {
-        let sale = TransactionSale(shift.line)
-        switch shift.kind {
-        case .collectedLater(let moment):
-            let (ours, apples) = (clock.dayNumber(at: sale.chargedAt), clock.dayNumber(at: moment))
-            guard ours != apples, days.contains(ours) || days.contains(apples) else { return nil }
-            self.init(
-                .chargeOnAnotherDay,
-                removed: days.contains(ours) ? SalesFigure(soldBy: sale, on: ours) : nil,
-                added: days.contains(apples) ? [SalesFigure(soldBy: sale, on: apples)] : [])
-        case .refundReversed(let moment):
-            guard let refundedAt = sale.refundedAt else { return nil }
-            var added = [SalesFigure(refundedBy: sale, on: clock.dayNumber(at: refundedAt))]
-            // A part that is charged again is in no report.
-            if sale.refunded == sale.gross {
-                added.append(SalesFigure(soldBy: sale, on: clock.dayNumber(at: moment)))
-            }
-            added = added.filter { days.contains($0.key.day) }
-            guard !added.isEmpty else { return nil }
-            self.init(.refundReversed, added: added)
-        }
-    }
-}
-
-extension SalesFigure {
-    /// What is sold by a transaction, free or not.
-    fileprivate init(soldBy sale: TransactionSale, on day: Int64) {
-        self.init(Key(sale, on: day))
-        units = sale.quantity
-        gross = sale.gross
-        proceeds = sale.proceeds
-        freeUnits = sale.gross == 0 ? sale.quantity : 0
-    }
-
-    fileprivate init(refundedBy sale: TransactionSale, on day: Int64) {
-        self.init(Key(sale, on: day))
-        refundedUnits = sale.refundedUnits
-        refunded = sale.refunded
-        proceeds = -sale.refundedProceeds
-    }
-}
-
-extension SalesFigure.Key {
-    fileprivate init(_ sale: TransactionSale, on day: Int64) {
-        self.init(
-            day: day, product: sale.product,
-            country: sale.storefront.map { CountryCode.twoLetters(of: $0) ?? $0 },
-            currency: sale.currency)
-    }
-}
-
 extension AppSettings {
     /// Whether a row of a sales report is about this app. Without its SKU, every row is.
-    fileprivate func sells(_ row: SalesRow) -> Bool {
+    func sells(_ row: SalesRow) -> Bool {
         money.appSKU.map { $0 == row.parentIdentifier } ?? true
-    }
-}
-
-/// Adds sales up to one figure for each key.
-private struct SalesFigures {
-    private var figures: [SalesFigure.Key: SalesFigure] = [:]
-
-    var all: [SalesFigure] { Array(figures.values) }
-
-    private mutating func add(_ figure: SalesFigure) {
-        figures[figure.key, default: SalesFigure(figure.key)].add(figure)
-    }
-
-    mutating func add(_ row: SalesRow) {
-        var figure = SalesFigure(
-            SalesFigure.Key(
-                day: row.begin.daysSince1970, product: ProductID(rawValue: row.sku),
-                country: row.countryCode, currency: row.customerCurrency))
-        if row.isRefund {
-            figure.refundedUnits = max(-row.units, row.isPartialRefund ? 1 : 0)
-            figure.refunded = -row.customerAmount
-        } else {
-            figure.units = row.units
-            figure.gross = row.customerAmount
-            figure.freeUnits = row.customerPrice == 0 ? row.units : 0
-        }
-        let isSameCurrency =
-            row.proceedsCurrency.isEmpty || row.proceedsCurrency == row.customerCurrency
-        figure.proceeds = isSameCurrency ? row.proceeds : nil
-        add(figure)
-    }
-
-    mutating func add(_ sale: TransactionSale, _ clock: WallClock, in days: ClosedRange<Int64>) {
-        let charged = clock.dayNumber(at: sale.chargedAt)
-        if days.contains(charged) {
-            if sale.isPurchased {
-                add(SalesFigure(soldBy: sale, on: charged))
-            } else {
-                var figure = SalesFigure(SalesFigure.Key(sale, on: charged))
-                figure.sharedUnits = sale.quantity
-                add(figure)
-            }
-        }
-        guard sale.refunded > 0, let at = sale.refundedAt.map({ clock.dayNumber(at: $0) }),
-            days.contains(at)
-        else { return }
-        add(SalesFigure(refundedBy: sale, on: at))
     }
 }
 

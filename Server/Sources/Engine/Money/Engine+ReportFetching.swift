@@ -87,17 +87,20 @@ extension Engine {
             reportFetchPauses.pause(
                 "\(app) \(file.name)", until: now() + ReportFetchPauses.afterFailure)
         case .noLonger, .noSales:
-            try await insert(file.record(at: now(), content: [], rowsCount: 0), of: app)
+            try await insert(file.emptyReport(at: now()), of: app)
             outcome.empty.append(file.name)
         case .file(let bytes):
             do {
                 let content = try fetching.decompress(bytes)
-                _ = try await importAppleReport(content, name: file.name, of: app)
+                let done = try await importAppleReport(content, name: file.name, of: app)
+                // The same content may be there under another name.
+                if !done.isKnown { outcome.stored.append(file.name) }
             } catch {
                 throw FetchTrouble(
                     sentence: "\(error). Nothing of it was stored.", isAboutFile: true)
             }
-            outcome.stored.append(file.name)
+            reportFetchPauses.pause(
+                "\(app) \(file.name)", until: now() + ReportFetchPauses.afterRefusal)
         }
     }
 
@@ -178,11 +181,11 @@ private struct MissingReport {
         name = "\(vendorNumber)_\(month)_\(region).txt.gz"
     }
 
-    /// The row of a report without a file.
-    func record(at now: Instant, content: [UInt8], rowsCount: Int) -> AppleReport {
+    /// The row of a report without a file, which is identified by its name.
+    func emptyReport(at now: Instant) -> AppleReport {
         AppleReport(
-            kind: kind.rawValue, days: days, digest: Array(SHA256.hash(data: content)), name: name,
-            rowsCount: rowsCount, importedAt: now, content: content)
+            kind: kind.rawValue, days: days, digest: Array(SHA256.hash(data: Array(name.utf8))),
+            name: name, rowsCount: 0, importedAt: now, content: [])
     }
 }
 

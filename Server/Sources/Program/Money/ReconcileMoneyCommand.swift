@@ -1,3 +1,4 @@
+import AppStoreFormats
 import ArgumentParser
 import Engine
 import Foundation
@@ -51,7 +52,15 @@ struct ReconcileMoneyCommand: AsyncParsableCommand {
                 of: try assembly.app(named: app), in: first.dayNumber...last.dayNumber,
                 WallClock(zone))
             for line in Self.lines(of: comparison) { print(line) }
-            if !comparison.reconciliation.residual.isEmpty { throw ExitCode(1) }
+            let others = try await assembly.engine.compareReports(
+                of: try assembly.app(named: app), in: first.dayNumber...last.dayNumber,
+                WallClock(zone))
+            for line in others.flatMap(Self.lines) { print(line) }
+            if !comparison.reconciliation.residual.isEmpty
+                || others.contains(where: { !$0.residual.isEmpty })
+            {
+                throw ExitCode(1)
+            }
         }
     }
 
@@ -68,6 +77,20 @@ struct ReconcileMoneyCommand: AsyncParsableCommand {
         let rest = reconciliation.differences.count - linesMax
         if rest > 0 { lines.append("  … and \(rest) more") }
         return lines + residual(of: reconciliation)
+    }
+
+    /// The lines of another report than the daily sales.
+    static func lines(of comparison: ReportComparison) -> [String] {
+        var lines = [
+            "\(comparison.kind.rawValue): \(comparison.files) files, "
+                + "\(comparison.comparedCount) numbers compared, "
+                + "\(comparison.differences.count) differences"
+        ]
+        lines += comparison.differences.prefix(linesMax).map(line)
+        let rest = comparison.differences.count - linesMax
+        if rest > 0 { lines.append("  … and \(rest) more") }
+        let residual = comparison.residual.count
+        return lines + ["residual: \(residual == 0 ? "none" : "\(residual) numbers")"]
     }
 
     private static func line(_ one: SalesDifference) -> String {

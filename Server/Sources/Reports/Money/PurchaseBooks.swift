@@ -31,11 +31,12 @@ package struct PurchaseBooks: Hashable, Sendable {
     // MARK: - Money
 
     private mutating func addTransactions(of timeline: Timeline) {
-        var service = PaidTime()
+        var paid: [Timeline.Period] = []
         for period in timeline.periods {
-            let rate = rules.commissionRate(at: period.from, paidService: service.length)
+            let rate = rules.commissionRate(
+                at: period.from, paidService: PaidTime(before: period, paid).length)
             transactions.append(TransactionLine(of: period, commissionRate: rate, rules))
-            if period.isCountedSubscription, period.payment.isPaid { service.add(period) }
+            if period.isCountedSubscription, period.payment.isPaid { paid.append(period) }
         }
     }
 
@@ -289,16 +290,39 @@ extension Movement {
     }
 }
 
-/// How long a customer has paid for a subscription without a long gap (Apple: "Days of paid
-/// service").
+/// How long a customer had paid for a subscription, without a long gap, when a period began (Apple:
+/// "Days of paid service"). Whole days: one on which clocks change is a day like any other. A refund
+/// that came later does not change it.
 private struct PaidTime {
     private(set) var length = Duration.zero
-    private var last: Instant?
 
-    mutating func add(_ period: Timeline.Period) {
-        guard let end = period.openUntil else { return }
-        if let last, period.from - last > MoneyRules.paidServiceGapMax { length = .zero }
-        length += end - period.from
-        last = end
+    /// - Parameter paid: the paid periods before, in order.
+    init(before period: Timeline.Period, _ paid: [Timeline.Period]) {
+        var last: Instant?
+        for earlier in paid + [period] {
+            if let last, earlier.from - last > MoneyRules.paidServiceGapMax { length = .zero }
+            guard earlier.id != period.id, let end = earlier.end(knownAt: period.from) else {
+                continue
+            }
+            length += (end - earlier.from).inWholeDays
+            last = last.map { max($0, end) } ?? end
+        }
+    }
+}
+
+extension Timeline.Period {
+    /// When it ended as far as was known: a refund ends it from then on.
+    fileprivate func end(knownAt moment: Instant) -> Instant? {
+        guard let end else { return nil }
+        guard let revocation = payment.revocation, revocation.at <= moment else { return end }
+        return max(from, min(end, revocation.at))
+    }
+}
+
+extension Duration {
+    /// Rounded to the nearest day.
+    fileprivate var inWholeDays: Self {
+        let day: Int64 = 86_400_000
+        return .days(Int((wholeMilliseconds + day / 2) / day))
     }
 }

@@ -14,11 +14,15 @@ package struct SalesDifference: Hashable, Sendable {
         case refundedUnits = "refunded_units"
         case refunded
         case proceeds
+        case active
+        case trials
+        case grace
+        case retry
 
         /// Whether it is an amount, in thousandths of the currency's unit.
         package var isMoney: Bool {
             switch self {
-            case .units, .refundedUnits: false
+            case .units, .refundedUnits, .active, .trials, .grace, .retry: false
             case .gross, .refunded, .proceeds: true
             }
         }
@@ -39,6 +43,8 @@ package struct SalesDifference: Hashable, Sendable {
         case refundOnAnotherDay = "refund_on_another_day"
         /// A refund that was reversed: two rows of the App Store's, and nothing of ours.
         case refundReversed = "refund_reversed"
+        /// A grace period after a free period: a grace period for the App Store, free for us.
+        case graceAfterTrial = "grace_after_trial"
         /// The App Store counts what was shared with family members.
         case familySharing = "family_sharing"
         /// Free periods, which one side does not list.
@@ -65,6 +71,7 @@ package struct SalesDifference: Hashable, Sendable {
             case .chargeOnAnotherDay: "The other side has the charge on another day."
             case .refundOnAnotherDay: "The other side has the refund on another day."
             case .refundReversed: "A refund that was reversed; the file has it and a new sale."
+            case .graceAfterTrial: "A grace period after a free one, which is free for us."
             case .familySharing: "The App Store counts family members, who pay nothing."
             case .freeUnits: "Free periods that only one side lists."
             case .unknownProduct: "No purchase of this product is known. Is it another app's?"

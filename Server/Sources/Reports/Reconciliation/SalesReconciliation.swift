@@ -279,7 +279,7 @@ extension SalesDifference {
     fileprivate var movedCause: Cause {
         switch quantity {
         case .refundedUnits, .refunded: .refundOnAnotherDay
-        case .units, .gross: .chargeOnAnotherDay
+        case .units, .gross, .active, .trials, .grace, .retry: .chargeOnAnotherDay
         case .proceeds: isOfRefund ? .refundOnAnotherDay : .chargeOnAnotherDay
         }
     }
@@ -295,7 +295,7 @@ extension SalesDifference.Cause {
         case .notHeardOf, .notInFile, .price, .commission, .tax, .unknownProduct, .countedTwice:
             true
         case .fileMissing, .dayBoundary, .refundOnAnotherDay, .chargeOnAnotherDay,
-            .refundReversed, .familySharing, .freeUnits:
+            .refundReversed, .graceAfterTrial, .familySharing, .freeUnits:
             false
         }
     }

@@ -6,7 +6,7 @@ import Foundation
 /// A period ends at the same wall-clock time at which it began, on the same day of the month. If a
 /// month does not have that day, it ends on the month's last day. The day is taken from the anchor,
 /// not from the previous period: 31 January, 28 February, 31 March.
-struct StoreCalendar: Sendable {
+struct StoreCalendar: Hashable, Sendable {
     /// The day and time that the periods of a chain are aligned to.
     struct Anchor: Hashable, Sendable {
         /// 1 to 31.

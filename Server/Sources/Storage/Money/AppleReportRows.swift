@@ -129,7 +129,13 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> [TransactionSale] {
         try connection.rows(
             "SELECT product, storefront, currency, ownership, quantity, from_ms, gross, tax, "
-                + "commission, refunded_at_ms, refunded, refunded_tax, refunded_commission "
+                + "commission, refunded_at_ms, refunded, refunded_tax, refunded_commission, "
+                + "kind, CASE WHEN refunded_at_ms IS NOT NULL AND EXISTS (SELECT 1 "
+                + "FROM money_transactions AS later WHERE later.app = money_transactions.app "
+                + "AND later.environment = money_transactions.environment "
+                + "AND later.purchase = money_transactions.purchase "
+                + "AND later.number > money_transactions.number "
+                + "AND later.from_ms = money_transactions.refunded_at_ms) THEN 1 ELSE 0 END "
                 + "FROM money_transactions WHERE app = $1 AND environment = 'production' "
                 + "AND ((from_ms >= $2 AND from_ms < $3) "
                 + "OR (refunded_at_ms >= $2 AND refunded_at_ms < $3))",
@@ -194,6 +200,9 @@ package struct TransactionSale: Hashable, Sendable {
     package var refunded: Int64
     /// What of ``proceeds`` was taken back.
     package var refundedProceeds: Int64
+    package var isSubscription: Bool
+    /// Whether the refund is what an upgrade gave back: another period begins at its moment.
+    package var isReplaced: Bool
 
     /// Reports have no units for a refund of a part; it counts as one.
     package var refundedUnits: Int64 { refunded == gross ? quantity : 1 }
@@ -210,6 +219,8 @@ package struct TransactionSale: Hashable, Sendable {
         refundedAt = line.refundedAt
         refunded = line.refunded
         refundedProceeds = line.refunded - line.refundedTax - line.refundedCommission
+        isSubscription = line.kind == .autoRenewable
+        isReplaced = false
     }
 
     fileprivate init(_ row: Row) throws(StorageFailure) {
@@ -224,5 +235,7 @@ package struct TransactionSale: Hashable, Sendable {
         refundedAt = try row.optionalInteger(9).map { Instant(milliseconds: $0) }
         refunded = try row.integer(10)
         refundedProceeds = refunded - (try row.integer(11)) - (try row.integer(12))
+        isSubscription = try row.text(13) == "auto_renewable"
+        isReplaced = try row.integer(14) == 1
     }
 }

@@ -53,6 +53,41 @@ import Testing
             }
             #expect(missing == [], "seed \(seed), charges: \(evidence)")
             #expect(found.residual.isEmpty, "\(found.residual), seed \(seed)")
+            try await Self.importOtherFiles(of: first...last, into: shop)
+            let others = try await shop.engine.compareReports(
+                of: DirectShop.app, in: first...last, clock)
+            #expect(
+                others.map(\.kind) == [.subscription, .subscriptionEvent, .subscriber, .financial])
+            for other in others {
+                #expect(other.residual == [], "\(other.kind), seed \(seed)")
+                #expect(other.comparedCount > 50, "\(other.kind)")
+            }
+        }
+    }
+
+    /// Imports the other reports, of each day or fiscal month that has any.
+    private static func importOtherFiles(
+        of days: ClosedRange<Int64>, into shop: DirectShop
+    ) async throws {
+        let books = ReportBooks(await shop.store.world)
+        func store<Row: SalesReportRow>(_ rows: [Row], _ name: String) async throws {
+            guard !rows.isEmpty else { return }
+            _ = try await shop.engine.importAppleReport(
+                SalesReport<Row>(rows: rows).bytes(), name: name, of: DirectShop.app)
+        }
+        var months: Set<AppleFiscalMonth> = []
+        for day in days {
+            let date = AppStoreFormats.CivilDate(daysSince1970: day)
+            let digits = "\(Ledger.CivilDate(dayNumber: day).text)".filter { $0 != "-" }
+            try await store(books.subscriptionRows(at: date), "SUBSCRIPTION_D_1_\(digits).txt")
+            try await store(books.eventRows(on: date), "SUBSCRIPTION_EVENT_D_1_\(digits).txt")
+            try await store(books.subscriberRows(on: date), "SUBSCRIBER_D_1_\(digits).txt")
+            if let month = AppleFiscalMonth(containing: date) { months.insert(month) }
+        }
+        for month in months.sorted() where month.last.daysSince1970 <= days.upperBound {
+            try await store(
+                books.financialRows(of: month, region: FinanceReportRequest.allRegions),
+                "1_\(month)_ZZ.txt")
         }
     }
 

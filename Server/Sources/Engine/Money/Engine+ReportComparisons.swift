@@ -1,0 +1,259 @@
+import AppStoreFormats
+import Ledger
+import Reports
+import Storage
+
+// The App Store's other reports, beside the daily sales.
+
+/// One kind of the App Store's reports, compared with what we know.
+package struct ReportComparison: Sendable {
+    package var kind: SalesReportKind
+    package var files: Int
+    package var comparedCount: Int
+    /// Sorted by day.
+    package var differences: [SalesDifference]
+
+    /// What may be missing.
+    package var residual: [SalesDifference] { differences.filter(\.cause.isResidual) }
+}
+
+extension Engine {
+    /// What is compared in place of a product, where a report does not name products as we do.
+    private static let subscriptions: ProductID = "subscriptions"
+
+    /// Compares what we know with the subscription, event, subscriber and financial reports that
+    /// are stored. A kind without any file is left out.
+    ///
+    /// - Parameter clock: the time zone of the App Store's days.
+    package func compareReports(
+        of app: AppID, in days: ClosedRange<Int64>, _ clock: WallClock
+    ) async throws -> [ReportComparison] {
+        let span =
+            clock.midnight(ofDay: days.lowerBound)..<clock.midnight(ofDay: days.upperBound + 1)
+        let sales = try await read { tx in try tx.transactionSales(of: app, in: span) }
+        let shifts = try await transactionShifts(of: app, since: span.lowerBound)
+        let known = Knowledge(app: app, days: days, clock: clock, sales: sales, shifts: shifts)
+        return [
+            try await compareStanding(known), try await compareEvents(known),
+            try await compareSubscribers(known), try await compareFinancial(known),
+        ].compactMap(\.self)
+    }
+
+    /// What is compared with every kind.
+    private struct Knowledge: Sendable {
+        let app: AppID
+        let days: ClosedRange<Int64>
+        let clock: WallClock
+        let sales: [TransactionSale]
+        let shifts: [TransactionShift]
+
+        func day(_ moment: Instant) -> Int64? {
+            let day = clock.dayNumber(at: moment)
+            return days.contains(day) ? day : nil
+        }
+    }
+
+    /// The content of the latest file of each day, and the days that have one.
+    private func files(
+        _ kind: SalesReportKind, _ known: Knowledge
+    ) async throws -> (contents: [(day: Int64, content: [UInt8])], days: Set<Int64>) {
+        let reports = try await read { tx in
+            try tx.appleReports(kind.rawValue, of: known.app, in: known.days)
+        }
+        var latest: [Int64: [UInt8]] = [:]
+        for report in reports where report.days.count == 1 {
+            latest[report.days.lowerBound] = report.content
+        }
+        let contents = latest.filter { !$0.value.isEmpty }.map { (day: $0.key, content: $0.value) }
+        return (contents, Set(latest.keys))
+    }
+
+    // MARK: - Subscription
+
+    private func compareStanding(_ known: Knowledge) async throws -> ReportComparison? {
+        let (contents, days) = try await files(.subscription, known)
+        guard !days.isEmpty else { return nil }
+        var apples: [StandingFigure] = []
+        for (day, content) in contents {
+            for row in try SalesReport<SubscriptionRow>(parsing: content).rows {
+                var figure = StandingFigure(.init(day: day, country: row.country))
+                figure.active = row.paid + row.gracePeriod
+                (figure.trials, figure.grace) = (row.freeTrials, row.gracePeriod)
+                figure.retry = row.billingRetry
+                apples.append(figure)
+            }
+        }
+        let found = StandingReconciliation(
+            ours: try await standing(known), apples: Self.summed(apples), days: days)
+        return ReportComparison(
+            kind: .subscription, files: days.count, comparedCount: found.comparedCount,
+            differences: found.differences)
+    }
+
+    /// Our numbers at the end of each day.
+    private func standing(_ known: Knowledge) async throws -> [StandingFigure] {
+        let clock = known.clock
+        let first = clock.midnight(ofDay: known.days.lowerBound)
+        let last = clock.midnight(ofDay: known.days.upperBound + 1)
+        let changes = try await read { tx in
+            try tx.standingChanges(of: known.app, in: first..<last)
+        }
+        var present: [String?: StandingFigure] = [:]
+        var rest = changes[...]
+        var figures: [StandingFigure] = []
+        for day in known.days {
+            let end = clock.midnight(ofDay: day + 1)
+            while let change = rest.first, change.at < end {
+                rest.removeFirst()
+                let country = change.storefront.map { CountryCode.twoLetters(of: $0) ?? $0 }
+                var figure = present[country] ?? StandingFigure(.init(day: day, country: country))
+                figure.active += change.active
+                figure.trials += change.trials
+                figure.grace += change.grace
+                figure.retry += change.retry
+                present[country] = figure
+            }
+            for (country, figure) in present {
+                var atEnd = figure
+                atEnd.key = .init(day: day, country: country)
+                atEnd.restored = Self.restored(known.shifts, in: country, at: end)
+                figures.append(atEnd)
+            }
+        }
+        return figures
+    }
+
+    /// How many subscriptions were refunded at a moment, and charged again later.
+    private static func restored(
+        _ shifts: [TransactionShift], in country: String?, at moment: Instant
+    ) -> Int64 {
+        Int64(
+            shifts.count { shift in
+                guard case .refundReversed(let reversed) = shift.kind, let until = shift.line.until,
+                    let refunded = shift.line.refundedAt, shift.line.kind == .autoRenewable
+                else { return false }
+                let storefront = shift.line.segment.storefront
+                return storefront.map { CountryCode.twoLetters(of: $0) ?? $0 } == country
+                    && refunded < moment && moment <= reversed && moment <= until
+            })
+    }
+
+    private static func summed(_ figures: [StandingFigure]) -> [StandingFigure] {
+        var sums: [StandingFigure.Key: StandingFigure] = [:]
+        for figure in figures {
+            sums[figure.key, default: StandingFigure(figure.key)].add(figure)
+        }
+        return Array(sums.values)
+    }
+
+    // MARK: - Events and subscribers
+
+    /// Refunds, by day and country. What an upgrade gives back is no event.
+    private func compareEvents(_ known: Knowledge) async throws -> ReportComparison? {
+        let (contents, days) = try await files(.subscriptionEvent, known)
+        guard !days.isEmpty else { return nil }
+        func figure(_ count: Int64, _ day: Int64, _ country: String?) -> SalesFigure {
+            var figure = SalesFigure(
+                SalesFigure.Key(
+                    day: day, product: Self.subscriptions, country: country, currency: nil))
+            figure.refundedUnits = count
+            return figure
+        }
+        var apples = SalesFigures()
+        for (_, content) in contents {
+            for row in try SalesReport<SubscriptionEventRow>(parsing: content).rows
+            where row.isRefund {
+                apples.add(figure(row.quantity, row.eventDate.daysSince1970, row.country))
+            }
+        }
+        var ours = SalesFigures()
+        for sale in known.sales where sale.isSubscription && sale.isPurchased && sale.refunded > 0 {
+            guard let at = sale.refundedAt, let day = known.day(at), !sale.isReplaced
+            else { continue }
+            ours.add(
+                figure(1, day, sale.storefront.map { CountryCode.twoLetters(of: $0) ?? $0 }))
+        }
+        let shifts = known.shifts.compactMap { shift -> SalesShift? in
+            guard case .refundReversed = shift.kind, shift.line.kind == .autoRenewable,
+                let day = shift.line.refundedAt.flatMap(known.day)
+            else { return nil }
+            let storefront = shift.line.segment.storefront
+            return SalesShift(
+                .refundReversed,
+                added: [
+                    figure(1, day, storefront.map { CountryCode.twoLetters(of: $0) ?? $0 })
+                ])
+        }
+        return Self.comparison(.subscriptionEvent, ours, apples, days, shifts)
+    }
+
+    private func compareSubscribers(_ known: Knowledge) async throws -> ReportComparison? {
+        let (contents, days) = try await files(.subscriber, known)
+        guard !days.isEmpty else { return nil }
+        var apples = SalesFigures()
+        for (_, content) in contents {
+            for row in try SalesReport<SubscriberRow>(parsing: content).rows {
+                apples.add(row, as: Self.subscriptions)
+            }
+        }
+        var ours = SalesFigures()
+        for sale in known.sales where sale.isSubscription {
+            var sale = sale
+            sale.product = Self.subscriptions
+            ours.add(sale, day: known.day)
+        }
+        let shifts = known.shifts.filter { $0.line.kind == .autoRenewable }.compactMap {
+            SalesShift($0, subject: Self.subscriptions, day: known.day)
+        }
+        return Self.comparison(.subscriber, ours, apples, days, shifts)
+    }
+
+    // MARK: - Financial
+
+    /// By fiscal month, named by its first day. Only months that lie within the days.
+    private func compareFinancial(_ known: Knowledge) async throws -> ReportComparison? {
+        let reports = try await read { tx in
+            try tx.appleReports(SalesReportKind.financial.rawValue, of: known.app, in: known.days)
+        }
+        // Of several files of a name, the one that was imported last.
+        var latest: [String: AppleReport] = [:]
+        for report in reports
+        where known.days.contains(report.days.lowerBound)
+            && known.days.contains(report.days.upperBound)
+        {
+            latest[report.name] = report
+        }
+        guard !latest.isEmpty else { return nil }
+        let months = Set(latest.values.map(\.days))
+        @Sendable func month(_ moment: Instant) -> Int64? {
+            let day = known.clock.dayNumber(at: moment)
+            return months.first { $0.contains(day) }?.lowerBound
+        }
+        var apples = SalesFigures()
+        for report in latest.values where !report.content.isEmpty {
+            for row in try SalesReport<FinancialRow>(parsing: report.content).rows {
+                apples.add(row)
+            }
+        }
+        var ours = SalesFigures()
+        // Free units are in no financial report.
+        for sale in known.sales where sale.isPurchased && sale.gross > 0 {
+            ours.add(sale, day: month)
+        }
+        let shifts = known.shifts.compactMap { SalesShift($0, day: month) }
+        return Self.comparison(
+            .financial, ours, apples, Set(months.map(\.lowerBound)), shifts, files: latest.count)
+    }
+
+    private static func comparison(
+        _ kind: SalesReportKind, _ ours: SalesFigures, _ apples: SalesFigures, _ days: Set<Int64>,
+        _ shifts: [SalesShift], files: Int? = nil
+    ) -> ReportComparison {
+        let found = SalesReconciliation(
+            ours: ours.all, apples: apples.all, days: days, products: [Self.subscriptions],
+            shifts: shifts)
+        return ReportComparison(
+            kind: kind, files: files ?? days.count, comparedCount: found.comparedCount,
+            differences: found.differences)
+    }
+}

@@ -1,0 +1,115 @@
+import Ledger
+
+/// How many subscriptions stood where at the end of a day in one country.
+package struct StandingFigure: Hashable, Sendable {
+    package struct Key: Hashable, Comparable, Sendable {
+        package var day: Int64
+        /// Two letters. Nil if documents do not say.
+        package var country: String?
+
+        package init(day: Int64, country: String?) {
+            self.day = day
+            self.country = country
+        }
+
+        package static func < (one: Self, other: Self) -> Bool {
+            (one.day, one.country ?? "") < (other.day, other.country ?? "")
+        }
+    }
+
+    package var key: Key
+    /// Paid and open, grace included.
+    package var active: Int64 = 0
+    package var trials: Int64 = 0
+    /// Of the active ones.
+    package var grace: Int64 = 0
+    package var retry: Int64 = 0
+    /// Of the active ones, only we know them: refunded then, and charged again since.
+    package var restored: Int64 = 0
+
+    package init(_ key: Key) { self.key = key }
+
+    package mutating func add(_ other: Self) {
+        active += other.active
+        trials += other.trials
+        grace += other.grace
+        retry += other.retry
+        restored += other.restored
+    }
+}
+
+/// Compares numbers of subscriptions at the ends of days.
+package struct StandingReconciliation: Sendable {
+    /// Sorted by day and country.
+    package private(set) var differences: [SalesDifference] = []
+    package private(set) var comparedCount = 0
+
+    /// What these differences are about in place of a product.
+    private static let subject: ProductID = "subscriptions"
+
+    /// - Parameters:
+    ///   - ours: one figure for each key of the days.
+    ///   - apples: one figure for each key.
+    ///   - days: the days for which there is a file; others are not compared.
+    package init(ours: [StandingFigure], apples: [StandingFigure], days: Set<Int64>) {
+        let mine = Dictionary(ours.map { ($0.key, $0) }) { first, _ in first }
+        let theirs = Dictionary(apples.map { ($0.key, $0) }) { first, _ in first }
+        for key in Set(mine.keys).union(theirs.keys).sorted() where days.contains(key.day) {
+            compare(mine[key] ?? StandingFigure(key), theirs[key] ?? StandingFigure(key))
+        }
+    }
+
+    /// The sums of what may be missing, by quantity.
+    package var residual: [SalesDifference.Quantity: Int64] {
+        differences.filter(\.cause.isResidual).reduce(into: [:]) {
+            $0[$1.quantity, default: 0] += $1.difference
+        }
+    }
+
+    private mutating func compare(_ mine: StandingFigure, _ theirs: StandingFigure) {
+        var mine = mine
+        // Apple counted a refunded one as closed until it was charged again.
+        let restored = min(mine.restored, max(0, mine.active - theirs.active))
+        shift(&mine, \.active, by: -restored, .active, .refundReversed)
+        // A grace period after a free one is free for us, and a grace period for Apple.
+        let free = theirs.grace - mine.grace
+        if free > 0, mine.trials - theirs.trials == free, theirs.active - mine.active == free {
+            shift(&mine, \.grace, by: free, .grace, .graceAfterTrial)
+            shift(&mine, \.active, by: free, .active, .graceAfterTrial)
+            shift(&mine, \.trials, by: -free, .trials, .graceAfterTrial)
+        }
+        for (number, quantity) in Self.numbers {
+            comparedCount += 1
+            let (own, other) = (mine[keyPath: number], theirs[keyPath: number])
+            guard own != other else { continue }
+            add(mine.key, quantity, own, other, other > own ? .notHeardOf : .notInFile)
+        }
+    }
+
+    private static var numbers:
+        [(number: KeyPath<StandingFigure, Int64>, quantity: SalesDifference.Quantity)]
+    {
+        [(\.active, .active), (\.trials, .trials), (\.grace, .grace), (\.retry, .retry)]
+    }
+
+    private mutating func shift(
+        _ figure: inout StandingFigure, _ number: WritableKeyPath<StandingFigure, Int64>,
+        by count: Int64, _ quantity: SalesDifference.Quantity, _ cause: SalesDifference.Cause
+    ) {
+        guard count != 0 else { return }
+        let own = figure[keyPath: number]
+        figure[keyPath: number] += count
+        add(figure.key, quantity, own, own + count, cause)
+    }
+
+    private mutating func add(
+        _ key: StandingFigure.Key, _ quantity: SalesDifference.Quantity, _ ours: Int64,
+        _ apples: Int64, _ cause: SalesDifference.Cause
+    ) {
+        differences.append(
+            SalesDifference(
+                key: SalesFigure.Key(
+                    day: key.day, product: Self.subject, country: key.country, currency: nil),
+                quantity: quantity, ours: ours, apples: apples, cause: cause))
+    }
+}

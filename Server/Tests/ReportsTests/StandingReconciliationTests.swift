@@ -1,0 +1,75 @@
+import Testing
+
+@testable import Reports
+
+/// What is planted in the numbers of one day and country, and the causes that must be found.
+struct PlantedStanding: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    var plant: @Sendable (inout StandingFigure, inout StandingFigure) -> Void
+    var causes: Set<SalesDifference.Cause>
+    var isResidual: Bool
+
+    init(
+        _ name: String, _ causes: Set<SalesDifference.Cause>, isResidual: Bool = true,
+        plant: @escaping @Sendable (inout StandingFigure, inout StandingFigure) -> Void
+    ) {
+        (testDescription, self.causes, self.isResidual) = (name, causes, isResidual)
+        self.plant = plant
+    }
+
+    static let all = [
+        PlantedStanding("nothing", [], isResidual: false) { _, _ in },
+        PlantedStanding("an active one that we never heard of", [.notHeardOf]) { _, apples in
+            apples.active += 1
+        },
+        PlantedStanding("an active one that the file lacks", [.notInFile]) { ours, _ in
+            ours.active += 1
+        },
+        PlantedStanding("a trial that began", [.notHeardOf]) { _, apples in apples.trials += 1 },
+        PlantedStanding("a payment that is still tried", [.notHeardOf]) { _, apples in
+            apples.retry += 1
+        },
+        PlantedStanding("a grace period after a trial", [.graceAfterTrial], isResidual: false) {
+            ours, apples in
+            ours.trials += 1
+            apples.active += 1
+            apples.grace += 1
+        },
+        PlantedStanding("a refund that is reversed later", [.refundReversed], isResidual: false) {
+            ours, apples in
+            ours.restored = 1
+            apples.active -= 1
+        },
+        PlantedStanding("a reversed refund, and one more", [.refundReversed, .notInFile]) {
+            ours, apples in
+            ours.restored = 1
+            apples.active -= 2
+        },
+    ]
+}
+
+@Suite struct StandingReconciliationTests {
+    private static let key = StandingFigure.Key(day: 12, country: "DE")
+
+    private static var figure: StandingFigure {
+        var figure = StandingFigure(key)
+        (figure.active, figure.trials, figure.grace, figure.retry) = (40, 7, 3, 2)
+        return figure
+    }
+
+    @Test(arguments: PlantedStanding.all)
+    func `each planted difference is found and named`(planted: PlantedStanding) {
+        var (ours, apples) = (Self.figure, Self.figure)
+        planted.plant(&ours, &apples)
+        let found = StandingReconciliation(ours: [ours], apples: [apples], days: [12])
+        #expect(found.comparedCount == 4)
+        #expect(Set(found.differences.map(\.cause)) == planted.causes)
+        #expect(found.residual.isEmpty == !planted.isResidual)
+    }
+
+    @Test func `a day without a file is not compared`() {
+        let found = StandingReconciliation(ours: [Self.figure], apples: [], days: [11])
+        #expect(found.differences.isEmpty)
+        #expect(found.comparedCount == 0)
+    }
+}
