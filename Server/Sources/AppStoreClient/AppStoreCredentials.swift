@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Crypto
 
-/// An in-app purchase key of App Store Connect, or a team key for its reports, and the ids it belongs to. Its text representation
-/// never contains the private key.
+/// An in-app purchase key of App Store Connect, or a team key for its reports, and the ids it
+/// belongs to. Its text representation never contains the private key.
 package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomReflectable {
     /// The maximum length of a private key in PEM; Apple's have 257 characters.
     private static let pemLengthMax = 4096

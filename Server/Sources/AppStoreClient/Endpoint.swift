@@ -1,6 +1,7 @@
 import AppStoreFormats
 
-/// A call of the App Store Server API, or of the App Store Connect API for its reports: its method and its rate limit.
+/// A call of the App Store Server API, or of the App Store Connect API for its reports: its method
+/// and its rate limit.
 package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringConvertible {
     case transaction
     case statuses

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-// Sales and financial reports: "Download Sales and Trends Reports" and "Download Finance Reports" of
-// the App Store Connect API. They need a team key.
+// Sales and financial reports: "Download Sales and Trends Reports" and "Download Finance Reports"
+// of the App Store Connect API. They need a team key.
 
 /// What App Store Connect has of a report.
 package enum ReportDownload: Hashable, Sendable {
@@ -21,9 +21,9 @@ extension AppStoreClient {
     private static let explained: Set<Int> = [400, 403, 404, 410]
 
     private static let teamKeyRemedy =
-        "Compare key_id, issuer_id and the key file under app_store.reports with App Store Connect, "
-        + "Users and Access, Integrations: it must be a team key with the role Sales and Reports, "
-        + "or Finance."
+        "Compare key_id, issuer_id and the key file under app_store.reports with App Store "
+        + "Connect, Users and Access, Integrations: it must be a team key with the role Sales and "
+        + "Reports, or Finance."
 
     /// Downloads a sales and trends report.
     package func report(

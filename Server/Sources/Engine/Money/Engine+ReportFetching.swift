@@ -4,8 +4,8 @@ import Crypto
 import Ledger
 import Storage
 
-// Fetching the App Store's report files. Which files are missing follows from those that are stored,
-// so any number of servers may fetch, and one that was down catches up.
+// Fetching the App Store's report files. Which files are missing follows from those that are
+// stored, so any number of servers may fetch, and one that was down catches up.
 
 extension Engine {
     /// The days that are fetched afterwards at most. Apple keeps daily reports for a year.

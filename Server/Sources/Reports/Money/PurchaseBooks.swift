@@ -291,8 +291,8 @@ extension Movement {
 }
 
 /// How long a customer had paid for a subscription, without a long gap, when a period began (Apple:
-/// "Days of paid service"). Whole days: one on which clocks change is a day like any other. A refund
-/// that came later does not change it.
+/// "Days of paid service"). Whole days: one on which clocks change is a day like any other. A
+/// refund that came later does not change it.
 private struct PaidTime {
     private(set) var length = Duration.zero
 

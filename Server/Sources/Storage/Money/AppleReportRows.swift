@@ -127,16 +127,11 @@ extension DatabaseSession {
     package func transactionSales(
         of app: AppID, in span: Range<Instant>
     ) throws(StorageFailure) -> [TransactionSale] {
-        try connection.rows(
+        var sales = try connection.rows(
             "SELECT product, storefront, currency, ownership, quantity, from_ms, gross, tax, "
                 + "commission, refunded_at_ms, refunded, refunded_tax, refunded_commission, "
-                + "kind, CASE WHEN refunded_at_ms IS NOT NULL AND EXISTS (SELECT 1 "
-                + "FROM money_transactions AS later WHERE later.app = money_transactions.app "
-                + "AND later.environment = money_transactions.environment "
-                + "AND later.purchase = money_transactions.purchase "
-                + "AND later.number > money_transactions.number "
-                + "AND later.from_ms = money_transactions.refunded_at_ms) THEN 1 ELSE 0 END "
-                + "FROM money_transactions WHERE app = $1 AND environment = 'production' "
+                + "kind, purchase FROM money_transactions "
+                + "WHERE app = $1 AND environment = 'production' "
                 + "AND ((from_ms >= $2 AND from_ms < $3) "
                 + "OR (refunded_at_ms >= $2 AND refunded_at_ms < $3))",
             [
@@ -144,6 +139,18 @@ extension DatabaseSession {
                 .integer(span.upperBound.milliseconds),
             ]
         ).map { (row) throws(StorageFailure) in try TransactionSale(row) }
+        let starts = Set(sales.map { PeriodStart(purchase: $0.purchase, at: $0.chargedAt) })
+        for index in sales.indices {
+            guard let at = sales[index].refundedAt, at > sales[index].chargedAt else { continue }
+            sales[index].isReplaced = starts.contains(
+                PeriodStart(purchase: sales[index].purchase, at: at))
+        }
+        return sales
+    }
+
+    private struct PeriodStart: Hashable {
+        var purchase: String
+        var at: Instant
     }
 }
 
@@ -202,7 +209,8 @@ package struct TransactionSale: Hashable, Sendable {
     package var refundedProceeds: Int64
     package var isSubscription: Bool
     /// Whether the refund is what an upgrade gave back: another period begins at its moment.
-    package var isReplaced: Bool
+    package fileprivate(set) var isReplaced: Bool
+    fileprivate var purchase: String
 
     /// Reports have no units for a refund of a part; it counts as one.
     package var refundedUnits: Int64 { refunded == gross ? quantity : 1 }
@@ -221,6 +229,7 @@ package struct TransactionSale: Hashable, Sendable {
         refundedProceeds = line.refunded - line.refundedTax - line.refundedCommission
         isSubscription = line.kind == .autoRenewable
         isReplaced = false
+        purchase = ""
     }
 
     fileprivate init(_ row: Row) throws(StorageFailure) {
@@ -236,6 +245,7 @@ package struct TransactionSale: Hashable, Sendable {
         refunded = try row.integer(10)
         refundedProceeds = refunded - (try row.integer(11)) - (try row.integer(12))
         isSubscription = try row.text(13) == "auto_renewable"
-        isReplaced = try row.integer(14) == 1
+        purchase = try row.text(14)
+        isReplaced = false
     }
 }
