@@ -225,7 +225,7 @@ extension SalesFigure {
     /// Nil for what is no amount, and if proceeds are in another currency.
     fileprivate func amount(_ quantity: SalesDifference.Quantity) -> Int64? {
         switch quantity {
-        case .units, .refundedUnits: nil
+        case .units, .refundedUnits, .active, .trials, .grace, .retry: nil
         case .gross: gross
         case .refunded: refunded
         case .proceeds: proceeds
