@@ -1,7 +1,11 @@
 """How fast the dashboard is: the server's time for each page, and from a tap on the phone to the
-new picture. Prints a table of medians and of the slowest, in milliseconds."""
+new picture. Prints a table of medians, in milliseconds.
+
+Wall time is what one waits for, and depends on what else the machine does. Processor time is that of
+all threads of `perennial dev`, simulator and database included; it is read from /proc, on Linux."""
 
 import http.client
+import pathlib
 import statistics
 import time
 import urllib.parse
@@ -10,15 +14,15 @@ from playwright.sync_api import sync_playwright
 
 import browser as chromium
 from places import pages
-from population import MONTHS, NAMES, Population
+from population import MONTHS, Population
 from world import World
 
-ROUNDS = 15
+ROUNDS = 10
+PHONE_ROUNDS = 5
 PAGE_MILLISECONDS_AIM, CHART_MILLISECONDS_AIM, TAP_MILLISECONDS_AIM = 50, 200, 150
 
-# From the click until two frames after the last piece was replaced: then it is on the screen.
+# From the click to the second frame after the first piece was replaced: then it is on the screen.
 LISTEN = """() => {
-    const screen = document.getElementById('sim');
     window.taps = [];
     let began = 0;
     document.addEventListener('click', event => {
@@ -31,7 +35,7 @@ LISTEN = """() => {
         requestAnimationFrame(() => requestAnimationFrame(
             () => window.taps.push(performance.now() - since)));
     });
-    watch.observe(screen, {subtree: true, childList: true});
+    watch.observe(document.getElementById('sim'), {subtree: true, childList: true});
 }"""
 TAPS = [
     ("opening the payment sheet", "Buy Monthly"),
@@ -40,64 +44,91 @@ TAPS = [
     ("a month, with a renewal", "1 month"),
     ("switching the renewal off", "Renew automatically"),
     ("switching it on", "Renew automatically"),
-    ("a year, with its renewals shown one by one", "1 year"),
 ]
+
+
+def processor_milliseconds(world):
+    """What all threads have used until now. Nil where there is no /proc."""
+    tasks = pathlib.Path(f"/proc/{world.process.pid}/task")
+    if not tasks.exists():
+        return None
+    files = [task / "schedstat" for task in tasks.iterdir()]
+    return sum(int(file.read_text().split()[0]) for file in files if file.exists()) / 1e6
+
+
+class Times:
+    def __init__(self, world):
+        self.world = world
+        self.wall, self.processor = [], []
+
+    def measure(self, act):
+        before, began = processor_milliseconds(self.world), time.perf_counter()
+        result = act()
+        self.wall.append(result or (time.perf_counter() - began) * 1000)
+        after = processor_milliseconds(self.world)
+        if after is not None:
+            self.processor.append(after - before)
 
 
 def page_times(world):
     """The time until a page's last byte is here, on a connection that is open: by name."""
     address = urllib.parse.urlsplit(world.server)
     connection = http.client.HTTPConnection(address.hostname, address.port)
-    times = {}
-    for _ in range(ROUNDS + 1):
-        for name, path in pages(world).items():
-            began = time.perf_counter()
-            connection.request("GET", path)
-            connection.getresponse().read()
-            times.setdefault(name, []).append((time.perf_counter() - began) * 1000)
-    # The first round fills caches.
-    return {name: all_times[1:] for name, all_times in times.items()}
+
+    def load():
+        connection.request("GET", path)
+        connection.getresponse().read()
+
+    for name, path in pages(world).items():
+        times = Times(world)
+        load()  # The first time fills caches.
+        for _ in range(ROUNDS):
+            times.measure(load)
+        yield name, times
 
 
 def tap_times(world):
-    times = {}
+    times = {name: Times(world) for name, _ in TAPS}
     with sync_playwright() as playwright:
         browser = chromium.launch(playwright)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
-        for _ in range(5):
+        for _ in range(PHONE_ROUNDS):
             page.goto(world.server + "/phone")
             page.get_by_role("button", name="Start over").click()
             page.wait_for_function("document.querySelectorAll('#try .done').length === 0")
             page.reload()
             page.evaluate(LISTEN)
             for name, button in TAPS:
-                count = page.evaluate("window.taps.length")
-                target = page.locator("#sim button[name=act]").filter(has_text=button).first
-                with page.expect_response(lambda answer: answer.request.method == "POST") as answer:
-                    target.click()
-                answer.value.finished()
-                page.wait_for_function("count => window.taps.length > count", arg=count)
-                times.setdefault(name, []).append(page.evaluate("window.taps.at(-1)"))
+                times[name].measure(lambda word=button: tap(page, word))
         browser.close()
-    return times
+    return times.items()
+
+
+def tap(page, word):
+    """Returns the time from the click to the new picture, as the browser has it."""
+    count = page.evaluate("window.taps.length")
+    with page.expect_response(lambda answer: answer.request.method == "POST") as answer:
+        page.locator("#sim button[name=act]").filter(has_text=word).first.click()
+    answer.value.finished()
+    page.wait_for_function("count => window.taps.length > count", arg=count)
+    return page.evaluate("window.taps.at(-1)")
 
 
 def line(name, times, aim):
-    median, slowest = statistics.median(times), max(times)
-    result = "met" if median < aim else "missed"
-    print(f"| {name} | < {aim} | {median:.0f} | {slowest:.0f} | {result} |", flush=True)
+    wall = statistics.median(times.wall)
+    processor = f"{statistics.median(times.processor):.1f}" if times.processor else ""
+    print(f"| {name} | {aim} | {processor} | {wall:.0f} |", flush=True)
 
 
 def main():
     world = World()
     try:
         population = Population(world, months=MONTHS).live()
-        print(f"{len(NAMES)} customers and more, {MONTHS} months, medians of {ROUNDS}\n")
-        print("| | aim, ms | median | slowest | |\n|---|---|---|---|---|")
-        for name, times in page_times(world).items():
+        print("| | aim | processor | wall |\n|---|---|---|---|")
+        for name, times in page_times(world):
             is_chart = name.startswith(("chart-", "overview"))
             line(name, times, CHART_MILLISECONDS_AIM if is_chart else PAGE_MILLISECONDS_AIM)
-        for name, times in tap_times(world).items():
+        for name, times in tap_times(world):
             line(f"phone: {name}", times, TAP_MILLISECONDS_AIM)
         population.stop()
     finally:

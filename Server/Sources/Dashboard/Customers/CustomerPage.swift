@@ -164,10 +164,9 @@ package struct CustomerPage: Sendable {
         guard let first = spans.map(\.from).min() else { return "" }
         let refunds = spans.count { $0.kind == .refunded }
         let failures = spans.count { $0.kind == .grace || $0.kind == .retry }
-        var words = "Since \(frame.day(first)): \(Figures.count(spans.count, "period"))"
-        if failures > 0 {
-            words += ", \(Figures.count(failures, "time")) a payment failed"
-        }
+        let periods = Figures.count(spans.count - failures, "period")
+        var words = "Since \(frame.day(first)): \(periods)"
+        if failures > 0 { words += ", \(Figures.count(failures, "failed payment"))" }
         if refunds > 0 { words += ", \(Figures.count(refunds, "refund"))" }
         return words + "."
     }
