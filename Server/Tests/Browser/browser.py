@@ -65,3 +65,11 @@ def opener(page, target):
 
 def is_open(page, target):
     return page.evaluate("id => document.getElementById(id).matches(':popover-open')", target)
+
+
+def tap(page, button):
+    """Taps a button of the phone's page, and waits until the screen was drawn anew."""
+    # A piece that differs is replaced, and so is this one.
+    page.locator("#screen").evaluate("screen => screen.setAttribute('data-old', '')")
+    button.click()
+    page.locator("#screen:not([data-old])").wait_for()

@@ -9,7 +9,7 @@ import re
 import time
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 import browser as chromium
 from population import Population
@@ -18,7 +18,9 @@ from world import ROOT, Receiver, World
 FAILURES = pathlib.Path(
     os.environ.get("PERENNIAL_BROWSER_FAILURES", ROOT / ".perennial/browser-failed")
 )
-PAGE_MILLISECONDS_MAX = 15_000
+# For a busy machine.
+PAGE_MILLISECONDS_MAX = 30_000
+expect.set_options(timeout=PAGE_MILLISECONDS_MAX)
 # Months that the population of the tests lives.
 MONTHS = 3
 

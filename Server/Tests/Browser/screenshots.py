@@ -133,11 +133,7 @@ PHONE = {
 
 def tap(page, name):
     """Taps a button of the phone's page, and waits until its answer is shown."""
-    button = page.locator("#sim button[name=act]").filter(has_text=name).first
-    with page.expect_response(lambda answer: answer.request.method == "POST") as answer:
-        button.click()
-    answer.value.finished()
-    page.wait_for_timeout(100)
+    chromium.tap(page, page.locator("#sim button[name=act]").filter(has_text=name).first)
 
 
 def take_readme(page, folder):
