@@ -47,7 +47,7 @@ import Testing
             #expect(renewed["is_auto_renewable"] == .text("true"))
             #expect(renewed["is_trial_conversion"] == .text("false"))
             #expect(renewed["commission_percentage"] == .text("0.3000"))
-            #expect(renewed["entitlement_identifiers"] == .text("[\"pro\"]"))
+            #expect(renewed["entitlement_identifiers"] == .text("[\"plus\", \"pro\"]"))
             #expect(renewed["ownership_type"] == .text("PURCHASED"))
             #expect(renewed["price_in_purchased_currency"] == .text("9.99"))
             let refunded = try row("ben", 1)
