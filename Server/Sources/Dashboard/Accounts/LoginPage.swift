@@ -15,7 +15,7 @@ package struct LoginPage: Sendable {
         case wrong(triesLeft: Int)
         /// Too many tries.
         case shut(until: Timestamp)
-        /// Nobody has an account yet: the program wrote a link that works once into its log.
+        /// Nobody has an account yet: the program printed a link that works once.
         case firstRun
     }
 

@@ -85,7 +85,7 @@ package struct OwnersPage: Sendable {
         """
         <div class="say ok" role="status">\(Icon.check.markup)<div><strong>A link for \
         \(.bdi(link.name)).</strong> It is shown once, works once, and for three days. Give it to \
-        nobody else.<pre class="copy"><code>\(.value(link.url))</code></pre></div></div>
+        nobody else.<pre class="copy"><code>\(.bdi(link.url))</code></pre></div></div>
         """
     }
 

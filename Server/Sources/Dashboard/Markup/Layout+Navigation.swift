@@ -38,7 +38,7 @@ extension Layout {
 
     /// Who may act here, and what they did.
     private func people(in frame: Frame) -> Markup {
-        guard frame.viewer.hasSession, frame.viewer.mayConfigure else { return "" }
+        guard frame.viewer.mayConfigure else { return "" }
         let owners: Markup =
             frame.viewer.managesOwners
             ? entry(.owners, .owners, .person, "Owners", in: frame) : ""

@@ -88,14 +88,15 @@ package struct Layout: Sendable {
 
     /// The app's name, and the others that one may look at.
     private func app(in frame: Frame) -> Markup {
-        guard frame.apps.count > 1 else { return .bdi(frame.app) }
+        guard frame.apps.count > 1 else { return "<strong>\(.bdi(frame.app))</strong>" }
         let links = frame.apps.map { app -> Markup in
             let path = DashboardPath.overview.with("app", app).in(frame.environment).text
             let current: Markup = app == frame.app ? " aria-current=\"true\"" : ""
             return "<li><a href=\"\(path)\"\(current)>\(.bdi(app))</a></li>"
         }
         return """
-            <button class="link" type="button" popovertarget="apps">\(.bdi(frame.app)) ▾</button>\
+            <strong><button class="link" type="button" popovertarget="apps">\(.bdi(frame.app)) ▾\
+            </button></strong>\
             <dialog popover id="apps" aria-labelledby="apps-h"><h2 id="apps-h">Another app</h2>\
             <ul>\(links.joined())</ul></dialog>
             """

