@@ -228,8 +228,8 @@ package enum ReportCatalogue {
         ])
 
     static let billing = ReportDefinition(
-        name: "billing", version: 1, title: "Billing problems",
-        sentence: "Payments that the App Store could not collect.",
+        name: "billing", version: 2, title: "Billing problems",
+        sentence: "Payments that the App Store could not collect, and what became of them.",
         columns: [
             Column("grace_started", .count, .flow([.graceStarted]), "Grace periods that began.") {
                 .count($0.flow(of: .graceStarted).counts.grace)
@@ -239,6 +239,12 @@ package enum ReportCatalogue {
             },
             Column("retry_started", .count, .flow([.retryStarted]), "Retries that began.") {
                 .count($0.flow(of: .retryStarted).counts.retry)
+            },
+            Column("recovered", .count, .flow([.retryRecovered]), "Retries that were paid.") {
+                .count(-$0.flow(of: .retryRecovered).counts.retry)
+            },
+            Column("lost", .count, .flow([.retryEnded]), "Retries that were given up.") {
+                .count(-$0.flow(of: .retryEnded).counts.retry)
             },
             Column("retry", .count, .stock(.retry), "In retry when the period ended.") {
                 .count($0.closing.counts.retry)

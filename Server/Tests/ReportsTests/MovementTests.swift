@@ -31,6 +31,7 @@ import Testing
         let books = books([.paid(month: 0), .paid(month: 1, from: .month(1) + .days(5))])
         let retry = books.movements.filter { $0.counts.retry != 0 }
         #expect(retry.map(\.at) == [.month(1), .month(1) + .days(5)])
+        #expect(retry.map(\.kind) == [.retryStarted, .retryRecovered])
     }
 
     @Test func `a dearer product is an expansion by the difference`() {

@@ -41,7 +41,10 @@ package struct Movement: Hashable, Sendable {
         case graceStarted = "grace_started"
         case graceEnded = "grace_ended"
         case retryStarted = "retry_started"
+        /// The App Store gave up.
         case retryEnded = "retry_ended"
+        /// The payment was collected, or the customer bought again meanwhile.
+        case retryRecovered = "retry_recovered"
         /// The customer switched renewal off.
         case renewalOff = "renewal_off"
         /// The customer switched renewal on again, or the period ended.

@@ -22,7 +22,10 @@ package struct PurchaseBooks: Hashable, Sendable {
         addOneTimePurchases(of: timeline)
         addPaymentsWithoutAccess(of: timeline, besides: spans)
         addSubscription(spans)
-        for span in spans { addTrouble(of: span) }
+        for (index, span) in spans.enumerated() {
+            let next = index + 1 < spans.count ? spans[index + 1] : nil
+            addTrouble(of: span, isRecovered: next?.start == span.retryEnd)
+        }
         for span in spans where !span.isFree { addRenewalSwitches(of: span, renewals) }
         for line in transactions { addRefund(of: line) }
         movements.sort { $0.precedes($1) }
@@ -196,7 +199,8 @@ package struct PurchaseBooks: Hashable, Sendable {
 
     // MARK: - States
 
-    private mutating func addTrouble(of span: SubscriptionSpan) {
+    /// - Parameter isRecovered: whether the next period begins when retry ends.
+    private mutating func addTrouble(of span: SubscriptionSpan, isRecovered: Bool) {
         if !span.isFree {
             addSpell(of: span, .graceStarted, .graceEnded, from: span.paidEnd, until: span.end) {
                 Movement.Counts(grace: $0)
@@ -208,8 +212,8 @@ package struct PurchaseBooks: Hashable, Sendable {
             (lost.contracted, lost.promised) = (-span.monthly.contracted, -span.monthly.promised)
         }
         addSpell(
-            of: span, .retryStarted, .retryEnded, from: span.retryStart, until: span.retryEnd,
-            atEnd: lost
+            of: span, .retryStarted, isRecovered ? .retryRecovered : .retryEnded,
+            from: span.retryStart, until: span.retryEnd, atEnd: lost
         ) { Movement.Counts(retry: $0) }
     }
 

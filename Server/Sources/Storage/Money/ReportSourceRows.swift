@@ -151,8 +151,8 @@ extension Movement.Kind {
     /// Whether documents about the renewal say that it happened.
     fileprivate var followsFromRenewal: Bool {
         switch self {
-        case .graceStarted, .graceEnded, .retryStarted, .retryEnded, .renewalOff, .renewalOn,
-            .churn, .trialEnded:
+        case .graceStarted, .graceEnded, .retryStarted, .retryEnded, .retryRecovered,
+            .renewalOff, .renewalOn, .churn, .trialEnded:
             true
         case .consumable, .nonConsumable, .nonRenewing, .oneTime, .trialStarted, .converted, .new,
             .renewal, .expansion, .contraction, .reactivation, .refund:
