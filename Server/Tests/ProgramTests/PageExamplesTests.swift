@@ -107,7 +107,8 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
     static func missingLines(of text: String, in output: String) -> [String] {
         var rest = output.split(separator: "\n")[...]
         for line in text.split(separator: "\n") {
-            guard let index = rest.firstIndex(where: { fits(String($0), String(line)) }) else {
+            let found = rest.firstIndex { $0 == line || fits(String($0), String(line)) }
+            guard let index = found else {
                 return ["the line “\(line)” is not in\n\(output)"]
             }
             rest = rest[(index + 1)...]
