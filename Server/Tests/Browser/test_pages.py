@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+from playwright.sync_api import expect
 
 import browser as chromium
 from places import pages
@@ -130,7 +131,7 @@ def test_the_first_stop_of_each_page_skips_to_its_content(lived, page, say):
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "skip", name
         page.keyboard.press("Enter")
-        page.wait_for_function("location.hash === '#main'")
+        expect(page, name).to_have_url(re.compile("#main$"))
     say("on every page")
 
 

@@ -137,6 +137,8 @@ class Served:
         text = textwrap.dedent(self.CONFIGURATION).format(server=self.server)
         (self.folder / "perennial.yaml").write_text(text)
         self.log = self.folder / "log"
+        create = [PROGRAM, "keys", "create", "--app", "birds", "--kind", "secret"]
+        subprocess.run(create, cwd=self.folder, check=True, capture_output=True)
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [PROGRAM, "serve", "--port", str(port)],

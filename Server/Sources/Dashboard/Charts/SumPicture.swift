@@ -74,7 +74,8 @@ package struct SumPicture: Sendable {
     }
 
     private var verdict: Markup {
-        let text = difference == 0 ? unit.text(0) : unit.exactText(difference)
+        let isTiny = difference != 0 && unit.text(difference) == unit.text(0)
+        let text = isTiny ? unit.exactText(difference) : unit.text(difference)
         guard difference != 0 else {
             return "\(Icon.check.markup) The parts add up. Difference: \(text)"
         }
