@@ -94,7 +94,7 @@ struct ScriptedBooks: Sendable {
             id: id, originalID: original ?? id, productID: product.id.rawValue,
             kind: StoreTransaction.Kind(rawValue: product.kind.rawValue) ?? .nonConsumable,
             purchasedAt: now,
-            expiresAt: isRenewing ? (period ?? product.period).map { $0.end(after: now) } : nil,
+            expiresAt: isRenewing ? (period ?? product.period).map { $0.moment(after: now) } : nil,
             quantity: quantity,
             offer: offer.map { $0.paymentMode == .freeTrial ? .trial : .other } ?? .none,
             signedAt: now, firstSeenFor: person)
@@ -369,7 +369,7 @@ extension ScriptedBooks {
 }
 
 extension Perennial.Period {
-    fileprivate func end(after start: Timestamp) -> Timestamp {
+    fileprivate func moment(after start: Timestamp) -> Timestamp {
         let length = length
         return WallClock.utc.moment(months: length.months, days: length.days, after: start)
     }

@@ -46,7 +46,12 @@ struct WorldTests {
     {
         let world = try World.current
         let phone = try await world.device(of: "anna")
-        let perennial = phone.perennial { $0.patience = 1 }
+        // So that it is known what the product gives, however slow the first answers are.
+        let offerings = try await world.bundledOfferings()
+        let perennial = phone.perennial {
+            $0.bundledOfferings = offerings
+            $0.patience = 1
+        }
         try await perennial.until(\.isKnown)
         await world.serverIs(.slow(30))
         let purchase = try await perennial.purchase("guide")
