@@ -60,7 +60,7 @@ package struct Frame: Sendable {
     /// The address of the stream of this page: that of the page, behind `/live`.
     var source: Markup {
         let path = path == "/" || path.hasPrefix("/?") ? String(path.dropFirst()) : path
-        let place = logPlace.map { (path.contains("?") ? "&" : "?") + "from=" + $0 } ?? ""
+        let place = logPlace.map { (path.contains("?") ? "&" : "?") + "place=" + $0 } ?? ""
         return "/live\(.value(path))\(.value(place))"
     }
 

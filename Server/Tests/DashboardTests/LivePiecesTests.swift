@@ -71,8 +71,8 @@ import Testing
         var frame = Samples().frame
         frame.logPlace = "abc_7"
         for (path, source) in [
-            ("/", "/live?from=abc_7"), ("/?environment=sandbox", "/live?environment=sandbox&amp;"),
-            ("/customers/a%22b", "/live/customers/a%22b?from=abc_7"),
+            ("/", "/live?place=abc_7"), ("/?environment=sandbox", "/live?environment=sandbox&amp;"),
+            ("/customers/a%22b", "/live/customers/a%22b?place=abc_7"),
         ] {
             frame.path = path
             #expect(frame.source.html.hasPrefix(source), "\(path)")

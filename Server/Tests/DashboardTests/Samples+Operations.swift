@@ -13,7 +13,7 @@ extension Samples {
             .init(
                 signedAt: at("2026-11-24T08:38:58Z"), receivedAt: at("2026-11-24T\(time)Z"),
                 type: text(type), subtype: subtype.map(text), way: way,
-                customerID: customer.map(text), documentID: text("9f2c"),
+                customerID: customer.map(text), documentID: text("9f2c\(time)"),
                 transaction: text("2000000811204417"), accepted: isForwarded ? 1 : 0,
                 waiting: isForwarded ? 1 : 0)
         }

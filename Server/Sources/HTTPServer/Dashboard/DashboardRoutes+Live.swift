@@ -97,7 +97,7 @@ private struct LiveStream: Sendable {
                     looks.finish()
                 }
                 var pace = Pace()
-                var shown = Shown(place: page.query["from"])
+                var shown = Shown(place: page.query["place"])
                 try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
                 looks.yield()
                 for await _ in signals {

@@ -96,12 +96,13 @@ struct DashboardServer {
 
     // MARK: - Purchases
 
-    /// Records that somebody has bought a month.
-    func buy(_ id: String, transaction: String) async throws {
+    /// Records that somebody has bought a month, or seeds that are used up.
+    func buy(_ id: String, transaction: String, seeds isSeeds: Bool = false) async throws {
+        let payload = try isSeeds ? Self.seeds(transaction) : Self.payload(of: transaction)
         let body = try ContractEncoder().encode(
             PurchasesRequest(
                 customerID: id, intent: .sync,
-                signedTransactions: [try signer.text(try Self.payload(of: transaction))]))
+                signedTransactions: [try signer.text(payload)]))
         let response = try await client.execute(
             uri: Paths.purchases, method: .post,
             headers: [.authorization: "Bearer \(TestServer.secret)"],
@@ -125,6 +126,21 @@ struct DashboardServer {
         let response = try await client.execute(
             uri: Paths.notifications, method: .post, body: ByteBuffer(bytes: body.bytes))
         try #require(response.status == .ok, "\(String(buffer: response.body))")
+    }
+
+    private static func seeds(_ transaction: String) throws -> JSON {
+        let now = TestServer.now.milliseconds
+        return try JSON(
+            parsing: Array(
+                """
+                {"transactionId": "\(transaction)", "originalTransactionId": "\(transaction)",
+                "bundleId": "com.example.birds", "productId": "seeds.100", "quantity": 1,
+                "purchaseDate": \(now - 86_400_000), "originalPurchaseDate": \(now - 86_400_000),
+                "type": "Consumable", "inAppOwnershipType": "PURCHASED",
+                "signedDate": \(now - 86_400_000), "environment": "Production",
+                "transactionReason": "PURCHASE", "storefront": "USA", "storefrontId": "143441",
+                "price": 990, "currency": "USD"}
+                """.utf8))
     }
 
     /// A month that was bought a day ago.

@@ -15,7 +15,9 @@ import Testing
     @Test func `each link to a document leads to it`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
-            for path in ["/customers/anna", "/events", "/documents?transaction=7001"] {
+            for path in [
+                "/customers/anna?history=all", "/events", "/documents?transaction=7001",
+            ] {
                 let links = links(in: try await server.get(path))
                 #expect(!links.isEmpty, "\(path)")
                 for link in links {

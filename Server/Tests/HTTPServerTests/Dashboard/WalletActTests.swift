@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct WalletActTests {
     private func fill(_ app: inout AppSettings) {
-        app.wallets = WalletRules(credits: ["pro.monthly": ["seeds": 100]])
+        app.wallets = WalletRules(credits: ["seeds.100": ["seeds": 100]])
     }
 
     private func balance(in server: DashboardServer) async throws -> Int64? {
@@ -17,7 +17,7 @@ import Testing
 
     @Test func `what a form takes out of a wallet twice is taken out once`() async throws {
         try await DashboardServer.run(with: fill) { server in
-            try await server.buy("anna", transaction: "7001")
+            try await server.buy("anna", transaction: "7001", seeds: true)
             let page = try await server.get("/customers/anna")
             #expect(page.text.contains("It cannot be undone"))
             let key = try #require(page.text.firstMatch(of: /name="key" value="([^"]+)"/)).1
@@ -44,7 +44,7 @@ import Testing
             (["amount": "1", "reason": "x"], 400),
         ]
         try await DashboardServer.run(with: fill) { server in
-            try await server.buy("anna", transaction: "7001")
+            try await server.buy("anna", transaction: "7001", seeds: true)
             for (form, status) in rows {
                 let act = try await server.post("/customers/anna/wallets/seeds/debits", form)
                 #expect(act.status == status, "\(form)")
