@@ -229,7 +229,7 @@ package struct AppleReportsPage: Sendable {
             <p class="line">\(.bdi(comparison.month)) agrees to \
             \(whole).\(rest < 10 ? "0" : "")\(rest) %. \(verdict)</p>\
             <p class="muted small">\(Figures.count(comparison.linesTotal, "line")) of Apple’s \
-            report; \(Figures.count(comparison.linesEqual)) are equal.\(gap)</p></section>\
+            report, \(Figures.count(comparison.linesEqual)) of them equal.\(gap)</p></section>\
             \(sums(comparison.sums))\
             \(comparison.differences.isEmpty ? "" : table(comparison))
             """

@@ -32,12 +32,12 @@ import Testing
     }
 
     @Test func `our sales stand beside Apple's, and what differs has its cause`() async throws {
-        try await DashboardServer.run { server in
-            try await server.buy("anna", transaction: "7001")
-            for (units, words) in [
-                (1, ["100.00 %. Nothing differs.", "equal", "USD, gross", "$9.99"]),
-                (3, ["0.00 %", "without a known reason", "not heard of", "+ $19.98", "differs"]),
-            ] as [(Int64, [String])] {
+        for (units, words) in [
+            (1, ["100.00 %. Nothing differs.", "equal", "USD, gross", "$9.99"]),
+            (3, ["0.00 %", "without a known reason", "not heard of", "+ $19.98", "differs"]),
+        ] as [(Int64, [String])] {
+            try await DashboardServer.run { server in
+                try await server.buy("anna", transaction: "7001")
                 _ = try await server.engine.importAppleReport(
                     try Self.file(units: units), name: "S_D_1_20261120.txt", of: "birds")
                 let pages = ["/reports", "/reports?month=2026-11", "/reports/2026-11/sales"]
