@@ -45,7 +45,7 @@ import PerennialContract
 /// | `/customers/{id}/blocks/{original_transaction_id}/end` | | support |
 /// | `/customers/{id}/consumption` | `transaction_id`, `consented` (`yes`, `no`), | support |
 /// | | `delivery`, `used_percent` (may be empty) | |
-/// | `/customers/{id}/wallets/{currency}/debits` | `amount`, `reason`, `key` (idempotent) | support |
+/// | `/customers/{id}/wallets/{currency}/debits` | `amount`, `reason`, `key` | support |
 /// | `/customers/{id}/erase` | `confirm`: the id, typed | admin |
 /// | `/forwards/{document_id}/retry` | | admin |
 /// | `/notifications/test` | | admin |

@@ -29,8 +29,8 @@ extension CustomerPage {
             id: "debit\(number)", button: "Take out", title: "Take \(unit) out of the wallet",
             sentences: """
                 <p class="soft">\(name) has \(Figures.count(statement.balance)) \(unit). What you \
-                take out is spent: their app is told by an event. It cannot be undone, because only \
-                a purchase fills a wallet.</p>
+                take out is spent: their app is told by an event. It cannot be undone, because \
+                only a purchase fills a wallet.</p>
                 """, path: .debit(of: statement.currency, from: id),
             fields: """
                 <input type="hidden" name="key" value="\(.value(formKey))">\

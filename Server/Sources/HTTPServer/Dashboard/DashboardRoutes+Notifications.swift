@@ -41,11 +41,12 @@ extension DashboardRoutes {
         let log = try await engine.notifications(
             of: app, in: page.environment, before: place, limit: Self.notificationsOnPage)
         let recent = try await recent(24 * Self.hour, page)
+        let hasFigures = recent.isWhole && !recent.heads.isEmpty
         return NotificationsPage(
             .cameIn(
                 .init(
-                    day: recent.isWhole ? day(of: recent.heads) : nil,
-                    hours: recent.isWhole ? Self.hours(of: recent.heads, page) : [],
+                    day: hasFigures ? day(of: recent.heads) : nil,
+                    hours: hasFigures ? Self.hours(of: recent.heads, page) : [],
                     items: log.lines.map(NotificationsPage.Incoming.init),
                     olderCursor: log.next?.text, isFirstPage: page.cursor == nil)),
             waiting: forwardsWaiting
