@@ -3,6 +3,7 @@ import Engine
 import HTTPTypes
 import Hummingbird
 import Ledger
+import Logging
 
 /// Who may see a page, or do an act.
 enum Permission: Hashable, Sendable {
@@ -42,11 +43,23 @@ enum Permission: Hashable, Sendable {
 }
 
 extension DashboardRoutes {
-    /// Appends the entry of an act that was done.
+    /// Appends the entry of an act that was done. If that fails, the log says so: the act is done
+    /// all the same, and a page that said otherwise would be wrong.
     ///
     /// - Parameter path: its pattern. Of `/customers/{id}/grants` the act is `customers.grants`;
     ///   the last other parameter names the subject, unless the act has said it.
-    func record(_ path: String, _ page: PageRequest) async throws {
+    func record(_ path: String, _ page: PageRequest) async {
+        do { try await append(path, page) } catch {
+            page.context.logger.error(
+                "an act of an owner was done, but is not in the audit",
+                metadata: [
+                    "act": .string(path), "owner": .string(page.visit.viewer.name),
+                    "request_id": .string(page.context.requestID), "error": "\(error)",
+                ])
+        }
+    }
+
+    private func append(_ path: String, _ page: PageRequest) async throws {
         let draft = page.audit.content
         guard !draft.isLeftOut else { return }
         let parts = path.split(separator: "/")

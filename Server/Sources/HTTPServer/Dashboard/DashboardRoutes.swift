@@ -178,7 +178,7 @@ struct DashboardRoutes: Sendable {
                 let result = try await EventAuthor.$current.withValue(author) {
                     try await act(page, form)
                 }
-                if permission.isOfApp { try await record(path, page) }
+                if permission.isOfApp { await record(path, page) }
                 return response(result, to: page)
             }
         }
