@@ -1,5 +1,4 @@
 import AppStoreTrust
-import Dashboard
 import Engine
 import HTTPTypes
 import Hummingbird

@@ -1,4 +1,3 @@
-import Dashboard
 import Engine
 import HTTPTypes
 import Ledger
