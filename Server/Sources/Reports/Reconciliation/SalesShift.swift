@@ -1,5 +1,6 @@
-/// What the App Store counts elsewhere than we do, and why, as far as our own documents show it: one
-/// figure less here, others more there. It explains a difference only if both sides differ by it.
+/// What the App Store counts elsewhere than we do, and why, as far as our own documents show it:
+/// one figure less here, others more there. It explains a difference only if both sides differ by
+/// it.
 package struct SalesShift: Hashable, Sendable {
     package var cause: SalesDifference.Cause
     /// What we have and the App Store has not on this day.
