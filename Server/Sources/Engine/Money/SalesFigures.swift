@@ -8,7 +8,8 @@ import Storage
 extension SalesShift {
     /// - Parameters:
     ///   - subject: what is compared in place of the product; nil for the product itself.
-    ///   - day: the day of a moment, in the form of the compared figures; nil if it is not compared.
+    ///   - day: the day of a moment, in the form of the compared figures; nil if it is not
+    ///     compared.
     /// - Returns: nil if both sides count it on the same day, or it is about other days.
     init?(
         _ shift: TransactionShift, subject: ProductID? = nil, day: (Instant) -> Int64?
