@@ -75,8 +75,10 @@ struct MoneyStall: Sendable {
         for name in names.all {
             let texts = (try? await store.transactions(on: name + "-1")) ?? []
             guard !texts.isEmpty else { continue }
+            // A purchase with an account token is that customer's.
+            let customer = await store.accountToken(on: name + "-1") ?? name
             _ = try await engine.record(
-                PurchaseEvidence(signedTransactions: texts), of: CustomerID(rawValue: name),
+                PurchaseEvidence(signedTransactions: texts), of: CustomerID(rawValue: customer),
                 app: app.id)
         }
     }
