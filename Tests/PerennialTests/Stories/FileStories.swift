@@ -124,8 +124,6 @@ extension Stories {
                 #expect(stored["pro"].isActive && stored["pro"].until == app["pro"].until)
                 #expect(stored.customer.id == app.snapshot.customer.id)
                 #expect(world.requests.count == asked)
-                await app.signOut()
-                #expect(!phone.stored()["pro"].isActive, "It is nobody else's.")
             }
         }
 
