@@ -10,19 +10,18 @@ struct ReportsCommand: AsyncParsableCommand {
     @Option(help: "How many times each report is made.") var rounds = 5
     @Flag(help: "Only on PostgreSQL.") var postgres = false
     @Flag(help: "Only on SQLite.") var sqlite = false
-    @Flag(help: "Only what the rows cost a notification.") var rows = false
+    @Flag(help: "Instead, measure what the rows cost a notification.") var rows = false
 
     func run() async throws {
         let bench = try BenchFolder(isQuick: false)
-        let rows = MoneyRowsBench(bench)
+        if rows {
+            let rows = MoneyRowsBench(bench)
+            if !postgres { print(try await rows.measureOnSQLite()) }
+            if !sqlite { print(try await rows.measureOnPostgres()) }
+            return
+        }
         let reports = ReportsBench(bench, transactions: transactions, rounds: rounds)
-        if !postgres {
-            print(try await rows.measureOnSQLite())
-            if !self.rows { print(try await reports.measureOnSQLite()) }
-        }
-        if !sqlite {
-            print(try await rows.measureOnPostgres())
-            if !self.rows { print(try await reports.measureOnPostgres()) }
-        }
+        if !postgres { print(try await reports.measureOnSQLite()) }
+        if !sqlite { print(try await reports.measureOnPostgres()) }
     }
 }
