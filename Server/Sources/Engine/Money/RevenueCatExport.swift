@@ -1,6 +1,5 @@
 import AppStoreFormats
 import Ledger
-import PerennialContract
 import Reports
 import Storage
 
@@ -130,8 +129,12 @@ package struct RevenueCatExport: Sendable {
         ]
     }
 
+    /// Such as `9.99`; with a third digit only if it is not zero.
     private static func decimal(_ milliunits: Int64) -> String {
-        PerennialContract.Money(milliunits: milliunits, currency: "").amount
+        let (units, rest) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)
+        let digits = "\(rest + 1000)".dropFirst()
+        let sign = milliunits < 0 ? "-" : ""
+        return sign + "\(units).\(rest % 10 == 0 ? digits.prefix(2) : digits)"
     }
 
     /// A share with four digits after the point, such as `0.3000`.

@@ -44,43 +44,65 @@ extension DatabaseSession {
         guard let end = try lastExportedPurchase(key) else { return ([], nil) }
         let rows = try connection.rows(
             Self.selectSold, key + [.text(end), .integer(since?.milliseconds ?? Int64.min)])
-        let transactions = try rows.map { (row) throws(StorageFailure) in
+        var transactions = try rows.map { (row) throws(StorageFailure) in
             try SoldTransaction(row, in: environment)
+        }
+        let lastIDs = try lastIDs(of: Set(transactions.compactMap(\.customer)), in: app)
+        for index in transactions.indices {
+            transactions[index].lastID = transactions[index].customer.flatMap { lastIDs[$0] }
         }
         return (transactions, end)
     }
 
-    private static let selectSold: String = {
-        let segment = SegmentColumns.names.map { "sold.\($0)" }.joined(separator: ", ")
-        func movement(_ value: String, _ condition: String = "") -> String {
-            "(SELECT \(value) FROM money_movements AS moved WHERE moved.app = sold.app "
-                + "AND moved.environment = sold.environment AND moved.purchase = sold.purchase "
-                + "AND moved.transaction_id = sold.transaction_id\(condition))"
+    /// The ids that customers got last.
+    private func lastIDs(
+        of customers: Set<CustomerID>, in app: AppID
+    ) throws(StorageFailure) -> [CustomerID: CustomerID] {
+        let customers = customers.sorted()
+        let rows = try connection.rowsEach(
+            "SELECT id FROM customer_ids WHERE app = $1 AND customer = $2 "
+                + "ORDER BY since_ms DESC, id LIMIT 1",
+            customers.map { [.text(app.rawValue), .text($0.rawValue)] })
+        var ids: [CustomerID: CustomerID] = [:]
+        for (customer, rows) in zip(customers, rows) {
+            ids[customer] = try rows.first.map { (row) throws(StorageFailure) in
+                CustomerID(rawValue: try row.text(0))
+            }
         }
-        func known(_ kinds: String) -> String {
-            " AND moved.replaced_at_ms IS NULL AND moved.kind IN (\(kinds))"
-        }
-        return "SELECT sold.purchase, number, transaction_id, \(segment), kind, terms, ownership, "
-            + "from_ms, until_ms, ended_at_ms, gross, tax, commission, refunded, refunded_at_ms, "
-            + "links.customer, customers.created_at_ms, "
-            + "(SELECT id FROM customer_ids AS ids WHERE ids.app = sold.app "
-            + "AND ids.customer = links.customer ORDER BY since_ms DESC, id LIMIT 1), "
-            + "(SELECT max(placement) FROM purchase_origins AS origin WHERE origin.app = sold.app "
-            + "AND origin.environment = sold.environment AND origin.purchase = sold.purchase "
-            + "AND origin.transaction_id = sold.transaction_id), "
-            + movement("max(at_ms)", known("'grace_ended'")) + ", "
-            + movement("min(at_ms)", known("'grace_started', 'retry_started'")) + ", "
-            + movement("max(at_ms)", known("'renewal_off'")) + ", "
-            + movement("max(at_ms)", known("'renewal_on'")) + ", "
-            + movement("max(coalesce(replaced_at_ms, known_at_ms))")
-            + " FROM money_transactions AS sold LEFT JOIN links ON links.app = sold.app "
-            + "AND links.environment = sold.environment AND links.purchase = sold.purchase "
-            + "LEFT JOIN customers ON customers.app = sold.app "
-            + "AND customers.customer = links.customer "
-            + "WHERE sold.app = $1 AND sold.environment = $2 AND sold.purchase > $3 "
-            + "AND sold.purchase <= $4 AND (from_ms >= $5 OR refunded_at_ms >= $5) "
-            + "ORDER BY sold.purchase, number"
-    }()
+        return ids
+    }
+
+    /// The last moment of known movements of these kinds.
+    private static func moment(_ aggregate: String, of kinds: String) -> String {
+        "\(aggregate)(CASE WHEN replaced_at_ms IS NULL AND kind IN (\(kinds)) THEN at_ms END)"
+    }
+
+    private static let selectSold =
+        "SELECT sold.purchase, number, sold.transaction_id, "
+        + SegmentColumns.names.map { "sold.\($0)" }.joined(separator: ", ")
+        + ", kind, terms, ownership, from_ms, until_ms, ended_at_ms, gross, tax, commission, "
+        + "refunded, refunded_at_ms, links.customer, customers.created_at_ms, origins.placement, "
+        + "grace_until, trouble_at, off_at, on_at, changed_at FROM money_transactions AS sold "
+        + "LEFT JOIN (SELECT app, environment, purchase, transaction_id, "
+        + moment("max", of: "'grace_ended'") + " AS grace_until, "
+        + moment("min", of: "'grace_started', 'retry_started'") + " AS trouble_at, "
+        + moment("max", of: "'renewal_off'") + " AS off_at, "
+        + moment("max", of: "'renewal_on'") + " AS on_at, "
+        + "max(coalesce(replaced_at_ms, known_at_ms)) AS changed_at FROM money_movements "
+        + "WHERE app = $1 AND environment = $2 AND purchase > $3 AND purchase <= $4 "
+        + "GROUP BY app, environment, purchase, transaction_id) AS moved "
+        + "ON moved.app = sold.app AND moved.environment = sold.environment "
+        + "AND moved.purchase = sold.purchase AND moved.transaction_id = sold.transaction_id "
+        + "LEFT JOIN links ON links.app = sold.app AND links.environment = sold.environment "
+        + "AND links.purchase = sold.purchase "
+        + "LEFT JOIN customers ON customers.app = sold.app "
+        + "AND customers.customer = links.customer "
+        + "LEFT JOIN purchase_origins AS origins ON origins.app = sold.app "
+        + "AND origins.environment = sold.environment AND origins.purchase = sold.purchase "
+        + "AND origins.transaction_id = sold.transaction_id "
+        + "WHERE sold.app = $1 AND sold.environment = $2 AND sold.purchase > $3 "
+        + "AND sold.purchase <= $4 AND (from_ms >= $5 OR refunded_at_ms >= $5) "
+        + "ORDER BY sold.purchase, number"
 }
 
 extension SoldTransaction {
@@ -102,10 +124,9 @@ extension SoldTransaction {
         refundedAt = try moment(first + 10)
         customer = try row.optionalText(first + 11).map(CustomerID.init(rawValue:))
         firstSeenAt = try moment(first + 12)
-        lastID = try row.optionalText(first + 13).map(CustomerID.init(rawValue:))
-        placement = try row.optionalText(first + 14)
-        (graceUntil, troubleAt) = (try moment(first + 15), try moment(first + 16))
-        (renewalOffAt, renewalOnAt) = (try moment(first + 17), try moment(first + 18))
-        changedAt = try moment(first + 19)
+        placement = try row.optionalText(first + 13)
+        (graceUntil, troubleAt) = (try moment(first + 14), try moment(first + 15))
+        (renewalOffAt, renewalOnAt) = (try moment(first + 16), try moment(first + 17))
+        changedAt = try moment(first + 18)
     }
 }
