@@ -193,10 +193,10 @@ package struct AppleReportsPage: Sendable {
         let empty = Empty(
             title: "No file yet",
             text: """
-                Download a month’s daily sales reports in App Store Connect (Sales and Trends), \
-                and import them on this server: <code>perennial apple-reports import \
-                S_D_*.txt.gz</code>. Each file is stored byte for byte, and a second time changes \
-                nothing.
+                With a team key of App Store Connect this server fetches each day’s files. Or \
+                download them there (Sales and Trends), and import them here: \
+                <code>perennial apple-reports import S_D_*.txt.gz</code>. Each file is stored \
+                byte for byte, and a second time changes nothing.
                 """)
         return "<section class=\"panel\">\(empty.markup)</section>"
     }
