@@ -117,6 +117,7 @@ extension Engine {
                 var atEnd = figure
                 atEnd.key = .init(day: day, country: country)
                 atEnd.restored = Self.restored(known.shifts, in: country, at: end)
+                atEnd.collected = Self.collected(known.shifts, in: country, at: end)
                 figures.append(atEnd)
             }
         }
@@ -135,6 +136,19 @@ extension Engine {
                 let storefront = shift.line.segment.storefront
                 return storefront.map { CountryCode.twoLetters(of: $0) ?? $0 } == country
                     && refunded < moment && moment <= reversed && moment <= until
+            })
+    }
+
+    /// How many subscriptions were in a grace period at a moment in which they were paid later.
+    private static func collected(
+        _ shifts: [TransactionShift], in country: String?, at moment: Instant
+    ) -> Int64 {
+        Int64(
+            shifts.count { shift in
+                guard case .collectedLater(let collected) = shift.kind else { return false }
+                let storefront = shift.line.segment.storefront
+                return storefront.map { CountryCode.twoLetters(of: $0) ?? $0 } == country
+                    && shift.line.from < moment && moment <= collected
             })
     }
 

@@ -26,6 +26,8 @@ package struct StandingFigure: Hashable, Sendable {
     package var retry: Int64 = 0
     /// Of the active ones, only we know them: refunded then, and charged again since.
     package var restored: Int64 = 0
+    /// Of the active ones, only we know them: in a grace period then, and paid since.
+    package var collected: Int64 = 0
 
     package init(_ key: Key) { self.key = key }
 
@@ -35,6 +37,7 @@ package struct StandingFigure: Hashable, Sendable {
         grace += other.grace
         retry += other.retry
         restored += other.restored
+        collected += other.collected
     }
 }
 
@@ -71,6 +74,9 @@ package struct StandingReconciliation: Sendable {
         // Apple counted a refunded one as closed until it was charged again.
         let restored = min(mine.restored, max(0, mine.active - theirs.active))
         shift(&mine, \.active, by: -restored, .active, .refundReversed)
+        // What was collected in a grace period counts as paid from its beginning.
+        let collected = min(mine.collected, max(0, theirs.grace - mine.grace))
+        shift(&mine, \.grace, by: collected, .grace, .chargeOnAnotherDay)
         // A grace period after a free one is free for us, and a grace period for Apple.
         let free = theirs.grace - mine.grace
         if free > 0, mine.trials - theirs.trials == free, theirs.active - mine.active == free {

@@ -161,12 +161,12 @@ extension AppStoreSimulator {
         try dailyBooks(from: first, to: last, \.self)
     }
 
-    /// The same as if the refunds that were reversed had never been given: what is known of those
-    /// days now.
+    /// The sums of each day as they are known now: a refund that was reversed was never given, and
+    /// what was collected in a grace period was paid at its beginning.
     package func dailyBooksAsKnownNow(
         from first: CivilDate, to last: CivilDate
     ) throws(SimulatorProblem) -> DailyBooks {
-        try dailyBooks(from: first, to: last) { $0.withoutReversedRefunds }
+        try dailyBooks(from: first, to: last) { $0.asKnownNow }
     }
 
     private func dailyBooks(

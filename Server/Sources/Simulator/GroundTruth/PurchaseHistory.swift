@@ -38,17 +38,15 @@ struct PurchaseHistory: Sendable {
     /// When the renewal date was extended.
     let extensions: [AppStoreDate]
 
-    /// The history as if the refunds that were reversed had never been given.
-    var withoutReversedRefunds: Self {
-        guard charges.contains(where: { $0.refunds.contains { $0.reversed != nil } }) else {
-            return self
-        }
-        let healed = charges.map { charge in
+    /// The history as it is known now: as if the refunds that were reversed had never been given,
+    /// and what was collected in a grace period had been paid at its beginning.
+    var asKnownNow: Self {
+        let known = charges.map { charge in
             Charge(
-                transaction: charge.transaction, at: charge.at,
+                transaction: charge.transaction, at: charge.transaction.purchased,
                 refunds: charge.refunds.filter { $0.reversed == nil })
         }
-        return Self(charges: healed, steps: steps, extensions: extensions)
+        return Self(charges: known, steps: steps, extensions: extensions)
     }
 
     /// Returns nil if nothing is open, in its grace period or being retried.

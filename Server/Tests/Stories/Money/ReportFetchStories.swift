@@ -25,7 +25,7 @@ import Testing
             try await fetcher.store.advance(by: ISODuration(days: 1, milliseconds: 0))
             if day == 3 {
                 try await fetcher.store.addDevice(account: "ben")
-                try await fetcher.store.purchase(PurchaseOrder("seeds"), on: "ben-1")
+                try await fetcher.store.purchase(PurchaseOrder("seeds.100"), on: "ben-1")
             }
             if day == 5 { await fetcher.breakOff(forDays: 2) }
             let outcome = try await fetcher.fetchAll()
