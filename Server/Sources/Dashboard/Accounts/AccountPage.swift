@@ -75,7 +75,8 @@ package struct AccountPage: Sendable {
             content: """
                 \(say)<form method="post" action="\(frame.link(.account("password")))" \
                 class="stack">\(frame.csrf)<input type="hidden" autocomplete="username" \
-                value="\(.value(frame.viewer.name))"><div><label for="f">Your password until now</label>\
+                value="\(.value(frame.viewer.name))"><div>\
+                <label for="f">Your password until now</label>\
                 <input id="f" name="former" type="password" autocomplete="current-password" \
                 required></div><div><label for="p">Another one, 12 characters or more</label>\
                 <input id="p" name="password" type="password" autocomplete="new-password" \
