@@ -70,8 +70,8 @@ def open_page(browser, request, scripts=True):
 
 
 def note_complaint(page, line):
-    # A page of a problem is also reported as a failed load.
-    if line.type == "error" and "the server responded with a status of" not in line.text:
+    # A page of a problem, and a stream that ends with its page, are reported as failed loads.
+    if line.type == "error" and not line.text.startswith("Failed to load resource"):
         page.complaints.append(line.text)
 
 
