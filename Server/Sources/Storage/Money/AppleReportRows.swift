@@ -130,7 +130,7 @@ extension DatabaseSession {
         var sales = try connection.rows(
             "SELECT product, storefront, currency, ownership, quantity, from_ms, gross, tax, "
                 + "commission, refunded_at_ms, refunded, refunded_tax, refunded_commission, "
-                + "kind, purchase FROM money_transactions "
+                + "kind, purchase, is_renewal FROM money_transactions "
                 + "WHERE app = $1 AND environment = 'production' "
                 + "AND ((from_ms >= $2 AND from_ms < $3) "
                 + "OR (refunded_at_ms >= $2 AND refunded_at_ms < $3))",
@@ -139,7 +139,10 @@ extension DatabaseSession {
                 .integer(span.upperBound.milliseconds),
             ]
         ).map { (row) throws(StorageFailure) in try TransactionSale(row) }
-        let starts = Set(sales.map { PeriodStart(purchase: $0.purchase, at: $0.chargedAt) })
+        let starts = Set(
+            sales.filter { !$0.isRenewal }.map {
+                PeriodStart(purchase: $0.purchase, at: $0.chargedAt)
+            })
         for index in sales.indices {
             guard let at = sales[index].refundedAt, at > sales[index].chargedAt else { continue }
             sales[index].isReplaced = starts.contains(
@@ -208,9 +211,11 @@ package struct TransactionSale: Hashable, Sendable {
     /// What of ``proceeds`` was taken back.
     package var refundedProceeds: Int64
     package var isSubscription: Bool
-    /// Whether the refund is what an upgrade gave back: another period begins at its moment.
+    /// Whether the refund is what an upgrade gave back: another period, which is no renewal, begins
+    /// at its moment.
     package fileprivate(set) var isReplaced: Bool
     fileprivate var purchase: String
+    fileprivate var isRenewal: Bool
 
     /// Reports have no units for a refund of a part; it counts as one.
     package var refundedUnits: Int64 { refunded == gross ? quantity : 1 }
@@ -230,6 +235,7 @@ package struct TransactionSale: Hashable, Sendable {
         isSubscription = line.kind == .autoRenewable
         isReplaced = false
         purchase = ""
+        isRenewal = line.isRenewal
     }
 
     fileprivate init(_ row: Row) throws(StorageFailure) {
@@ -246,6 +252,7 @@ package struct TransactionSale: Hashable, Sendable {
         refundedProceeds = refunded - (try row.integer(11)) - (try row.integer(12))
         isSubscription = try row.text(13) == "auto_renewable"
         purchase = try row.text(14)
+        isRenewal = try row.integer(15) == 1
         isReplaced = false
     }
 }
