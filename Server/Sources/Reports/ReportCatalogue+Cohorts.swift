@@ -8,8 +8,8 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
     case payments
     /// The same: how many, and what they have brought so far.
     case revenue
-    /// The same: how many; and for each of ``daysLater``, how many began so long ago, and how many of
-    /// those were active then.
+    /// The same: how many; and for each of ``daysLater``, how many began so long ago, and how many
+    /// of those were active then.
     case days
     /// Those whose trial began, as ``trials``; but a payment after a gap counts, too.
     case trialsPaidEver

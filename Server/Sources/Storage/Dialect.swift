@@ -58,8 +58,8 @@ package enum Dialect: Hashable, Sendable {
         self == .sqlite ? nil : "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
     }
 
-    /// The first statement of a transaction whose statements all see one snapshot, and that takes no
-    /// part in the conflicts of serializable transactions: it locks the rows on which it relies.
+    /// The first statement of a transaction whose statements all see one snapshot, and that takes
+    /// no part in the conflicts of serializable transactions: it locks the rows on which it relies.
     /// Nil on SQLite, which has only one writer.
     var repeatableRead: String? {
         self == .sqlite ? nil : "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"

@@ -195,12 +195,13 @@ extension Engine {
         moneyRuleWarnings.markDone(app)
         logger.warning(
             """
-            Another server derives rows about money by other settings. This one leaves them as they \
-            are: give all servers the same settings, and restart one of them.
+            Another server derives rows about money by other settings. This one leaves them as \
+            they are: give all servers the same settings, and restart one of them.
             """, metadata: ["app": "\(app)"])
     }
 
-    /// Does a step of the work on the sums of every app: see ``Storage/Database/addUpMoney(of:changes:)``.
+    /// Does a step of the work on the sums of every app: see
+    /// ``Storage/Database/addUpMoney(of:changes:)``.
     package func addUpMoney() async throws(EngineFailure) -> Int {
         var count = 0
         for app in apps.keys.sorted() {

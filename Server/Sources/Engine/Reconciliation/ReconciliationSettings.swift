@@ -15,7 +15,7 @@ package struct ReconciliationSettings: Sendable {
     package var receiptVerification: @Sendable (AppID) -> VerifyReceiptClient? = { _ in nil }
     /// How the report files of an app's developer are fetched. Returns nil for an app without a key
     /// for reports.
-    package var reports: @Sendable (AppID) -> ReportFetching? = { _ in nil }
+    package var reports: @Sendable (AppID) -> ReportFileSource? = { _ in nil }
     package var worker: CheckWorker
     package var rules: CheckRules
     /// The number of purchases that one server checks concurrently. With 1, everything happens in a

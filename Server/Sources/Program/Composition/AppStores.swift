@@ -10,7 +10,7 @@ import Synchronization
 package struct AppStores: Sendable {
     private let clients: [AppID: AppStoreClient]
     private let verifications: [AppID: VerifyReceiptClient]
-    private let reports: [AppID: ReportFetching]
+    private let reports: [AppID: ReportFileSource]
     private let line: Transport
     /// The pacing of each app that is not simulated.
     private let limiters: [AppID: RateLimiter]
@@ -84,8 +84,8 @@ package struct AppStores: Sendable {
 
     private static func reports(
         of apps: [AppConfiguration], _ line: Transport
-    ) -> [AppID: ReportFetching] {
-        var reports: [AppID: ReportFetching] = [:]
+    ) -> [AppID: ReportFileSource] {
+        var reports: [AppID: ReportFileSource] = [:]
         for app in apps {
             guard let access = app.appStore?.reports else { continue }
             let client = AppStoreClient(
@@ -105,7 +105,7 @@ package struct AppStores: Sendable {
     package func verification(of app: AppID) -> VerifyReceiptClient? { verifications[app] }
 
     /// Returns nil if the configuration has no key for reports for the app.
-    package func reportFetching(of app: AppID) -> ReportFetching? { reports[app] }
+    package func reportFileSource(of app: AppID) -> ReportFileSource? { reports[app] }
 
     /// The minimum lead of our clock over the App Store's. Negative if it is behind. Nil if the
     /// real App Store has not responded yet.
@@ -143,13 +143,13 @@ extension AppStoreCredentials {
     }
 }
 
-extension ReportFetching {
+extension ReportFileSource {
     /// Fetching that decompresses files within the limits of an import.
     package static func limited(
         client: AppStoreClient, vendorNumber: String,
         regions: [String] = [FinanceReportRequest.allRegions]
     ) -> Self {
-        ReportFetching(client: client, vendorNumber: vendorNumber, regions: regions) { bytes in
+        ReportFileSource(client: client, vendorNumber: vendorNumber, regions: regions) { bytes in
             try Gzip.decompressed(bytes, bytesMax: AppleReportsImportCommand.contentBytesMax)
         }
     }

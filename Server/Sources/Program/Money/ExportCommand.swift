@@ -20,8 +20,8 @@ struct ExportCommand: AsyncParsableCommand {
     var table: String
     @Option(
         help: """
-            csv; jsonl: one JSON object in each line; or revenuecat: transactions in the columns of \
-            RevenueCat's scheduled export.
+            csv; jsonl: one JSON object in each line; or revenuecat: transactions in the columns \
+            of RevenueCat's scheduled export.
             """) var format = Format.csv
     @Option(help: "Leave out what is earlier, such as 2026-11-21T00:00:00Z.") var since: String?
     @Option(help: "The app, if there are several.") var app: String?

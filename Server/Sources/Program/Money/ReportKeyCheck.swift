@@ -14,16 +14,16 @@ struct ReportKeyCheck {
     /// Returns nil if the app has no key for reports.
     static func of(_ app: AppConfiguration, _ stores: AppStores, at now: Instant) async -> Self? {
         let name = app.settings.id
-        guard let fetching = stores.reportFetching(of: name) else { return nil }
+        guard let source = stores.reportFileSource(of: name) else { return nil }
         let day = WallClock.utc.dayNumber(at: now) - daysAgo
         do {
             let request = try SalesReportRequest(
                 .sales, .day(AppStoreFormats.CivilDate(daysSince1970: day)),
-                vendorNumber: fetching.vendorNumber)
-            _ = try await fetching.client.report(request)
+                vendorNumber: source.vendorNumber)
+            _ = try await source.client.report(request)
             return Self(
                 text: "key for reports of \(name): App Store Connect accepts it for vendor "
-                    + fetching.vendorNumber, isOK: true)
+                    + source.vendorNumber, isOK: true)
         } catch let failure as AppStoreFailure {
             return Self(
                 text: "key for reports of \(name): \(failure) \(failure.remedy)", isOK: false)

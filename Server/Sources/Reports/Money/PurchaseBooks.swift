@@ -305,7 +305,7 @@ private struct PaidTime {
         var last: Instant?
         for earlier in paid + [period] {
             if let last, earlier.from - last > MoneyRules.paidServiceGapMax { length = .zero }
-            guard earlier.id != period.id, let end = earlier.end(knownAt: period.from) else {
+            guard earlier.id != period.id, let end = earlier.knownEnd(at: period.from) else {
                 continue
             }
             length += (end - earlier.from).inWholeDays
@@ -316,7 +316,7 @@ private struct PaidTime {
 
 extension Timeline.Period {
     /// When it ended as far as was known: a refund ends it from then on.
-    fileprivate func end(knownAt moment: Instant) -> Instant? {
+    fileprivate func knownEnd(at moment: Instant) -> Instant? {
         guard let end else { return nil }
         guard let revocation = payment.revocation, revocation.at <= moment else { return end }
         return max(from, min(end, revocation.at))

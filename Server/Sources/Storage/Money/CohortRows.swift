@@ -35,7 +35,8 @@ extension DatabaseSession {
                 + "max(CASE WHEN kind IN (\(paid)) THEN active ELSE 0 END) AS converted, "
                 + "CASE WHEN sum(trials) > 0 THEN 1 ELSE 0 END AS pending "
                 + "FROM money_movements WHERE \(condition) AND kind IN "
-                + "('trial_started', 'trial_ended', 'converted', 'reactivation', 'renewal', \(paid)) "
+                + "('trial_started', 'trial_ended', 'converted', 'reactivation', 'renewal', "
+                + "\(paid)) "
                 + "GROUP BY app, environment, purchase) AS chains "
                 + "WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound) "
                 + "GROUP BY first_day ORDER BY first_day", values
@@ -54,7 +55,8 @@ extension DatabaseSession {
         return try connection.rows(
             "SELECT first_day, made, count(*) FROM (SELECT min(day) AS first_day, "
                 + "CAST(sum(payments) AS BIGINT) AS made FROM money_movements "
-                + "WHERE \(condition) AND payments > 0 AND kind IN \(Self.subscriptionKinds) \(only) "
+                + "WHERE \(condition) AND payments > 0 "
+                + "AND kind IN \(Self.subscriptionKinds) \(only) "
                 + "GROUP BY app, environment, purchase) AS chains "
                 + "WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound) "
                 + "GROUP BY first_day, made ORDER BY first_day, made", values

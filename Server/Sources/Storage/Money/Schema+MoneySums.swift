@@ -6,8 +6,8 @@ extension Schema {
     }
 
     /// Sums of the movements that are known now, by day and by month, for each division by itself.
-    /// `first_day` is counted from 1970-01-01, in the owner's time zone. Currency and part are empty
-    /// if documents do not say them. `movements` is the number of movements.
+    /// `first_day` is counted from 1970-01-01, in the owner's time zone. Currency and part are
+    /// empty if documents do not say them. `movements` is the number of movements.
     private static func sumTable(_ type: Dialect) -> String {
         """
         CREATE TABLE money_sums (
@@ -56,8 +56,8 @@ extension Schema {
         """
     }
 
-    /// Up to which purchase the movements of an app are in `money_sums`; null when all are. `layout`
-    /// says how the sums are made.
+    /// Up to which purchase the movements of an app are in `money_sums`; null when all are.
+    /// `layout` says how the sums are made.
     private static func sumFillTable(_ type: Dialect) -> String {
         """
         CREATE TABLE money_sum_fills (

@@ -17,16 +17,16 @@ extension DatabaseSession {
         of app: AppID, in span: Range<Instant>
     ) throws(StorageFailure) -> [StandingChange] {
         let known =
-            "app = $1 AND environment = 'production' AND replaced_at_ms IS NULL AND at_ms < $2"
+            "environment = 'production' AND replaced_at_ms IS NULL AND at_ms < $2"
         let sums = ["active", "trials", "grace", "retry"]
         let before = try connection.rows(
             "SELECT min(at_ms), storefront, "
                 + sums.map { "CAST(sum(\($0)) AS BIGINT)" }.joined(separator: ", ")
-                + " FROM money_movements WHERE \(known) GROUP BY storefront",
+                + " FROM money_movements WHERE app = $1 AND \(known) GROUP BY storefront",
             [.text(app.rawValue), .integer(span.lowerBound.milliseconds)])
         let within = try connection.rows(
             "SELECT at_ms, storefront, \(sums.joined(separator: ", ")) FROM money_movements "
-                + "WHERE \(known) AND at_ms >= $3 "
+                + "WHERE app = $1 AND \(known) AND at_ms >= $3 "
                 + "AND (active <> 0 OR trials <> 0 OR grace <> 0 OR retry <> 0) ORDER BY at_ms",
             [
                 .text(app.rawValue), .integer(span.upperBound.milliseconds),

@@ -28,8 +28,8 @@ extension DatabaseSession {
         return found.all + rest
     }
 
-    /// - Parameter openingDay: the day on which all of them are put together; nil to show each on its
-    ///   own first day.
+    /// - Parameter openingDay: the day on which all of them are put together; nil to show each on
+    ///   its own first day.
     private func sums(
         _ filter: MovementFilter, _ stretch: SumPlan.Stretch, openingDay: Int64?
     ) throws(StorageFailure) -> [Row] {

@@ -16,8 +16,8 @@
 /// Derived tables, which a rebuild computes again by way of `facts_rebuilt`: `facts`, `purchases`,
 /// and `money_transactions`, `money_movements` and `money_subscriptions`, which `money_fills` fills
 /// when the rules of money change; and `money_sums` with `money_changes`, which `money_sum_fills`
-/// fills. `shown_entitlements` and `shown_wallet_entries` follow from all others; `showings` says how
-/// far they are written.
+/// fills. `shown_entitlements` and `shown_wallet_entries` follow from all others; `showings` says
+/// how far they are written.
 ///
 /// Between the two are `app_stores` and the columns of `purchases` that record checks with the App
 /// Store (if lost, the checks are repeated); `former_ids` (if lost, some documents are stored

@@ -100,7 +100,7 @@ private final class Fetcher: Sendable {
             credentials, now: { line.store?.clock.now ?? start },
             send: { try await line.respond($0) })
         var asking = ReconciliationSettings.disabled
-        let fetching = ReportFetching.limited(
+        let fetching = ReportFileSource.limited(
             client: client, vendorNumber: settings.reports.vendorNumber)
         asking.reports = { _ in fetching }
         let authority = try SigningAuthority()

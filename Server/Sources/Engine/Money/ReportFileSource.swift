@@ -3,7 +3,7 @@ import Ledger
 import Synchronization
 
 /// How the App Store's report files of one developer are fetched.
-package struct ReportFetching: Sendable {
+package struct ReportFileSource: Sendable {
     /// With a team key of App Store Connect.
     package var client: AppStoreClient
     package var vendorNumber: String

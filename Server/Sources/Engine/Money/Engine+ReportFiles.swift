@@ -37,19 +37,19 @@ extension Engine {
     package func fetchReports(
         of app: AppID, isPatient: Bool = true
     ) async throws(EngineFailure) -> ReportFetchOutcome? {
-        guard let fetching = reconciliation.reports(app) else { return nil }
+        guard let source = reconciliation.reports(app) else { return nil }
         var outcome = ReportFetchOutcome()
         let now = now()
         guard !isPatient || !reportFetchPauses.isPaused(app.rawValue, at: now) else {
             return outcome
         }
-        let missing = try await missingReports(of: app, fetching, at: now)
+        let missing = try await missingReports(of: app, source, at: now)
         for file in missing {
             let name = "\(app) \(file.name)"
             guard outcome.count < Self.filesMax else { break }
             guard !isPatient || !reportFetchPauses.isPaused(name, at: now) else { continue }
             do throws(FetchTrouble) {
-                try await fetch(file, of: app, fetching, into: &outcome)
+                try await fetch(file, of: app, source, into: &outcome)
             } catch {
                 outcome.troubles.append("\(file.name): \(error.sentence)")
                 logger.error(
@@ -70,14 +70,14 @@ extension Engine {
     }
 
     private func fetch(
-        _ file: MissingReport, of app: AppID, _ fetching: ReportFetching,
+        _ file: MissingReport, of app: AppID, _ source: ReportFileSource,
         into outcome: inout ReportFetchOutcome
     ) async throws(FetchTrouble) {
         let download: ReportDownload
         do throws(AppStoreFailure) {
             switch file.request {
-            case .sales(let request): download = try await fetching.client.report(request)
-            case .finance(let request): download = try await fetching.client.report(request)
+            case .sales(let request): download = try await source.client.report(request)
+            case .finance(let request): download = try await source.client.report(request)
             }
         } catch {
             throw FetchTrouble(sentence: "\(error) \(error.remedy)", isAboutFile: false)
@@ -91,7 +91,7 @@ extension Engine {
             outcome.empty.append(file.name)
         case .file(let bytes):
             do {
-                let content = try fetching.decompress(bytes)
+                let content = try source.decompress(bytes)
                 let done = try await importAppleReport(content, name: file.name, of: app)
                 // The same content may be there under another name.
                 if !done.isKnown { outcome.stored.append(file.name) }
@@ -113,7 +113,7 @@ extension Engine {
     // MARK: - What is missing
 
     private func missingReports(
-        of app: AppID, _ fetching: ReportFetching, at now: Instant
+        of app: AppID, _ source: ReportFileSource, at now: Instant
     ) async throws(EngineFailure) -> [MissingReport] {
         let moment = AppStoreDate(milliseconds: now.milliseconds)
         let today = WallClock.utc.dayNumber(at: now)
@@ -129,11 +129,11 @@ extension Engine {
             }
         }
         var reports = days.flatMap { day in
-            Self.dailyKinds.compactMap { MissingReport($0, day, fetching.vendorNumber, moment) }
+            Self.dailyKinds.compactMap { MissingReport($0, day, source.vendorNumber, moment) }
         }
         for month in AppleFiscalMonth.months(before: moment, Self.reportMonthsMax) {
-            reports += fetching.regions.compactMap {
-                MissingReport(month, $0, fetching.vendorNumber, moment)
+            reports += source.regions.compactMap {
+                MissingReport(month, $0, source.vendorNumber, moment)
             }
         }
         return reports.filter(isMissing)
