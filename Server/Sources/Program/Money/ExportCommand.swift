@@ -42,15 +42,15 @@ struct ExportCommand: AsyncParsableCommand {
             let app = try assembly.app(named: app)
             if format == .revenuecat {
                 try requireTransactions(table)
-                Self.write(CSVText.text([RevenueCatExport.columns]))
+                try Self.write(CSVText.text([RevenueCatExport.columns]))
                 try await assembly.engine.exportForRevenueCat(
                     of: app, in: environment, since: since
-                ) { Self.write(try line($0, RevenueCatExport.columns)) }
+                ) { try Self.write(line($0, RevenueCatExport.columns)) }
                 return
             }
-            if format == .csv { Self.write(CSVText.text([table.columns])) }
+            if format == .csv { try Self.write(CSVText.text([table.columns])) }
             try await assembly.engine.export(table, of: app, in: environment, since: since) { row in
-                Self.write(try line(row, table.columns))
+                try Self.write(line(row, table.columns))
             }
         }
     }
@@ -81,8 +81,13 @@ struct ExportCommand: AsyncParsableCommand {
         }
     }
 
-    private static func write(_ text: String) {
-        FileHandle.standardOutput.write(Data(text.utf8))
+    /// A reader may go away early, such as `head`, and a disk may be full.
+    private static func write(_ text: String) throws {
+        do { try FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) } catch {
+            throw StartFailure(
+                "The rows could not be written to the end.",
+                remedy: "If you need all of them, free some space and export again.")
+        }
     }
 }
 
