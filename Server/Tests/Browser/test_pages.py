@@ -80,11 +80,13 @@ EXPECT_FOCUS = """() => {
         element => element.checkVisibility({visibilityProperty: true}) && !element.disabled
             && element.tabIndex >= 0 && element.type !== 'hidden'
             && !element.closest('details:not([open]) > :not(summary)')));
-    window.count = window.expected.size;
     document.addEventListener('focusin', event => window.expected.delete(event.target));
-    return window.count;
+    return window.expected.size;
 }"""
 MISSED = "[...window.expected].map(element => element.outerHTML.slice(0, 200))"
+# A live page replaces a piece that has changed: then another round is needed.
+WAS_REPLACED = "[...window.expected].some(element => !element.isConnected)"
+ROUNDS_MAX = 5
 
 
 @pytest.mark.parametrize("width", [1440, 390])
@@ -92,17 +94,26 @@ def test_the_tab_key_reaches_every_link_and_button(lived, page, width, say):
     missed, reached = [], 0
     for name, path in pages(lived, IS_WHOLE).items():
         chromium.look(page, width)
-        page.goto(lived.server + path)
-        count = page.evaluate(EXPECT_FOCUS)
-        # A field for a day has four stops.
-        for _ in range(count + 4 * page.locator("input[type=date]").count() + 20):
-            page.keyboard.press("Tab")
-            if page.evaluate("window.expected.size") == 0:
+        for _ in range(ROUNDS_MAX):
+            page.goto(lived.server + path)
+            count = press_tab(page)
+            if not page.evaluate(WAS_REPLACED):
                 break
         missed += [f"{name}: {element}" for element in page.evaluate(MISSED)]
         reached += count
     say(f"{reached} links, buttons and fields")
     assert not missed, "\n".join(missed)
+
+
+def press_tab(page):
+    """Goes through the page until all has had the focus, or once around. Returns how much."""
+    count = page.evaluate(EXPECT_FOCUS)
+    # A field for a day has four stops.
+    for _ in range(count + 4 * page.locator("input[type=date]").count() + 20):
+        page.keyboard.press("Tab")
+        if page.evaluate("window.expected.size") == 0:
+            break
+    return count
 
 
 @pytest.mark.parametrize("width", [1440, 390])

@@ -63,6 +63,9 @@ package struct CustomerPage: Sendable {
         self.isAskingApple = isAskingApple
     }
 
+    /// The lines of the explanation that a page has room for.
+    private static let explanationLinesMax = 40
+
     var id: String { customer.customerID }
     var name: Markup { .bdi(id) }
 
@@ -108,9 +111,17 @@ package struct CustomerPage: Sendable {
 
     private func why(in frame: Frame) -> Markup {
         guard !explanation.isEmpty else { return "" }
-        let lines = explanation.map(Markup.bdi).joined(by: "\n")
+        let lines = explanation.prefix(Self.explanationLinesMax).map(Markup.bdi).joined(by: "\n")
+        let rest = explanation.count - Self.explanationLinesMax
+        let more: Markup =
+            rest > 0
+            ? """
+            <p class="muted small">\(Figures.count(rest, "more line")): \
+            <code>perennial explain \(name)</code></p>
+            """ : ""
         return """
-            <details><summary>Why, down to the documents</summary><pre>\(lines)</pre></details>
+            <details><summary>Why, down to the documents</summary><pre>\(lines)</pre>\(more)\
+            </details>
             """
     }
 

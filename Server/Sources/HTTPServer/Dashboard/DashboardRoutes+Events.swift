@@ -12,7 +12,7 @@ struct NewestEvents: Sendable {
 }
 
 extension DashboardRoutes {
-    private static let eventsOnPage = 40
+    private static let eventsOnPage = 36
     /// Pieces of the log that are read for one page. What was not found by then is on the next.
     private static let piecesMax = 20
     /// The maximum number of events of one customer that are read.

@@ -5,7 +5,7 @@ import Ledger
 import PerennialContract
 
 extension DashboardRoutes {
-    private static let notificationsOnPage = 50
+    private static let notificationsOnPage = 40
     private static let hour: Int64 = 3_600_000
     private static let week: Int64 = 7 * 24 * hour
 

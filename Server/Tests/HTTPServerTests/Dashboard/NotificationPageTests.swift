@@ -33,7 +33,7 @@ import Testing
             let links = [first, second].map {
                 $0.text.matches(of: /href="\/documents\/([0-9a-f]+)/).map { String($0.1) }
             }
-            #expect(links.map(\.count) == [50, 10])
+            #expect(links.map(\.count) == [40, 20])
             #expect(Set(links.flatMap(\.self)).count == 60)
             #expect(second.text.firstMatch(of: /href="[^"]*cursor=/) == nil)
         }
