@@ -156,7 +156,7 @@ package struct ProductsPage: Sendable {
             }
             return "to be used up, credits \(credits.joined(by: ", "))"
         }
-        return "subscription, or to keep"
+        return figures.isEmpty ? "subscription, or to keep" : "to keep"
     }
 
     private static func length(of term: Offerings.Term) -> Markup {

@@ -30,13 +30,13 @@ extension DashboardRoutes {
         }
         let result = try await engine.report(query, of: app)
         var sold: [String: ProductsPage.Sold] = [:]
-        for (product, offers) in settings.offers.products {
-            sold[product.rawValue] = .init(kind: "subscription, group \(offers.group)", active: 0)
+        for product in settings.offers.products.keys {
+            sold[product.rawValue] = .init(kind: "subscription", active: 0)
         }
         for row in result.report.rows where row.period == result.periods.last {
-            guard let product = row.part, let active = row.values.first else { continue }
-            let before = sold[product]?.active ?? 0
-            sold[product, default: .init()].active = before + Int(clamping: active.whole)
+            let active = Int(clamping: row.values.first?.whole ?? 0)
+            guard let product = row.part, active > 0 || sold[product] != nil else { continue }
+            sold[product, default: .init(active: 0)].active = (sold[product]?.active ?? 0) + active
         }
         return sold
     }

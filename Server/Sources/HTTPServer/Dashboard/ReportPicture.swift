@@ -131,15 +131,28 @@ struct ReportPicture: Sendable {
         }
         return HeatTable(
             name: view.definition.title, cohortName: "First paid", columnName: "Renewal",
-            cohorts: result.periods.map { period in
+            cohorts: result.periods.enumerated().map { index, period in
                 HeatTable.Cohort(
                     name: names(of: period).long, people: Int(value(0, in: period)),
-                    cells: columns.prefix { $0 <= last ?? 0 }.map { column in
-                        HeatTable.Cell(
-                            people: Int(value(column, in: period)),
-                            isOpen: period.isIncomplete(on: result.today))
-                    })
+                    cells: cells(
+                        of: period, columns.prefix { $0 <= last ?? 0 },
+                        passed: result.periods.count - 1 - index))
             })
+    }
+
+    /// The renewals of a cohort that can have come by now, and those that have.
+    ///
+    /// - Parameter passed: how many periods have begun since the cohort's own.
+    private func cells(
+        of period: ReportPeriod, _ columns: ArraySlice<Int>, passed: Int
+    ) -> [HeatTable.Cell] {
+        let last = columns.last { value($0, in: period) != 0 } ?? 0
+        let isGrowing = result.periods.last?.isIncomplete(on: result.today) ?? false
+        return columns.enumerated().prefix { $0.offset < passed || $0.element <= last }.map {
+            HeatTable.Cell(
+                people: Int(value($0.element, in: period)),
+                isOpen: isGrowing && $0.offset + 1 >= passed)
+        }
     }
 
     /// How the last period became what it is, by the parts of a movement. Nil if the report is
