@@ -95,7 +95,7 @@ def tap_times(world):
         for _ in range(PHONE_ROUNDS):
             page.goto(world.server + "/phone")
             page.get_by_role("button", name="Start over").click()
-            expect(page.locator("#try .done")).to_have_count(0)
+            expect(page.locator("#try .done")).to_have_count(0, timeout=60_000)
             page.reload()
             page.evaluate(LISTEN)
             for name, button in TAPS:
