@@ -21,17 +21,20 @@ extension DatabaseSession {
         if lines.map(\.values) != Self.values(of: books.transactions, key, besides: nil) {
             differing.append("transactions")
         }
-        if try hasOtherSubscription(than: reportedPurchase(purchase, in: app), key) {
+        // A purchase that is missing or cannot be read is a difference already.
+        if let reported = try? reportedPurchase(purchase, in: app),
+            try hasOtherSubscription(than: reported, key)
+        {
             differing.append("subscription")
         }
         return differing.map { "\($0) differ: \(app) \(purchase)" }
     }
 
     private func hasOtherSubscription(
-        than reported: ReportedPurchase?, _ key: [Value]
+        than reported: ReportedPurchase, _ key: [Value]
     ) throws(StorageFailure) -> Bool {
         let stored = try connection.rows(Self.selectSubscription, key)
-        let wanted = reported.flatMap { subscriptionValues(of: $0) }
+        let wanted = subscriptionValues(of: reported)
         return stored.first.map { Self.lasting($0.values) } != wanted.map(Self.lasting)
     }
 
