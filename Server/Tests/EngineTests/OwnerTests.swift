@@ -202,7 +202,10 @@ extension Engine {
         #expect(try await engine.signedInOwner(token: session) != nil)
         stage.pass(idle - .seconds(1))
         #expect(try await engine.signedInOwner(token: session) != nil, "it was used")
-        stage.pass(idle)
+        stage.pass(idle - .seconds(1))
+        let looked = try await engine.signedInOwner(token: session, isUse: false)
+        #expect(looked != nil, "a page that is left open is no use")
+        stage.pass(.seconds(1))
         #expect(try await engine.signedInOwner(token: session) == nil)
         let other = try await engine.token(of: "mira")
         for _ in 1..<28 {

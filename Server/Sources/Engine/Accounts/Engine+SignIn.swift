@@ -83,8 +83,10 @@ extension Engine {
 
     /// The owner and the session with a token. Returns nil if it has ended, or if the owner is
     /// blocked.
+    ///
+    /// - Parameter isUse: whether the session has been used by this, so that it ends later.
     package func signedInOwner(
-        token: String
+        token: String, isUse: Bool = true
     ) async throws(EngineFailure) -> SignedInOwner? {
         let (hash, now) = (Self.hash(ofToken: token), now())
         let found = try await read { tx -> SignedInOwner? in
@@ -96,8 +98,9 @@ extension Engine {
         guard let found, found.owner.blockedAt == nil, found.session.until > now,
             found.session.usedAt + ownerSettings.idle > now
         else { return nil }
-        if now.milliseconds - found.session.usedAt.milliseconds
-            >= OwnerSession.secondsBetweenUses * 1_000
+        if isUse,
+            now.milliseconds - found.session.usedAt.milliseconds
+                >= OwnerSession.secondsBetweenUses * 1_000
         {
             try await transaction { tx in try tx.recordUse(ofSession: hash, at: now) }
         }

@@ -72,7 +72,8 @@ final class AppHandlers: Sendable {
     /// act, which is not done.
     func redirect(_ request: Request, to app: AppID) -> Response {
         let path =
-            request.method == .post ? DashboardPath.overview.text : request.uri.path
+            request.method == .post
+            ? DashboardPath.overview.text : DashboardRoutes.local(request.uri.path)
         var response = Response(status: .seeOther, headers: [.location: path])
         response.setApp(app, seconds: Self.cookieSeconds)
         return response

@@ -27,6 +27,9 @@ private enum LiveLimits {
 }
 
 extension DashboardRoutes {
+    /// How the path of a page's stream begins.
+    static let livePrefix = "/live"
+
     /// What makes a page change.
     enum Source: Sendable {
         /// Events of the app, and the time.
@@ -46,7 +49,7 @@ extension DashboardRoutes {
             page.frame.logPlace = "\(try await engine.lastLogPosition(of: app))"
             return response(try await html(page), to: page.request)
         }
-        get("/live" + (path == "/" ? "" : path), of: router) { page in
+        get(Self.livePrefix + (path == "/" ? "" : path), of: router) { page in
             try live(page, by: source, html)
         }
     }
@@ -89,7 +92,7 @@ private struct LiveStream: Sendable {
             let (signals, looks) = engine.logSignals(of: app)
             let channel = page.context.channel
             channel.closeFuture.whenComplete { _ in looks.finish() }
-            let end = ContinuousClock.now + limits.lifeMax
+            let end = ContinuousClock.now + limits.pageLifeMax
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await PerennialServer.yieldLooks(to: looks, until: end) }
                 group.addTask {

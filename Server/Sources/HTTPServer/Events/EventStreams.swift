@@ -13,6 +13,9 @@ package struct EventStreamLimits: Sendable {
     package var writeMax = Duration.seconds(30)
     /// A stream ends after this time. The client connects again and continues.
     package var lifeMax = Duration.hours(1)
+    /// The same for the stream of a page. The page is then loaded again, which is a use of the
+    /// session: so this is longer than sessions usually last without any.
+    package var pageLifeMax = Duration.days(7)
     /// The maximum number of events that are read from the database, and then written, at once.
     package var pageMax = 100
 

@@ -8,7 +8,7 @@ import Testing
     /// Streams end by themselves, so that a test can read all of one.
     private static let short: EventStreamLimits = {
         var limits = EventStreamLimits()
-        limits.lifeMax = .seconds(2)
+        limits.pageLifeMax = .seconds(2)
         limits.streamsMax = 2
         return limits
     }()
