@@ -86,6 +86,29 @@ import Testing
         #expect(rates.last == 15_000)
     }
 
+    @Test func `sixty days without the service, and an hour of the clocks, do not reset the year`()
+    {
+        func rate(after gap: Duration) -> Int64? {
+            let year = (0..<12).map { Payment.paid(month: $0) }
+            let back = Payment.paid(month: 15, from: .month(12) + gap)
+            return books(year + [back]).transactions.last?.commissionRate
+        }
+        #expect(rate(after: .days(60) + .hours(1)) == 15_000)
+        #expect(rate(after: .days(60) + .hours(1) + .seconds(1)) == 30_000)
+    }
+
+    @Test func `a renewal that costs nothing can be collected later, too`() {
+        var free = Payment.paid(month: 1, "pro", 0)
+        free.terms = .offer
+        let purchase = PurchaseID("1", in: .production)
+        let facts = [
+            Fact(about: purchase, attestedAt: .month(0), .payment(.paid(month: 0))),
+            Fact(about: purchase, attestedAt: .month(1) + .days(2), .payment(free)),
+        ]
+        let shifts = TransactionShift.shifts(of: purchase, facts, rules: MoneyRules())
+        #expect(shifts.map(\.kind) == [.collectedLater(at: .month(1) + .days(2))])
+    }
+
     @Test func `tax is taken out before the App Store's share`() {
         var payment = Payment.paid(month: 0)
         payment.storefront = "DEU"

@@ -62,8 +62,9 @@ package struct MoneyRules: Hashable, Sendable {
     package static let reducedRate: Int64 = 15_000
     /// Paid service after which the reduced rate applies.
     static let paidServiceForReducedRate = Duration.days(365)
-    /// A gap up to this length does not reset the paid service.
-    static let paidServiceGapMax = Duration.days(60)
+    /// A gap up to this length does not reset the paid service: sixty days of the App Store's
+    /// calendar, in which clocks may be put back by an hour.
+    static let paidServiceGapMax = Duration.days(60) + .hours(1)
 
     /// The App Store's share of what is charged at a moment, in thousandths of a percent.
     ///

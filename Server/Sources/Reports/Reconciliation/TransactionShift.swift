@@ -36,7 +36,7 @@ package struct TransactionShift: Hashable, Sendable {
         let timeline = Timeline(of: purchase, facts)
         let books = PurchaseBooks(of: timeline, [], rules: rules)
         return zip(timeline.periods, books.transactions).flatMap { period, line -> [Self] in
-            guard line.ownership == .purchased, line.gross > 0 else { return [] }
+            guard line.ownership == .purchased else { return [] }
             let own = payments.filter {
                 timeline.period(toldBy: $0.payment, $0.grade)?.id == period.id
             }

@@ -135,13 +135,16 @@ extension World {
 }
 
 extension Subscription {
-    /// When the money for a period was taken. Normally at its beginning; if the chain was in its
-    /// grace period then, when that ended.
+    /// A period that is paid for in grace begins when grace began, but for the rounding of times.
+    private static let sameMomentMillisecondsMax: Int64 = 1_000
+
+    /// When the money for a period was taken. Normally at its beginning; if grace began with it,
+    /// when that ended.
     fileprivate func moneyMoment(of transaction: StoreTransaction) -> AppStoreDate {
         let start = transaction.purchased
-        let end = transaction.expires ?? start
         let unpaid = steps.firstIndex {
-            $0.stage == .grace && $0.at >= start && $0.at < end
+            $0.stage == .grace
+                && abs($0.at.milliseconds - start.milliseconds) <= Self.sameMomentMillisecondsMax
         }
         guard let unpaid else { return start }
         return steps[unpaid...].first { $0.stage != .grace }?.at ?? start
