@@ -40,6 +40,23 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
             ours.restored = 1
             apples.active -= 1
         },
+        PlantedStanding(
+            "a free period that is given back later", [.refundReversed], isResidual: false
+        ) { ours, apples in
+            ours.restoredTrials = 1
+            apples.trials -= 1
+        },
+        PlantedStanding("a retry that ended at midnight", [.dayBoundary], isResidual: false) {
+            ours, apples in
+            ours.overSoon = 1
+            apples.retry -= 1
+        },
+        PlantedStanding("a retry that ended at midnight, and one more", [.dayBoundary, .notInFile])
+        {
+            ours, apples in
+            ours.overSoon = 1
+            apples.retry -= 2
+        },
         PlantedStanding("a reversed refund, and one more", [.refundReversed, .notInFile]) {
             ours, apples in
             ours.restored = 1

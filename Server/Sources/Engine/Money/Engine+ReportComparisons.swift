@@ -20,6 +20,8 @@ package struct ReportComparison: Sendable {
 extension Engine {
     /// What is compared in place of a product, where a report does not name products as we do.
     private static let subscriptions: ProductID = "subscriptions"
+    /// A document is signed a moment after what it is about.
+    private static let signatureDelayMax = Duration.minutes(1)
 
     /// Compares what we know with the subscription, event, subscriber and financial reports that
     /// are stored. A kind without any file is left out.
@@ -105,7 +107,7 @@ extension Engine {
             let end = clock.midnight(ofDay: day + 1)
             while let change = rest.first, change.at < end {
                 rest.removeFirst()
-                let country = change.storefront.map { CountryCode.twoLetters(of: $0) ?? $0 }
+                let country = Self.twoLetters(change.storefront)
                 var figure = present[country] ?? StandingFigure(.init(day: day, country: country))
                 figure.active += change.active
                 figure.trials += change.trials
@@ -116,27 +118,36 @@ extension Engine {
             for (country, figure) in present {
                 var atEnd = figure
                 atEnd.key = .init(day: day, country: country)
-                atEnd.restored = Self.restored(known.shifts, in: country, at: end)
+                (atEnd.restored, atEnd.restoredTrials) =
+                    Self.restored(known.shifts, in: country, at: end)
                 atEnd.collected = Self.collected(known.shifts, in: country, at: end)
+                atEnd.overSoon = -rest.prefix { $0.at <= end + Self.signatureDelayMax }
+                    .filter { $0.retry < 0 && Self.twoLetters($0.storefront) == country }
+                    .reduce(0) { $0 + $1.retry }
                 figures.append(atEnd)
             }
         }
         return figures
     }
 
-    /// How many subscriptions were refunded at a moment, and charged again later.
+    /// How many subscriptions were refunded at a moment, and charged again later: paid ones, and
+    /// free ones.
     private static func restored(
         _ shifts: [TransactionShift], in country: String?, at moment: Instant
-    ) -> Int64 {
-        Int64(
-            shifts.count { shift in
-                guard case .refundReversed(let reversed) = shift.kind, let until = shift.line.until,
-                    let refunded = shift.line.refundedAt, shift.line.kind == .autoRenewable
-                else { return false }
-                let storefront = shift.line.segment.storefront
-                return storefront.map { CountryCode.twoLetters(of: $0) ?? $0 } == country
-                    && refunded < moment && moment <= reversed && moment <= until
-            })
+    ) -> (paid: Int64, free: Int64) {
+        let restored = shifts.filter { shift in
+            guard case .refundReversed(let reversed) = shift.kind, let until = shift.line.until,
+                let refunded = shift.line.refundedAt, shift.line.kind == .autoRenewable
+            else { return false }
+            return twoLetters(shift.line.segment.storefront) == country
+                && refunded < moment && moment <= reversed && moment <= until
+        }
+        let free = restored.count { $0.line.gross == 0 }
+        return (Int64(restored.count - free), Int64(free))
+    }
+
+    private static func twoLetters(_ storefront: String?) -> String? {
+        storefront.map { CountryCode.twoLetters(of: $0) ?? $0 }
     }
 
     /// How many subscriptions were in a grace period at a moment in which they were paid later.
@@ -146,8 +157,7 @@ extension Engine {
         Int64(
             shifts.count { shift in
                 guard case .collectedLater(let collected) = shift.kind else { return false }
-                let storefront = shift.line.segment.storefront
-                return storefront.map { CountryCode.twoLetters(of: $0) ?? $0 } == country
+                return twoLetters(shift.line.segment.storefront) == country
                     && shift.line.from < moment && moment <= collected
             })
     }
@@ -184,19 +194,15 @@ extension Engine {
         for sale in known.sales where sale.isSubscription && sale.isPurchased && sale.refunded > 0 {
             guard let at = sale.refundedAt, let day = known.day(at), !sale.isReplaced
             else { continue }
-            ours.add(
-                figure(1, day, sale.storefront.map { CountryCode.twoLetters(of: $0) ?? $0 }))
+            ours.add(figure(1, day, Self.twoLetters(sale.storefront)))
         }
         let shifts = known.shifts.compactMap { shift -> SalesShift? in
             guard case .refundReversed = shift.kind, shift.line.kind == .autoRenewable,
-                let day = shift.line.refundedAt.flatMap(known.day)
+                shift.line.refunded > 0, let day = shift.line.refundedAt.flatMap(known.day)
             else { return nil }
-            let storefront = shift.line.segment.storefront
             return SalesShift(
                 .refundReversed,
-                added: [
-                    figure(1, day, storefront.map { CountryCode.twoLetters(of: $0) ?? $0 })
-                ])
+                added: [figure(1, day, Self.twoLetters(shift.line.segment.storefront))])
         }
         return Self.comparison(.subscriptionEvent, ours, apples, days, shifts)
     }

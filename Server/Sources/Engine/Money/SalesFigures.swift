@@ -24,6 +24,7 @@ extension SalesShift {
                 .chargeOnAnotherDay, removed: ours.map { SalesFigure(soldBy: sale, on: $0) },
                 added: apples.map { [SalesFigure(soldBy: sale, on: $0)] } ?? [])
         case .refundReversed(let moment):
+            guard sale.refunded > 0 else { return nil }
             var added =
                 sale.refundedAt.flatMap(day).map { [SalesFigure(refundedBy: sale, on: $0)] }
                 ?? []

@@ -26,8 +26,12 @@ package struct StandingFigure: Hashable, Sendable {
     package var retry: Int64 = 0
     /// Of the active ones, only we know them: refunded then, and charged again since.
     package var restored: Int64 = 0
+    /// Of the trials, the same.
+    package var restoredTrials: Int64 = 0
     /// Of the active ones, only we know them: in a grace period then, and paid since.
     package var collected: Int64 = 0
+    /// Of those in retry, by the first document that says so it was over soon after the day's end.
+    package var overSoon: Int64 = 0
 
     package init(_ key: Key) { self.key = key }
 
@@ -37,7 +41,9 @@ package struct StandingFigure: Hashable, Sendable {
         grace += other.grace
         retry += other.retry
         restored += other.restored
+        restoredTrials += other.restoredTrials
         collected += other.collected
+        overSoon += other.overSoon
     }
 }
 
@@ -74,9 +80,13 @@ package struct StandingReconciliation: Sendable {
         // Apple counted a refunded one as closed until it was charged again.
         let restored = min(mine.restored, max(0, mine.active - theirs.active))
         shift(&mine, \.active, by: -restored, .active, .refundReversed)
+        let restoredTrials = min(mine.restoredTrials, max(0, mine.trials - theirs.trials))
+        shift(&mine, \.trials, by: -restoredTrials, .trials, .refundReversed)
         // What was collected in a grace period counts as paid from its beginning.
         let collected = min(mine.collected, max(0, theirs.grace - mine.grace))
         shift(&mine, \.grace, by: collected, .grace, .chargeOnAnotherDay)
+        let overSoon = min(mine.overSoon, max(0, mine.retry - theirs.retry))
+        shift(&mine, \.retry, by: -overSoon, .retry, .dayBoundary)
         // A grace period after a free one is free for us, and a grace period for Apple.
         let free = theirs.grace - mine.grace
         if free > 0, mine.trials - theirs.trials == free, theirs.active - mine.active == free {

@@ -12,7 +12,7 @@ package struct TransactionShift: Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// For a reversed refund: with what was refunded then.
+    /// For a reversed refund: with what was refunded then, which is nothing for a free period.
     package var line: TransactionLine
 
     /// Documents of different kinds date the same refund with and without milliseconds.
@@ -65,9 +65,11 @@ package struct TransactionShift: Hashable, Sendable {
                 let reversed = told.filter({ $0.at > news.at && $0.refund?.at != refund.at })
                     .map(\.at).min()
             else { return nil }
-            let refunded = TransactionLine(
+            var refunded = TransactionLine(
                 of: period, commissionRate: line.commissionRate, rules)
-            guard refunded.refunded > 0 else { return nil }
+            guard refunded.refunded > 0 || refunded.gross == 0 else { return nil }
+            // What cost nothing has no refund of its own, but was revoked.
+            refunded.refundedAt = refunded.refundedAt ?? max(refund.at, refunded.from)
             return Self(kind: .refundReversed(at: reversed), line: refunded)
         }
     }

@@ -199,8 +199,11 @@ extension Subscription {
         begun(by: now)?.revocation != nil
     }
 
-    /// The period that began last, whatever its state.
+    /// The period that began last, whatever its state. What replaced a member's last period may
+    /// not be in the member's own chain.
     fileprivate func begun(by now: AppStoreDate) -> StoreTransaction? {
-        transactions.last { !$0.isUpgraded && $0.purchased <= now }
+        transactions.last {
+            $0.purchased <= now && (!$0.isUpgraded || sharedBy != nil && $0.id == latest.id)
+        }
     }
 }

@@ -139,21 +139,27 @@ extension DatabaseSession {
                 .integer(span.upperBound.milliseconds),
             ]
         ).map { (row) throws(StorageFailure) in try TransactionSale(row) }
-        let starts = Set(
-            sales.filter { !$0.isRenewal }.map {
-                PeriodStart(purchase: $0.purchase, at: $0.chargedAt)
-            })
-        for index in sales.indices {
-            guard let at = sales[index].refundedAt, at > sales[index].chargedAt else { continue }
-            sales[index].isReplaced = starts.contains(
-                PeriodStart(purchase: sales[index].purchase, at: at))
+        let bought = Dictionary(grouping: sales.filter { !$0.isRenewal }, by: \.purchase)
+        for index in sales.indices where sales[index].refundedAt != nil {
+            let sale = sales[index]
+            sales[index].isReplaced = (bought[sale.purchase] ?? []).contains(where: sale.isReplaced)
         }
         return sales
     }
+}
 
-    private struct PeriodStart: Hashable {
-        var purchase: String
-        var at: Instant
+extension TransactionSale {
+    /// A renewal is charged so long before its beginning at most (Apple: "up to 24 hours").
+    private static let chargedAheadMax = Duration.hours(24)
+
+    /// Whether this was given back because another sale of the same purchase, which is no renewal,
+    /// took its place: at the moment of the refund, or, for what was charged ahead and never began,
+    /// within the day before.
+    fileprivate func isReplaced(by other: Self) -> Bool {
+        guard let refundedAt else { return false }
+        guard refundedAt <= chargedAt else { return other.chargedAt == refundedAt }
+        return isRenewal && other.product != product && other.chargedAt <= chargedAt
+            && other.chargedAt >= chargedAt - Self.chargedAheadMax
     }
 }
 
@@ -211,8 +217,7 @@ package struct TransactionSale: Hashable, Sendable {
     /// What of ``proceeds`` was taken back.
     package var refundedProceeds: Int64
     package var isSubscription: Bool
-    /// Whether the refund is what an upgrade gave back: another period, which is no renewal, begins
-    /// at its moment.
+    /// Whether the refund is what an upgrade gave back.
     package fileprivate(set) var isReplaced: Bool
     fileprivate var purchase: String
     fileprivate var isRenewal: Bool
