@@ -18,11 +18,19 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
     /// Not subscriptions, but payments: how many, what was charged, what of it was refunded since,
     /// tax and commission of the rest, how many were refunded, and how many of these in full.
     case transactions
+    /// Not subscriptions that began, but those that ended: how many for each of
+    /// ``ReportCatalogue/endings``.
+    case endings
+    /// Entries of wallets: units that were bought, refunded, spent, and that came in another way.
+    case wallets
 
     /// How many payments are told apart.
     package static let paymentsMax = 12
     /// Days after the first payment.
     package static let daysLater: [Int64] = [7, 14, 30, 60, 90, 180, 365]
+
+    /// Whether it rests on rows that do not say what was known earlier.
+    package var isOfPresent: Bool { self == .endings || self == .wallets }
 }
 
 /// What became of the subscriptions that began on one day.
@@ -31,12 +39,17 @@ package struct CohortSum: Hashable, Sendable {
     package var day: Int64
     /// Nil unless money is counted.
     package var currency: String?
+    /// The currency of the wallets, if these are counted.
+    package var part: String?
     /// See ``Cohort``.
     package var numbers: [Int64]
 
-    package init(day: Int64, currency: String? = nil, numbers: [Int64]) {
+    package init(
+        day: Int64, currency: String? = nil, part: String? = nil, numbers: [Int64]
+    ) {
         self.day = day
         self.currency = currency
+        self.part = part
         self.numbers = numbers
     }
 }
@@ -131,19 +144,33 @@ extension ReportCatalogue {
 }
 
 extension Report {
-    /// A report about cohorts: one row for each period in which some began, and currency.
+    private struct CohortKey: Hashable, Comparable {
+        var currency: String?
+        var part: String?
+
+        init(_ sum: CohortSum) { (currency, part) = (sum.currency, sum.part) }
+
+        static func < (one: Self, other: Self) -> Bool {
+            (one.currency ?? "", one.part ?? "") < (other.currency ?? "", other.part ?? "")
+        }
+    }
+
+    /// A report about cohorts: one row for each period in which some began, and currency or part.
+    /// If some lie before all periods, their sums are what the first period opens with.
     package init(
         _ definition: ReportDefinition, _ periods: [ReportPeriod], cohorts: [CohortSum]
     ) {
         var rows: [Row] = []
+        let groups = Dictionary(grouping: cohorts, by: CohortKey.init).sorted { $0.key < $1.key }
         for period in periods {
-            let within = cohorts.filter { period.days.contains($0.day) }
-            let groups = Dictionary(grouping: within, by: \.currency)
-            for (currency, sums) in groups.sorted(by: { ($0.key ?? "") < ($1.key ?? "") }) {
-                let tally = PeriodTally(cohort: Self.sum(sums))
+            for (key, sums) in groups {
+                let within = sums.filter { period.days.contains($0.day) }
+                guard !within.isEmpty else { continue }
+                let before = sums.filter { $0.day < period.days.lowerBound }
+                let tally = PeriodTally(cohort: Self.sum(within), before: Self.sum(before))
                 rows.append(
                     Row(
-                        period: period, currency: currency, part: nil,
+                        period: period, currency: key.currency, part: key.part,
                         values: definition.columns.map { $0.value(tally) }))
             }
         }

@@ -6,7 +6,7 @@ package enum ReportCatalogue {
         [
             revenue, mrr, arr, mrrMovement, active, activeMovement, trials, churn, refunds, billing,
             payments, oneTime,
-        ] + cohorts
+        ] + cohorts + present
 
     package static func named(_ name: String) -> ReportDefinition? {
         all.first { $0.name == name }

@@ -105,13 +105,16 @@ package struct PeriodTally: Hashable, Sendable {
     package var exchange: Movement.Amounts
     /// Of a report about cohorts: see ``Cohort``.
     package var cohort: [Int64]
+    /// The same, of all that came before the period.
+    package var before: [Int64]
 
     package init(
         opening: Totals = Totals(), flows: [Movement.Kind: Totals] = [:],
         exchange: Movement.Amounts = Movement.Amounts(),
-        cohort: [Int64] = []
+        cohort: [Int64] = [], before: [Int64] = []
     ) {
         self.cohort = cohort
+        self.before = before
         self.opening = opening
         self.flows = flows
         self.exchange = exchange

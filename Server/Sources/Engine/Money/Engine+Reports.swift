@@ -54,6 +54,12 @@ extension Engine {
                 throw .invalidReport("\(query.name) has neither segments nor conversion")
             }
         }
+        if query.asKnownAt != nil,
+            definitions.contains(where: { $0.cohort?.isOfPresent == true })
+        {
+            throw .invalidReport(
+                "\(query.name) shows what is known now: leave out as_known_at")
+        }
         if let profile = query.profile, query.currency != nil {
             throw .invalidReport("amounts as \(profile.rawValue) counts are not converted")
         }

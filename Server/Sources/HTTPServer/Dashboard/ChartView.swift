@@ -52,7 +52,9 @@ struct ChartView: Sendable {
         currency = fields["currency"]?.uppercased()
         if !rates.isEmpty, definition.cohort == nil { query.currency = currency }
         known = fields["known"] ?? ""
-        let days = Self.knownDays.first { $0.word == known }?.days
+        let days =
+            definition.cohort?.isOfPresent == true
+            ? nil : Self.knownDays.first { $0.word == known }?.days
         query.asKnownAt = days.map {
             Instant(milliseconds: page.frame.now.milliseconds - $0 * 86_400_000)
         }
@@ -126,6 +128,7 @@ struct ChartView: Sendable {
                     [("", isConvertible ? "nothing" : "the largest")]
                         + currencies.map { ($0, $0) }, currency ?? ""))
         }
+        guard definition.cohort?.isOfPresent != true else { return filters }
         filters.append(
             Self.filter(
                 "known", "As known",

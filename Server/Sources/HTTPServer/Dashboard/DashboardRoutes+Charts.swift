@@ -18,9 +18,12 @@ extension DashboardRoutes {
         let groups: [(title: String, names: Set<String>)] = [
             (
                 "Money",
-                ["mrr", "arr", "mrr_movement", "revenue", "refunds", "payments", "one_time"]
+                [
+                    "mrr", "arr", "mrr_movement", "revenue", "refunds", "payments", "one_time",
+                    "wallets",
+                ]
             ),
-            ("Subscriptions", ["active", "active_movement", "trials", "churn"]),
+            ("Subscriptions", ["active", "active_movement", "trials", "churn", "churn_reasons"]),
         ]
         let named = groups.map { group in
             ChartMenu.Group(
@@ -97,7 +100,8 @@ extension DashboardRoutes {
             return .bars(picture.bars(stack), sum: picture.sum(stack))
         }
         let column = picture.view.drawnColumn
-        let isDivided = picture.view.query.division != nil
+        let isDivided =
+            picture.view.query.division != nil || picture.view.definition.cohort == .wallets
         guard isDivided, picture.view.definition.columns[column].unit != .percent else {
             return .line(picture.line(column))
         }

@@ -19,6 +19,8 @@ extension DatabaseSession {
         case .revenue: try revenueSums(filter, in: days)
         case .days: try daySums(filter, in: days)
         case .transactions: try transactionSums(filter, in: days)
+        case .endings: try endingSums(filter, in: days)
+        case .wallets: try walletSums(filter, in: days)
         }
     }
 
@@ -156,5 +158,73 @@ extension DatabaseSession {
         return CohortSum(
             day: try row.integer(0), currency: hasCurrency ? try row.optionalText(1) : nil,
             numbers: numbers)
+    }
+}
+
+/// What reports count in rows that are kept as they are now.
+extension DatabaseSession {
+    /// Entries of wallets are added up in spans of this length: every time zone's days begin at a
+    /// multiple of it.
+    private static let walletSpan: Int64 = 15 * 60_000
+
+    /// How many paid subscriptions ended on each day, and why.
+    func endingSums(
+        _ filter: MovementFilter, in days: Range<Int64>
+    ) throws(StorageFailure) -> [CohortSum] {
+        let (condition, values) = Self.condition(filter)
+        let ends = """
+            SELECT app, environment, purchase, day FROM money_movements WHERE \(condition)
+            AND kind = 'churn' AND day >= \(days.lowerBound) AND day < \(days.upperBound)
+            """
+        let rows = try connection.rows(
+            """
+            SELECT ends.day, shown.state, shown.ended_because, count(*) FROM (\(ends)) AS ends
+            JOIN money_subscriptions AS shown ON shown.app = ends.app
+                AND shown.environment = ends.environment AND shown.purchase = ends.purchase
+            GROUP BY ends.day, shown.state, shown.ended_because ORDER BY ends.day
+            """, values)
+        return try rows.map { (row) throws(StorageFailure) in
+            let state = try row.optionalText(1).flatMap(Access.State.init(rawValue:))
+            let place = Self.place(of: try row.optionalText(2), isOpen: state?.isOpen == true)
+            var numbers = [Int64](repeating: 0, count: ReportCatalogue.endings.count)
+            numbers[place] = try row.integer(3)
+            return CohortSum(day: try row.integer(0), numbers: numbers)
+        }
+    }
+
+    private static func place(of reason: String?, isOpen: Bool) -> Int {
+        let endings = ReportCatalogue.endings
+        let word = isOpen ? "returned" : reason
+        return endings.firstIndex { $0 == word } ?? endings.firstIndex { $0 == "other" } ?? 0
+    }
+
+    /// What came into the wallets of each currency and out of them, on each day. What was before
+    /// the days is one sum on the day before.
+    func walletSums(
+        _ filter: MovementFilter, in days: Range<Int64>
+    ) throws(StorageFailure) -> [CohortSum] {
+        let clock = rules.money(of: filter.app).clock
+        let first = clock.midnight(ofDay: days.lowerBound).milliseconds
+        let end = min(
+            clock.midnight(ofDay: days.upperBound).milliseconds, filter.until.milliseconds + 1)
+        let span =
+            "CASE WHEN at_ms < \(first) THEN \(first - 1) ELSE at_ms - at_ms % "
+            + "\(Self.walletSpan) END"
+        let rows = try connection.rows(
+            """
+            SELECT span, currency, kind, CAST(sum(amount) AS BIGINT) FROM (
+                SELECT \(span) AS span, currency, kind, amount FROM shown_wallet_entries
+                WHERE app = $1 AND environment = $2 AND at_ms < \(end)
+            ) AS entries GROUP BY span, currency, kind ORDER BY span, currency, kind
+            """,
+            [.text(filter.app.rawValue), .text(filter.environment.rawValue)])
+        return try rows.map { (row) throws(StorageFailure) in
+            var numbers: [Int64] = [0, 0, 0, 0]
+            let place = ["purchase", "refund", "debit"].firstIndex(of: try row.text(2)) ?? 3
+            numbers[place] = try row.integer(3)
+            return CohortSum(
+                day: clock.dayNumber(at: Instant(milliseconds: try row.integer(0))),
+                part: try row.text(1), numbers: numbers)
+        }
     }
 }

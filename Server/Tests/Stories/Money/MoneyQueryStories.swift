@@ -111,6 +111,8 @@ import Testing
             #expect(try await values("trial_conversion") == [])
             #expect(try await values("retention_days") == [[4, 4, 3, 3, 0, 0, 0, 0]])
             #expect(try await values("refund_cohorts") == [[4, 1, 1, 39_960, 9_990]])
+            // Ben's money went back; nobody else's time had ended.
+            #expect(try await values("churn_reasons") == [[1, 0, 0, 0, 0, 1, 0, 0]])
             for profile in ReportProfile.allCases {
                 for definition in profile.definitions {
                     var query = ReportQuery(definition.name, days: Self.days...Self.days + 30)
@@ -155,6 +157,40 @@ import Testing
             cursor = page.next
         } while cursor != nil
         return sum
+    }
+
+    /// Anna buys 100 seeds, spends 30 of them, and buys 100 more in February.
+    @Test(arguments: StoryDatabase.allCases)
+    func `the report of wallets opens with what the month before left`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            try await shop.addDevice("anna")
+            try await Self.buySeeds(in: shop)
+            let debit: JSON = ["amount": 30, "reason": "an oak"]
+            let spent = try await Wire(base: shop.server.base, bearer: Shop.secretKey).send(
+                "POST", "/v1/customers/anna/wallets/seeds/debits", body: debit.bytes)
+            #expect(spent.status == 200)
+            try await shop.simulator.post("/_sim/clock", ["advance": "P35D"])
+            try await Self.buySeeds(in: shop)
+            _ = try await shop.engine.numberEvents()
+            while try await shop.engine.showCustomers() > 0 {}
+            var query = ReportQuery("wallets", days: Self.days...Self.days + 58, by: .month)
+            let rows = try await shop.engine.report(query, of: "birds").report.rows
+            #expect(rows.map(\.part) == ["seeds", "seeds"])
+            let values = rows.map { $0.values.map(\.number) }
+            #expect(values == [[100, 0, -30, 0, 70], [100, 0, 0, 0, 170]])
+            query.asKnownAt = Instant(milliseconds: Self.days * 86_400_000)
+            await #expect(throws: EngineFailure.self) {
+                try await shop.engine.report(query, of: "birds")
+            }
+        }
+    }
+
+    private static func buySeeds(in shop: Shop) async throws {
+        let bought = try await shop.simulator.post(
+            "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
+        #expect(try await shop.post(bought, as: "anna") == 200)
     }
 
     @Test func `each table is exported with all its rows and columns`() async throws {

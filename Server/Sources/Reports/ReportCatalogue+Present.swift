@@ -1,0 +1,58 @@
+import Ledger
+
+/// Reports about rows that are kept as they are now: what was known earlier cannot be shown.
+extension ReportCatalogue {
+    static let present = [churnReasons, wallets]
+
+    private typealias Column = ReportDefinition.Column
+
+    /// In this order in ``CohortSum/numbers``. The last one stands for subscriptions that came back,
+    /// of which no reason is kept.
+    package static let endings = [
+        "cancelled", "billing", "price_not_agreed", "product_unavailable", "refunded", "other",
+        "returned",
+    ]
+
+    static let churnReasons = ReportDefinition(
+        name: "churn_reasons", version: 1, title: "Reasons of churn",
+        sentence: "Why the paid subscriptions ended that ended in each period.",
+        cohort: .endings,
+        columns: [
+            Column("churned", .count, .computed, "Paid subscriptions that ended.") {
+                .count($0.cohort.reduce(0, +))
+            },
+            reason(0, "Renewal was switched off."),
+            reason(1, "The payment failed, and was not made good."),
+            reason(2, "The customer did not agree to a higher price."),
+            reason(3, "The product was not for sale any more."),
+            reason(4, "The customer got the money back."),
+            reason(5, "Another reason, or the App Store did not say which."),
+            reason(6, "They came back since."),
+        ])
+
+    private static func reason(_ place: Int, _ sentence: String) -> ReportDefinition.Column {
+        Column(endings[place], .count, .computed, sentence) { .count($0.cohort[place]) }
+    }
+
+    static let wallets = ReportDefinition(
+        name: "wallets", version: 1, title: "Wallets",
+        sentence: "What came into wallets and what was spent, for each wallet currency.",
+        cohort: .wallets,
+        columns: [
+            Column("bought", .count, .computed, "Units that purchases brought.") {
+                .count($0.cohort[0])
+            },
+            Column("refunded", .count, .computed, "Units that refunds took back: negative.") {
+                .count($0.cohort[1])
+            },
+            Column("spent", .count, .computed, "Units that were debited: negative.") {
+                .count($0.cohort[2])
+            },
+            Column("added", .count, .computed, "Units that came in another way.") {
+                .count($0.cohort[3])
+            },
+            Column("closing", .count, .computed, "What was in all wallets at the end.") {
+                .count($0.before.reduce(0, +) + $0.cohort.reduce(0, +))
+            },
+        ])
+}
