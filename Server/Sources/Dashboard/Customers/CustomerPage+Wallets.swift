@@ -63,7 +63,7 @@ extension CustomerPage {
         <input type="hidden" name="key" value="\(.value(formKey))">\
         <div><label for="\(prefix)-a\(number)">How many</label><input id="\(prefix)-a\(number)" \
         name="amount" type="number" min="1" step="1" required></div>\
-        \(Dialog.reasonField("\(prefix)-w\(number)"))
+        \(Dialog.reasonField("\(prefix)-w\(number)", "on the statement, which their app can read"))
         """
     }
 

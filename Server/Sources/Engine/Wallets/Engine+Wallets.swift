@@ -144,7 +144,10 @@ extension DatabaseSession {
         let owner = try customer(id, in: app.id, at: now).customer
         let lastBooked = try spendings(of: owner, in: app.id, environment: environment)[currency]
         let moments = payments.filter { Wallet.credits($0, currency, rules: app.wallets) }
-            .flatMap { [$0.from, $0.revocation.map { $0.at + .milliseconds(1) } ?? $0.from] }
+            .map { payment in
+                payment.revocation.map { max($0.at, payment.from) + .milliseconds(1) }
+                    ?? payment.from
+            }
         // Never earlier than the last entry of the wallet, whichever server's clock is ahead; and
         // later than each refund, because of one moment a refund counts last.
         let at = (moments + [lastBooked?.lastAt ?? now]).reduce(now, max)
