@@ -140,7 +140,7 @@ extension DashboardRoutes {
 
 extension PageRequest {
     /// The page of the customer in the path.
-    var path: DashboardPath {
+    fileprivate var path: DashboardPath {
         get throws { .customer(try customer.rawValue) }
     }
 

@@ -40,7 +40,7 @@ extension DashboardRoutes {
                 "currency": order.currency.rawValue, "amount": "\(order.amount)",
                 "balance": "\(kept.balance)",
             ])
-        return .done(notice, try page.path)
+        return .done(notice, .customer(try page.customer.rawValue))
     }
 }
 

@@ -194,7 +194,7 @@ import Testing
                             order, of: "anna", app: "birds", environment: .production)
                     }
                 }
-                return try await callers.reduce(into: Set()) { $0.insert($1) }
+                return try await callers.reduce(into: Set<StoredBooking>()) { $0.insert($1) }
             }
             #expect(kept.count == Self.keys)
             #expect(
