@@ -50,6 +50,10 @@ public struct Paths: Sendable {
         "\(wallet(currency, of: id))/debits"
     }
 
+    public static func credits(_ currency: String, of id: String) -> String {
+        "\(wallet(currency, of: id))/credits"
+    }
+
     public static func content(of id: String) -> String { "\(customer(id))/content" }
 
     public static func webhook(_ id: String) -> String { "\(webhooks)/\(percentEncoded(id))" }

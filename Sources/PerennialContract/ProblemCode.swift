@@ -58,7 +58,7 @@ public struct ProblemCode: ContractWord {
     public static let walletHasTooLittle = Self(rawValue: "wallet_has_too_little")
     /// An app key was sent, and only the app's server may debit this currency.
     public static let spendingNotAllowed = Self(rawValue: "spending_not_allowed")
-    /// The debit of an app needs the header `Idempotency-Key`.
+    /// The debit of an app, and a credit by hand, needs the header `Idempotency-Key`.
     public static let idempotencyKeyMissing = Self(rawValue: "idempotency_key_missing")
     public static let idempotencyKeyReused = Self(rawValue: "idempotency_key_reused")
 

@@ -122,7 +122,16 @@ import Testing
                 cause: .init(
                     kind: "request",
                     author: .init(keyName: "desk", keyDigits: "0f4c7b9e", actor: "Mia"))),
-        ], nextCursor: "14")
+            Event(
+                id: "evt_15", sequence: 15, type: .walletCreditedByHand,
+                at: Timestamp(milliseconds: 1_795_694_400_000),
+                knownAt: Timestamp(milliseconds: 1_795_694_400_000), customerID: "anna",
+                customerSequence: 6, environment: .production,
+                wallet: WalletMovement(
+                    currency: "seeds", amount: 50, before: 70, after: 120, reason: "ticket 7",
+                    idempotencyKey: "ticket-7", creditID: "c7"),
+                cause: .init(kind: "request")),
+        ], nextCursor: "15")
 
     @Test func `events are written as the golden file`() throws {
         try check(Self.events, against: "events")

@@ -46,6 +46,8 @@ import PerennialContract
 /// | `/customers/{id}/consumption` | `transaction_id`, `consented` (`yes`, `no`), | support |
 /// | | `delivery`, `used_percent` (may be empty) | |
 /// | `/customers/{id}/wallets/{currency}/debits` | `amount`, `reason`, `key` | support |
+/// | `/customers/{id}/wallets/{currency}/credits` | `amount`, `reason`, `key`; | support |
+/// | | `confirmed` (`yes`) once ``CreditPage`` was confirmed | |
 /// | `/customers/{id}/erase` | `confirm`: the id, typed | admin |
 /// | `/forwards/{document_id}/retry` | | admin |
 /// | `/notifications/test` | | admin |
@@ -164,6 +166,9 @@ extension DashboardPath {
     }
     package static func debit(of currency: String, from customer: String) -> DashboardPath {
         .init("customers", customer, "wallets", currency, "debits")
+    }
+    package static func credit(of currency: String, to customer: String) -> DashboardPath {
+        .init("customers", customer, "wallets", currency, "credits")
     }
     package static func retry(_ document: String) -> DashboardPath {
         .init("forwards", document, "retry")

@@ -55,9 +55,9 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case offerForUnknownTransaction(String)
     case unknownCurrency(CurrencyID, known: [CurrencyID])
     case insufficientBalance(CurrencyID, balance: Int64)
-    /// An app wants to debit a currency that only the app's server may debit.
+    /// An app wants to debit a currency that only the app's server may debit, or to credit.
     case spendingNotAllowed(CurrencyID)
-    /// An app's debit without a key: the app could not safely repeat it.
+    /// An app's debit, or a credit by hand, without a key: it could not safely be repeated.
     case idempotencyKeyMissing
     /// The publication is not in the configuration; or it is listed, but has no file.
     case unknownContent(PublicationID, isListed: Bool)
@@ -166,7 +166,7 @@ extension EngineFailure: CustomStringConvertible {
         case .insufficientBalance(let currency, let balance):
             "the balance of \(currency) is only \(balance)"
         case .spendingNotAllowed(let currency): "apps may not spend \(currency)"
-        case .idempotencyKeyMissing: "an app's debit has no idempotency key"
+        case .idempotencyKeyMissing: "the request has no idempotency key"
         case .unknownContent(let publication, let isListed):
             isListed ? "\(publication) has no file" : "no content \(publication) is configured"
         case .contentNotReadable(let publication, let reason):

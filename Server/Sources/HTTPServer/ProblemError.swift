@@ -40,6 +40,14 @@ struct ProblemError: Error {
         }
     }
 
+    /// Throws if a required reason is blank, or too long to be stored.
+    static func requireReason(_ reason: String, bytesMax: Int) throws {
+        guard reason.contains(where: { !$0.isWhitespace }) else {
+            throw ProblemError(.reasonMissing)
+        }
+        try requireLength(for: reason, bytesMax: bytesMax)
+    }
+
     func response(
         to context: ServerContext, at now: Timestamp, isIndented: Bool
     ) -> Response {

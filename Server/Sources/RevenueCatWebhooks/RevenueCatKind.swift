@@ -102,7 +102,8 @@ extension RevenueCatKind {
         case .grantEnded:
             let isWithdrawn = event.grant?.withdrawnAt != nil
             return [.expiration(isWithdrawn ? .developerInitiated : .unsubscribe)]
-        case .walletCredited, .walletDebited, .walletClawedBack, .walletRestored, .walletAdjusted:
+        case .walletCredited, .walletCreditedByHand, .walletDebited, .walletClawedBack,
+            .walletRestored, .walletAdjusted:
             return [.virtualCurrencyTransaction]
         case .credited, .priceCorrected, .renewalKnown, .commitmentRenewalTurnedOff,
             .commitmentRenewalTurnedOn, .productChangeCancelled, .offerRedeemed, .graceBegan,

@@ -155,7 +155,9 @@ struct RevenueCatMembers {
             .init("purchase_environment", .text(isSandbox ? "SANDBOX" : "PRODUCTION")),
             .init("source", .text(isBySale ? "in_app_purchase" : "admin_api")),
             .init("transaction_id", .text(event.transactionID)),
-            .init("virtual_currency_transaction_id", .text(event.wallet?.debitID ?? id)),
+            .init(
+                "virtual_currency_transaction_id",
+                .text(event.wallet?.debitID ?? event.wallet?.creditID ?? id)),
         ]
     }
 }

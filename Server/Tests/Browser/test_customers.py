@@ -94,6 +94,29 @@ def test_a_purchase_is_protected_against_moves_and_then_no_longer(world, any_pag
     say(f"kept with {customer}, and then no longer")
 
 
+def test_a_wallet_is_filled_by_hand_and_something_is_taken_out(world, any_page, say):
+    page = any_page
+    customer = f"wanda-{next(numbers)}"
+    world.token(customer)
+    page.goto(f"{world.server}/customers/{customer}")
+    dialog = open_dialog(page, "Add")
+    dialog.get_by_label("How many").fill("50")
+    dialog.get_by_label("Why").fill("ticket 4712")
+    dialog.get_by_role("button", name="See what happens").click()
+    expect(page.locator("main")).to_contain_text("Nothing has been added yet.")
+    expect(page.locator("main dl")).to_contain_text("50 seeds")
+    page.get_by_role("button", name="Add 50 seeds to the wallet").click()
+    done(page, "It was added to the wallet.")
+    assert world.api(f"/v1/customers/{customer}")["wallets"]["seeds"]["balance"] == 50
+    dialog = open_dialog(page, "Take out")
+    dialog.get_by_label("How many").fill("20")
+    dialog.get_by_label("Why").fill("too many")
+    dialog.get_by_role("button", name="Take seeds out").click()
+    done(page, "It was taken out of the wallet.")
+    assert world.api(f"/v1/customers/{customer}")["wallets"]["seeds"]["balance"] == 30
+    say(f"{customer} has 30 seeds")
+
+
 def test_apple_is_answered_about_a_refund(world, any_page, say):
     page = any_page
     customer, transaction = subscriber(world, "rita")

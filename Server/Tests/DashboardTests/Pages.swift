@@ -18,6 +18,7 @@ struct Pages {
             ("customer-empty", samples.emptyCustomer.html(in: frame)),
             ("move", samples.move.html(in: frame)),
             ("move-none", samples.moveNothing.html(in: frame)),
+            ("credit", samples.credit.html(in: frame)),
             ("events", samples.events.html(in: frame)),
             ("events-none", samples.filteredEvents.html(in: frame)),
             ("events-empty", EventsPage(events: []).html(in: simulated)),

@@ -153,6 +153,12 @@ extension Samples {
         MovePage(customerID: text("cleo"), query: text("MLQ4X2"), reason: text("why"), found: [])
     }
 
+    var credit: CreditPage {
+        CreditPage(
+            customerID: text("cleo"), currency: text("seeds"), amount: 50,
+            reason: text("ticket 4711"), balance: 35, formKey: text("k"))
+    }
+
     // MARK: - Checks, problems, documents
 
     var checks: ChecksPage {

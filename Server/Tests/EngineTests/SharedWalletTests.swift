@@ -41,11 +41,11 @@ private func engine() async throws -> Engine {
         let wallet = try await engine.wallet(
             "seeds", of: "ben", app: "birds", environment: .production)
         #expect(wallet.entries.isEmpty)
-        let order = NewDebit(currency: "seeds", amount: 1, reason: "an oak", key: nil)
+        let order = NewBooking(.debit, currency: "seeds", amount: 1, reason: "an oak", key: nil)
         await #expect(throws: EngineFailure.insufficientBalance("seeds", balance: 0)) {
-            _ = try await engine.debit(order, of: "ben", app: "birds", environment: .production)
+            _ = try await engine.book(order, of: "ben", app: "birds", environment: .production)
         }
-        let kept = try await engine.debit(
+        let kept = try await engine.book(
             order, of: "anna", app: "birds", environment: .production)
         #expect(kept.balance == 99)
     }

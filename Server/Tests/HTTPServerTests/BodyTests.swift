@@ -107,6 +107,7 @@ import Testing
     @Test(arguments: [
         (Paths.grants(of: "anna"), #""entitlement": "pro""#),
         (Paths.debits("gems", of: "anna"), #""amount": 1"#),
+        (Paths.credits("gems", of: "anna"), #""amount": 1"#),
         (Paths.transfers(of: "anna"), #""original_transaction_id": "1""#),
     ])
     func `a reason that is too long is what is said to be wrong`(

@@ -300,6 +300,12 @@ import Testing
                 Debit(
                     debitID: "d", currency: "gems", amount: 1, reason: "r", at: now, balance: 1)
             ),
+            ("CreditRequest", CreditRequest(amount: 1, reason: "r")),
+            (
+                "Credit",
+                Credit(
+                    creditID: "c", currency: "gems", amount: 1, reason: "r", at: now, balance: 1)
+            ),
             (
                 "WalletStatement",
                 WalletStatement(currency: "gems", balance: 1, items: [], nextCursor: nil)

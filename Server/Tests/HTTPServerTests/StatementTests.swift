@@ -16,8 +16,9 @@ import Testing
                 kind: .consumable, from: TestServer.now + .seconds(1 - number), until: nil)
         }
         let debits = amounts.map { amount in
-            Ledger.Debit(
-                id: DebitID(rawValue: "d\(amount)"), currency: "gems", amount: amount, reason: "",
+            Ledger.Booking(
+                .debit, id: BookingID(rawValue: "d\(amount)"), currency: "gems", amount: amount,
+                reason: "",
                 at: TestServer.now + .seconds(Int(amount)))
         }
         return Ledger.Wallet(

@@ -37,6 +37,12 @@ import Testing
             path: Paths.debits("gems", of: "anna"), body: #"{"amount": 1.5, "reason": "r"}"#,
             detail: "A number is not whole or is too large, or a text cannot be read."),
         Row(
+            path: Paths.credits("gems", of: "anna"), body: #"{"amount": 1, "reasons": "r"}"#,
+            detail: "`reasons` is unknown. Known are: amount, reason."),
+        Row(
+            path: Paths.credits("gems", of: "anna"), body: #"{"amount": 1, "reason": " "}"#,
+            detail: "reason must not be empty.", remedy: "Say why, for the customer's statement."),
+        Row(
             path: Paths.transfers(of: "anna"),
             body: #"{"original_transaction_id": "1", "reason": "r", "environment": "sandbox"}"#,
             detail: "`environment` is unknown. Known are: original_transaction_id, reason."),

@@ -18,8 +18,9 @@ import Testing
         _ refunds: WalletRules.Refunds = .toZero
     ) -> Int64? {
         let debits = spent.map { day, amount in
-            Debit(
-                id: DebitID(rawValue: "\(day)"), currency: "gems", amount: amount, reason: "",
+            Booking(
+                .debit, id: BookingID(rawValue: "\(day)"), currency: "gems", amount: amount,
+                reason: "",
                 at: now + .days(day))
         }
         let wallet = Wallet(

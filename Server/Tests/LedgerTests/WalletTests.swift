@@ -81,14 +81,15 @@ import Testing
         Instant(milliseconds: 1_700_000_000_000) + .days(try #require(Int(text)))
     }
 
-    private static func read(_ row: Row) throws -> (payments: [Payment], debits: [Debit]) {
-        var result: (payments: [Payment], debits: [Debit]) = ([], [])
+    private static func read(_ row: Row) throws -> (payments: [Payment], bookings: [Booking]) {
+        var result: (payments: [Payment], bookings: [Booking]) = ([], [])
         for (index, text) in row.happened.enumerated() {
-            if let spent = text.wholeMatch(of: #/(\d+) -(\d+)/#)?.output {
-                result.debits.append(
-                    Debit(
-                        id: DebitID(rawValue: "\(index)"), currency: "gems",
-                        amount: try #require(Int64(spent.2)), reason: "", at: try day(spent.1)))
+            if let booked = text.wholeMatch(of: #/(\d+) (-|give )(\d+)/#)?.output {
+                result.bookings.append(
+                    Booking(
+                        booked.2 == "-" ? .debit : .credit, id: BookingID(rawValue: "\(index)"),
+                        currency: "gems", amount: try #require(Int64(booked.3)), reason: "",
+                        at: try day(booked.1)))
                 continue
             }
             let pattern = #/(\d+) \+(?:x(\d+))?(?: back (\d+)(?: (\d+)%)?)?/#
@@ -108,22 +109,23 @@ import Testing
     }
 
     @Test func `the table has the rows that it promises`() throws {
-        #expect(try Self.rows().count >= 28)
+        #expect(try Self.rows().count >= 45)
     }
 
     @Test(arguments: try rows()) func `a wallet holds what the table says`(row: Row) throws {
-        let (payments, debits) = try Self.read(row)
-        let wallet = Wallet(of: "gems", payments, debits, rules: row.rules)
+        let (payments, bookings) = try Self.read(row)
+        let wallet = Wallet(of: "gems", payments, bookings, rules: row.rules)
         #expect(wallet.entries.map(\.balance) == row.balances)
         #expect(wallet.balance == row.balance)
         #expect(wallet.entries.map(\.amount).reduce(0, +) == wallet.balance)
-        let spent = debits.map(\.amount).reduce(0, +)
+        let spent = -bookings.map(\.signedAmount).reduce(0, +)
         let alone = Wallet.balance(of: "gems", payments, spent: spent, rules: row.rules)
         let isRefunded = payments.contains { $0.revocation != nil }
         let matters = isRefunded && row.rules.currency("gems").refunds == .toZero
         #expect(alone == (matters ? nil : row.balance))
-        let other = Wallet(of: "gems", payments.reversed(), debits.reversed(), rules: row.rules)
+        let other = Wallet(of: "gems", payments.reversed(), bookings.reversed(), rules: row.rules)
         #expect(other == wallet)
+        #expect((0...max(0, wallet.balance)).contains(wallet.given))
     }
 
     @Test func `what new payments put in is what the whole wallet says of them`() throws {
@@ -137,8 +139,9 @@ import Testing
                 from: Self.start - .seconds(Int(id.rawValue) ?? 0), until: nil, quantity: 2)
         }
         let known = (10...20).map { paid(TransactionID(rawValue: "\($0)"), "gems") }
-        let debit = Debit(
-            id: "d", currency: "gems", amount: 70, reason: "", at: Self.start - .seconds(15))
+        let debit = Booking(
+            .debit, id: "d", currency: "gems", amount: 70, reason: "", at: Self.start - .seconds(15)
+        )
         let fresh = [
             paid("3", "gems"), paid("5", "coins"), paid("7", "gems", .nonConsumable),
             paid("30", "gems"), paid("4", "nothing"), paid("3", "gems"),
@@ -153,7 +156,7 @@ import Testing
     }
 
     @Test func `the table of wallets has the rows that it promises`() throws {
-        #expect(try Self.rows().count == 28)
+        #expect(try Self.rows().count == 45)
     }
 
     @Test func `a product credits only what it names, and only what is used up credits`() {
@@ -171,12 +174,12 @@ import Testing
 
     @Test(arguments: try rows())
     func `what news does to a statement adds up, whatever comes last`(row: Row) throws {
-        let (payments, debits) = try Self.read(row)
-        let whole = Wallet(of: "gems", payments, debits, rules: row.rules)
+        let (payments, bookings) = try Self.read(row)
+        let whole = Wallet(of: "gems", payments, bookings, rules: row.rules)
         for index in payments.indices {
             var fewer = payments
             fewer.remove(at: index)
-            let before = Wallet(of: "gems", fewer, debits, rules: row.rules)
+            let before = Wallet(of: "gems", fewer, bookings, rules: row.rules)
             for (from, to) in [(before, whole), (whole, before)] {
                 let steps = from.steps(to: to)
                 #expect(from.balance + steps.map(\.amount).reduce(0, +) == to.balance)
@@ -204,7 +207,8 @@ import Testing
         var other = Self.payment()
         other.transaction = "2"
         let rules = WalletRules(credits: ["gems": ["gems": 100]])
-        let spent = Debit(id: "d", currency: "gems", amount: 150, reason: "", at: Self.start)
+        let spent = Booking(
+            .debit, id: "d", currency: "gems", amount: 150, reason: "", at: Self.start)
         let both = Wallet(of: "gems", [refunded, other], [spent], rules: rules)
         let one = Wallet(of: "gems", [refunded], [spent], rules: rules)
         #expect(both.steps(to: one).map(\.amount) == [50, -100])
@@ -221,8 +225,8 @@ import Testing
                     ? Revocation(at: Instant(milliseconds: 9), kind: .refund) : nil)
         }
         func wallet(_ payments: Payment..., spent: Int64 = 0) -> Wallet {
-            let debit = Debit(
-                id: "d", currency: "gems", amount: spent, reason: "",
+            let debit = Booking(
+                .debit, id: "d", currency: "gems", amount: spent, reason: "",
                 at: Instant(milliseconds: 1))
             return Wallet(of: "gems", payments, spent > 0 ? [debit] : [], rules: rules)
         }
@@ -245,6 +249,11 @@ import Testing
                 == ["wallet_restored 100"])
         #expect(steps(wallet(pack("a")), wallet(pack("a"), spent: 9)) == ["wallet_debited -9"])
         #expect(steps(wallet(pack("a"), spent: 9), wallet(pack("a"))) == ["wallet_adjusted 9"])
+        let gift = Booking(
+            .credit, id: "c", currency: "gems", amount: 7, reason: "", at: Instant(milliseconds: 2))
+        let given = Wallet(of: "gems", [pack("a")], [gift], rules: rules)
+        #expect(steps(wallet(pack("a")), given) == ["wallet_credited_by_hand 7"])
+        #expect(steps(given, wallet(pack("a"))) == ["wallet_adjusted -7"])
         // What is kept credits nothing, whatever the rules say of it.
         var kept = pack("k")
         #expect(rules.currencies(of: timeline(of: kept)) == ["gems"])

@@ -332,6 +332,18 @@ import Testing
         #expect(members.first?.value == .integer(-30))
     }
 
+    @Test func `a credit by hand is a transaction of a virtual currency that nobody bought`() throws
+    {
+        let event = Self.event(.walletCreditedByHand) {
+            $0.wallet = WalletMovement(
+                currency: "seeds", amount: 50, before: 0, after: 50, creditID: "crd_1")
+        }
+        let rendered = try #require(
+            RevenueCatEvent.events(for: event, in: Self.context(nil)).first)
+        #expect(rendered.value("source") == .string("admin_api"))
+        #expect(rendered.value("virtual_currency_transaction_id") == .string("crd_1"))
+    }
+
     @Test func `storefronts become countries in two letters`() {
         for (three, two) in [("DEU", "DE"), ("USA", "US"), ("XKS", "XK"), ("SWE", "SE")] {
             #expect(CountryCodes.two(three) == two)

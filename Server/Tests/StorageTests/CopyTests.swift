@@ -73,9 +73,12 @@ private struct Way: CustomTestStringConvertible, Sendable {
 
     /// What was said of customers, and to them.
     private func fillWithPeople(_ tx: DatabaseSession) throws {
-        let debit = Debit(id: "d", currency: "gems", amount: 3, reason: "x", at: now)
-        try tx.spend(
-            StoredDebit(debit, of: "ä", in: .production, balance: -3), key: "k", in: app, at: now)
+        let debit = Booking(.debit, id: "d", currency: "gems", amount: 3, reason: "x", at: now)
+        try tx.book(
+            StoredBooking(debit, of: "ä", in: .production, balance: -3), key: "k", in: app, at: now)
+        let gift = Booking(.credit, id: "c", currency: "gems", amount: 2, reason: "x", at: now)
+        try tx.book(
+            StoredBooking(gift, of: "ä", in: .production, balance: -1), key: "c", in: app, at: now)
         try tx.save(Consent(isGiven: true, hadSample: nil, at: now), of: "ä", in: app)
         try tx.save(
             [
@@ -110,7 +113,8 @@ private struct Way: CustomTestStringConvertible, Sendable {
         try tx.beginMoneyFill(of: app)
         try tx.beginSums(of: app)
         let entry = Wallet(
-            of: "gems", [], [Debit(id: "d", currency: "gems", amount: 3, reason: "x", at: now)],
+            of: "gems", [],
+            [Booking(.debit, id: "d", currency: "gems", amount: 3, reason: "x", at: now)],
             rules: .none
         ).entries
         try tx.show(entry, in: "gems", of: "ä", in: app, .production)
@@ -223,7 +227,11 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 #expect(told.0.keys.map(\.daysBefore).sorted() == [1, 7])
                 #expect(told.1?.isGiven == true && told.2.map(\.used) == [5, nil])
                 #expect(told.3.map(\.inquiry.reason) == ["UNINTENDED_PURCHASE"])
-                #expect(told.4 == ["gems": -3])
+                #expect(told.4 == ["gems": -1])
+                let booked = try await copy.read {
+                    try $0.bookings(of: "ä", "gems", in: app, environment: .production)
+                }
+                #expect(booked.map(\.signedAmount).sorted() == [-3, 2])
                 let documents = try await copy.read {
                     try $0.documents(of: app, after: .start, limit: 2_000)
                 }

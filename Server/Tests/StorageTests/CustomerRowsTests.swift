@@ -42,11 +42,12 @@ import Testing
             for (amount, days) in [(30, 2), (7, 1)] as [(Int64, Int)] {
                 try await store.transaction { tx in
                     _ = try tx.customer("anna", in: app, at: now)
-                    let debit = Debit(
-                        id: DebitID(rawValue: "d\(amount)"), currency: "gems", amount: amount,
+                    let debit = Booking(
+                        .debit, id: BookingID(rawValue: "d\(amount)"), currency: "gems",
+                        amount: amount,
                         reason: "", at: now + .days(days))
-                    let kept = StoredDebit(debit, of: "anna", in: .production, balance: 0)
-                    try tx.spend(kept, key: nil, in: app, at: now)
+                    let kept = StoredBooking(debit, of: "anna", in: .production, balance: 0)
+                    try tx.book(kept, key: nil, in: app, at: now)
                 }
             }
             let spent = try await store.read {

@@ -135,9 +135,10 @@ private let moved = now + .days(2)
             }
             try await store.transaction { tx in
                 let at = now + .seconds(1)
-                let debit = Debit(id: "d", currency: "gems", amount: 150, reason: "", at: at)
-                let kept = StoredDebit(debit, of: "anna", in: .production, balance: 50)
-                try tx.spend(kept, key: nil, in: app, at: at)
+                let debit = Booking(
+                    .debit, id: "d", currency: "gems", amount: 150, reason: "", at: at)
+                let kept = StoredBooking(debit, of: "anna", in: .production, balance: 50)
+                try tx.book(kept, key: nil, in: app, at: at)
             }
             try await store.hear(3, pack(2, refundedAt: now + .days(1)))
             _ = try await store.move(1, to: "ben")
@@ -165,9 +166,10 @@ private let moved = now + .days(2)
             try await store.link(1, to: "anna")
             try await store.transaction { tx in
                 let at = now + .seconds(1)
-                let debit = Debit(id: "d", currency: "gems", amount: 73, reason: "", at: at)
-                let kept = StoredDebit(debit, of: "anna", in: .production, balance: 27)
-                try tx.spend(kept, key: nil, in: app, at: at)
+                let debit = Booking(
+                    .debit, id: "d", currency: "gems", amount: 73, reason: "", at: at)
+                let kept = StoredBooking(debit, of: "anna", in: .production, balance: 27)
+                try tx.book(kept, key: nil, in: app, at: at)
             }
             try await store.hear(2, pack(1, refundedAt: now + .days(1)))
             try await store.hear(3, pack(2))

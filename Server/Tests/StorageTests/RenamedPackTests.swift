@@ -49,11 +49,12 @@ extension Database {
     fileprivate func spend(_ amount: Int64, leaving balance: Int64) async throws {
         try await transaction { tx in
             let at = now + .seconds(10)
-            let debit = Debit(
-                id: DebitID(rawValue: "d\(amount)"), currency: "gems", amount: amount, reason: "",
+            let debit = Booking(
+                .debit, id: BookingID(rawValue: "d\(amount)"), currency: "gems", amount: amount,
+                reason: "",
                 at: at)
-            let kept = StoredDebit(debit, of: anna, in: .production, balance: balance)
-            try tx.spend(kept, key: nil, in: app, at: at)
+            let kept = StoredBooking(debit, of: anna, in: .production, balance: balance)
+            try tx.book(kept, key: nil, in: app, at: at)
         }
     }
 

@@ -17,14 +17,14 @@ public struct History: Hashable, Sendable, Codable {
     /// One line of a history.
     public struct Line: Hashable, Sendable, Codable {
         public var at: Timestamp
-        /// One of `fact`, `link`, `share`, `transfer`, `block`, `grant`, `debit`, `consumption`,
-        /// `event`. New kinds may be added.
+        /// One of `fact`, `link`, `share`, `transfer`, `block`, `grant`, `debit`, `credit`,
+        /// `consumption`, `event`. New kinds may be added.
         public var kind: String
         /// One sentence for a person.
         public var sentence: String
         public var purchaseID: String?
         public var documentID: String?
-        /// The id of the transfer, grant, debit, or event.
+        /// The id of the transfer, grant, debit, credit by hand, or event.
         public var reference: String?
 
         public init(

@@ -57,6 +57,7 @@ public struct EventType: ContractWord {
     public static let consumptionAnswered = Self(rawValue: "consumption_answered")
     public static let consumptionUnanswered = Self(rawValue: "consumption_unanswered")
     public static let walletCredited = Self(rawValue: "wallet_credited")
+    public static let walletCreditedByHand = Self(rawValue: "wallet_credited_by_hand")
     public static let walletDebited = Self(rawValue: "wallet_debited")
     public static let walletClawedBack = Self(rawValue: "wallet_clawed_back")
     public static let walletRestored = Self(rawValue: "wallet_restored")
@@ -73,6 +74,6 @@ public struct EventType: ContractWord {
         accessChanged, linked, moved, customerMerged, aliasAdded, aliasParted, movedAway, unlinked,
         shared, shareEnded, blocked, unblocked, customerErased, granted, grantEnded,
         termEnding, consumptionAsked, consumptionAnswered, consumptionUnanswered, walletCredited,
-        walletDebited, walletClawedBack, walletRestored, walletAdjusted,
+        walletCreditedByHand, walletDebited, walletClawedBack, walletRestored, walletAdjusted,
     ]
 }

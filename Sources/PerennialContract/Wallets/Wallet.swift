@@ -51,6 +51,52 @@ public struct Debit: Hashable, Sendable, Codable {
     }
 }
 
+/// The body of `POST /v1/customers/{id}/wallets/{currency}/credits`. The request needs the header
+/// `Idempotency-Key`, and is idempotent.
+public struct CreditRequest: Hashable, Sendable, Codable {
+    /// More than 0.
+    public var amount: Int64
+    /// The reason, shown on the statement. Not empty.
+    public var reason: String
+
+    public init(amount: Int64, reason: String) {
+        self.amount = amount
+        self.reason = reason
+    }
+}
+
+/// A credit that was made by hand.
+public struct Credit: Hashable, Sendable, Codable {
+    public var creditID: String
+    public var currency: String
+    public var amount: Int64
+    public var reason: String
+    public var at: Timestamp
+    /// The wallet's balance just after the credit.
+    public var balance: Int64
+
+    public init(
+        creditID: String, currency: String, amount: Int64, reason: String, at: Timestamp,
+        balance: Int64
+    ) {
+        self.creditID = creditID
+        self.currency = currency
+        self.amount = amount
+        self.reason = reason
+        self.at = at
+        self.balance = balance
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case creditID = "credit_id"
+        case currency
+        case amount
+        case reason
+        case at
+        case balance
+    }
+}
+
 /// A change of a wallet's balance, as reported in an event.
 public struct WalletMovement: Hashable, Sendable, Codable {
     public var currency: String
@@ -59,15 +105,19 @@ public struct WalletMovement: Hashable, Sendable, Codable {
     /// The balance reported last. 0 if none was reported yet.
     public var before: Int64
     public var after: Int64
-    /// Set for debits only, like ``reason`` and ``idempotencyKey``.
+    /// Set for debits only.
     public var debitID: String?
+    /// Set for debits and credits by hand, like ``idempotencyKey``.
     public var reason: String?
-    /// The key that the app's server, or the app, sent with the debit. Nil if it sent none.
+    /// The key that the app's server, or the app, sent with the debit or the credit. Nil if it sent
+    /// none.
     public var idempotencyKey: String?
+    /// Set for credits by hand only.
+    public var creditID: String?
 
     public init(
         currency: String, amount: Int64, before: Int64, after: Int64, debitID: String? = nil,
-        reason: String? = nil, idempotencyKey: String? = nil
+        reason: String? = nil, idempotencyKey: String? = nil, creditID: String? = nil
     ) {
         self.currency = currency
         self.amount = amount
@@ -76,6 +126,7 @@ public struct WalletMovement: Hashable, Sendable, Codable {
         self.debitID = debitID
         self.reason = reason
         self.idempotencyKey = idempotencyKey
+        self.creditID = creditID
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {
@@ -86,6 +137,7 @@ public struct WalletMovement: Hashable, Sendable, Codable {
         case debitID = "debit_id"
         case reason
         case idempotencyKey = "idempotency_key"
+        case creditID = "credit_id"
     }
 }
 
@@ -124,7 +176,10 @@ public struct WalletStatement: Hashable, Sendable, Codable {
         public var transactionID: String?
         public var productID: String?
         public var debitID: String?
+        /// Set for a debit, and for a credit by hand.
         public var reason: String?
+        /// Set for a credit by hand.
+        public var creditID: String?
 
         public init(at: Timestamp, kind: Kind, amount: Int64, balance: Int64) {
             self.at = at
@@ -141,8 +196,10 @@ public struct WalletStatement: Hashable, Sendable, Codable {
             public static let purchase = Self(rawValue: "purchase")
             public static let refund = Self(rawValue: "refund")
             public static let debit = Self(rawValue: "debit")
+            /// By hand: nothing was bought.
+            public static let credit = Self(rawValue: "credit")
 
-            public static let known: [Self] = [purchase, refund, debit]
+            public static let known: [Self] = [purchase, refund, debit, credit]
         }
 
         enum CodingKeys: String, CodingKey, CaseIterable {
@@ -154,6 +211,7 @@ public struct WalletStatement: Hashable, Sendable, Codable {
             case productID = "product_id"
             case debitID = "debit_id"
             case reason
+            case creditID = "credit_id"
         }
     }
 }

@@ -17,33 +17,60 @@ extension CustomerPage {
         return all.enumerated().map { number, statement -> Markup in
             Panel(
                 title: all.count == 1 ? "Wallet" : "Wallet of \(.bdi(statement.currency))",
-                content: wallet(statement, in: frame) + debit(statement, number, in: frame)
+                content: wallet(statement, in: frame) + acts(statement, number, in: frame)
             ).markup
         }.joined()
     }
 
-    private func debit(_ statement: WalletStatement, _ number: Int, in frame: Frame) -> Markup {
+    private func acts(_ statement: WalletStatement, _ number: Int, in frame: Frame) -> Markup {
         guard frame.viewer.mayHelp else { return "" }
-        let unit = Markup.bdi(statement.currency)
-        let dialog = Dialog(
-            id: "debit\(number)", button: "Take out", title: "Take \(unit) out of the wallet",
-            sentences: """
-                <p class="soft">\(name) has \(Figures.count(statement.balance)) \(unit). What you \
-                take out is spent: their app is told by an event. It cannot be undone, because \
-                only a purchase fills a wallet.</p>
-                """, path: .debit(of: statement.currency, from: id),
-            fields: """
-                <input type="hidden" name="key" value="\(.value(formKey))">\
-                <div><label for="d-a\(number)">How many</label><input id="d-a\(number)" \
-                name="amount" type="number" min="1" step="1" required></div>\
-                \(Dialog.reasonField("d-w\(number)"))
-                """, submit: "Take \(unit) out for good", isGrave: true)
+        let dialogs =
+            statement.isUnused
+            ? [credit(statement, number)] : [credit(statement, number), debit(statement, number)]
         return """
-            <div class="row end">\(dialog.buttonMarkup)</div>\(dialog.dialogMarkup(in: frame))
+            <div class="row end">\(dialogs.map(\.buttonMarkup).joined())</div>\
+            \(dialogs.map { $0.dialogMarkup(in: frame) }.joined())
             """
     }
 
+    /// Its form leads to ``CreditPage``.
+    private func credit(_ statement: WalletStatement, _ number: Int) -> Dialog {
+        let unit = Markup.bdi(statement.currency)
+        return Dialog(
+            id: "credit\(number)", button: "Add", title: "Add \(unit) to the wallet",
+            sentences: """
+                <p class="soft">\(name) has \(Figures.count(statement.balance)) \(unit). What you \
+                add is a gift: no refund takes it away. Before it is added, you see what there \
+                will be.</p>
+                """, path: .credit(of: statement.currency, to: id),
+            fields: fields("c", number), submit: "See what happens")
+    }
+
+    private func debit(_ statement: WalletStatement, _ number: Int) -> Dialog {
+        let unit = Markup.bdi(statement.currency)
+        return Dialog(
+            id: "debit\(number)", button: "Take out", title: "Take \(unit) out of the wallet",
+            sentences: """
+                <p class="soft">\(name) has \(Figures.count(statement.balance)) \(unit). What you \
+                take out is spent: their app is told by an event. It cannot be undone, but added \
+                again.</p>
+                """, path: .debit(of: statement.currency, from: id), fields: fields("d", number),
+            submit: "Take \(unit) out", isGrave: true)
+    }
+
+    private func fields(_ prefix: Markup, _ number: Int) -> Markup {
+        """
+        <input type="hidden" name="key" value="\(.value(formKey))">\
+        <div><label for="\(prefix)-a\(number)">How many</label><input id="\(prefix)-a\(number)" \
+        name="amount" type="number" min="1" step="1" required></div>\
+        \(Dialog.reasonField("\(prefix)-w\(number)", "on the statement, which their app can read"))
+        """
+    }
+
     private func wallet(_ statement: WalletStatement, in frame: Frame) -> Markup {
+        guard !statement.isUnused else {
+            return "<p class=\"soft\">Nothing bought to be used up.</p>"
+        }
         let unit = Markup.bdi(statement.currency)
         return """
             <p><span class="big">\(Figures.count(statement.balance))</span> \(unit)</p>\
@@ -102,6 +129,7 @@ extension CustomerPage {
             case .purchase: "bought"
             case .refund: "given back"
             case .debit: "spent"
+            case .credit: "added by hand"
             default: line.kind.rawValue
             }
         let detail = line.reason ?? line.productID
@@ -111,4 +139,9 @@ extension CustomerPage {
     private static func signed(_ amount: Int64) -> String {
         (amount > 0 ? "+" : "") + Figures.count(amount)
     }
+}
+
+extension WalletStatement {
+    /// Whether nothing was ever added or taken out.
+    fileprivate var isUnused: Bool { items.isEmpty && balance == 0 }
 }

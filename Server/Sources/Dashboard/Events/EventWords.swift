@@ -25,6 +25,7 @@ struct EventWords {
         .movedAway: "Moved away", .granted: "Given by hand", .grantEnded: "Grant is over",
         .consumptionAsked: "Apple asks about a refund",
         .consumptionAnswered: "Apple was answered", .walletCredited: "Wallet filled",
+        .walletCreditedByHand: "Added by hand",
         .walletDebited: "Spent", .walletClawedBack: "Taken out after a refund",
         .customerErased: "Forgotten",
     ]

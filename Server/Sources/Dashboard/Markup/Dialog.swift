@@ -35,9 +35,13 @@ struct Dialog {
     }
 
     /// Why one does it, kept with one's name.
-    static func reasonField(_ id: Markup) -> Markup {
+    ///
+    /// - Parameter note: who else reads it.
+    static func reasonField(
+        _ id: Markup, _ note: Markup = "kept with your name; the customer never sees it"
+    ) -> Markup {
         """
-        <div><label for="\(id)">Why (kept with your name; the customer never sees it)</label>\
+        <div><label for="\(id)">Why (\(note))</label>\
         <input id="\(id)" name="reason" required maxlength="500" placeholder="ticket 4711"></div>
         """
     }

@@ -185,6 +185,7 @@ private enum Explanation {
             case .purchase(let transaction, let product): "\(product), transaction \(transaction)"
             case .refund(let transaction, let product): "\(product) refunded, \(transaction)"
             case .debit(let id, let reason): "\(reason), debit \(id)"
+            case .credit(let id, let reason): "\(reason), credit by hand \(id)"
             }
         let sign = entry.amount < 0 ? "" : "+"
         return "    \(entry.at.minute)  \(sign)\(entry.amount)  → \(entry.balance)  \(cause)"

@@ -8,7 +8,7 @@ package struct HistoryLine: Hashable, Sendable {
     package var sentence: String
     package var purchase: PurchaseID?
     package var document: DocumentID?
-    /// The id of the transfer, grant, debit or event.
+    /// The id of the transfer, grant, debit, credit by hand or event.
     package var reference: String?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -20,6 +20,7 @@ package struct HistoryLine: Hashable, Sendable {
         case block
         case grant
         case debit
+        case credit
         /// An inquiry of the App Store about a purchase, and our response.
         case consumption
         case event
@@ -85,7 +86,7 @@ extension DatabaseSession {
                 of: customer, in: app.id, environment: state.environment)
             lines += grants.flatMap { HistoryLine.lines(of: $0, at: state.asOf) }
             for currency in app.wallets.allCurrencies.sorted() {
-                lines += try debits(
+                lines += try bookings(
                     of: customer, currency, in: app.id, environment: state.environment
                 ).map(HistoryLine.init)
             }
@@ -214,11 +215,16 @@ extension HistoryLine {
             purchase: question.purchase, document: DocumentID(bytes: stored.document))
     }
 
-    init(_ debit: Debit) {
+    init(_ booking: Booking) {
+        let (kind, what): (Kind, String) =
+            switch booking.kind {
+            case .debit: (.debit, "spent")
+            case .credit: (.credit, "added by hand")
+            }
         self.init(
-            at: debit.at, kind: .debit,
-            sentence: "\(debit.amount) of \(debit.currency) spent: \(debit.reason)",
-            reference: debit.id.rawValue)
+            at: booking.at, kind: kind,
+            sentence: "\(booking.amount) of \(booking.currency) \(what): \(booking.reason)",
+            reference: booking.id.rawValue)
     }
 
     init(_ event: LoggedEvent, at place: LogPosition) {

@@ -66,7 +66,7 @@ extension HistoryLine {
     private var stableSentence: String {
         switch kind {
         case .consumption, .transfer, .share: ""
-        case .fact, .link, .block, .grant, .debit, .event: sentence
+        case .fact, .link, .block, .grant, .debit, .credit, .event: sentence
         }
     }
 }
@@ -78,6 +78,7 @@ extension Wallet.Entry {
             ListCursor(at: at, ["purchase", transaction.rawValue])
         case .refund(let transaction, _): ListCursor(at: at, ["refund", transaction.rawValue])
         case .debit(let id, _): ListCursor(at: at, ["debit", id.rawValue])
+        case .credit(let id, _): ListCursor(at: at, ["credit", id.rawValue])
         }
     }
 }

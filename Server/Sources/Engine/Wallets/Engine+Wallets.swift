@@ -1,15 +1,16 @@
 import Ledger
 import Storage
 
-package typealias StoredDebit = Storage.StoredDebit
+package typealias StoredBooking = Storage.StoredBooking
 
-/// A request to debit a wallet.
-package struct NewDebit: Hashable, Sendable {
+/// A request to debit a wallet, or to credit it by hand.
+package struct NewBooking: Hashable, Sendable {
+    package var kind: Booking.Kind
     package var currency: CurrencyID
     package var amount: Int64
     package var reason: String
-    /// The caller's idempotency key: a request with the same key is the same debit. If nil, every
-    /// request is a new debit.
+    /// The caller's idempotency key: a request with the same key is the same booking. If nil, every
+    /// request is a new debit. A credit by hand needs one.
     package var key: String?
     /// Who makes the request: the app's server, or the app itself.
     package var spender: WalletRules.Spender
@@ -17,9 +18,10 @@ package struct NewDebit: Hashable, Sendable {
     package static let reasonBytesMax = 500
 
     package init(
-        currency: CurrencyID, amount: Int64, reason: String, key: String?,
+        _ kind: Booking.Kind, currency: CurrencyID, amount: Int64, reason: String, key: String?,
         by spender: WalletRules.Spender = .server
     ) {
+        self.kind = kind
         self.spender = spender
         self.currency = currency
         self.amount = amount
@@ -29,15 +31,15 @@ package struct NewDebit: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Debits a customer's wallet if its balance is sufficient. Idempotent with a key: repeats
-    /// return the first result. An app may debit a currency only if the configuration allows it,
-    /// and only with a key.
+    /// Debits a customer's wallet if its balance is sufficient, or credits it by hand. Idempotent
+    /// with a key: repeats return the first result. A credit needs a key. An app may debit a
+    /// currency only if the configuration allows it, and only with a key; it can never credit.
     ///
-    /// The balance is computed from what was bought and spent, within the transaction that records
-    /// the debit: of two concurrent debits, one sees the other.
-    package func debit(
-        _ order: NewDebit, of id: CustomerID, app appID: AppID, environment: Environment
-    ) async throws(EngineFailure) -> StoredDebit {
+    /// The balance is computed from what was bought and booked, within the transaction that records
+    /// the booking: of two concurrent ones, one sees the other.
+    package func book(
+        _ order: NewBooking, of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> StoredBooking {
         let (app, _) = try app(appID)
         try id.requireValid()
         guard app.wallets.allCurrencies.contains(order.currency) else {
@@ -45,10 +47,10 @@ extension Engine {
         }
         try order.requirePermission(of: app.wallets.currency(order.currency))
         let now = now()
-        // The id is chosen before the transaction, which may run several times but is one debit.
-        let name = order.debitID
+        // The id is chosen before the transaction, which may run several times but is one booking.
+        let name = order.bookingID
         return try await decide { tx in
-            try tx.debit(order, named: name, of: id, in: app, environment: environment, at: now)
+            try tx.book(order, named: name, of: id, in: app, environment: environment, at: now)
         }
     }
 
@@ -103,11 +105,11 @@ extension DatabaseSession {
         _ currency: CurrencyID, of customer: CustomerID?, _ payments: [Payment],
         in app: AppSettings, environment: Environment
     ) throws -> Wallet {
-        let debits =
+        let bookings =
             try customer.map {
-                try self.debits(of: $0, currency, in: app.id, environment: environment)
+                try self.bookings(of: $0, currency, in: app.id, environment: environment)
             } ?? []
-        return Wallet(of: currency, payments, debits, rules: app.wallets)
+        return Wallet(of: currency, payments, bookings, rules: app.wallets)
     }
 
     fileprivate func payments(
@@ -118,15 +120,15 @@ extension DatabaseSession {
             .flatMap { $0.periods.map(\.payment) }
     }
 
-    fileprivate func debit(
-        _ order: NewDebit, named name: DebitID, of id: CustomerID, in app: AppSettings,
+    fileprivate func book(
+        _ order: NewBooking, named name: BookingID, of id: CustomerID, in app: AppSettings,
         environment: Environment, at now: Instant
-    ) throws -> Result<StoredDebit, EngineFailure> {
+    ) throws -> Result<StoredBooking, EngineFailure> {
         let known = try customer(known: id, in: app.id)
-        if let kept = try debit(name, in: app.id) {
+        if let kept = try booking(name, in: app.id) {
             let isSame =
                 kept.customer == known?.customer && kept.environment == environment
-                && kept.debit.matches(order)
+                && kept.booking.matches(order)
             return isSame ? .success(kept) : .failure(.idempotencyKeyReused)
         }
         let currency = order.currency
@@ -134,48 +136,63 @@ extension DatabaseSession {
         let balance =
             try balances(of: known?.customer, payments, in: app, environment: environment)[
                 currency] ?? 0
-        guard balance >= order.amount || app.wallets.currency(currency).allowsDebt else {
-            return .failure(.insufficientBalance(currency, balance: balance))
+        if order.kind == .debit {
+            guard balance >= order.amount || app.wallets.currency(currency).allowsDebt else {
+                return .failure(.insufficientBalance(currency, balance: balance))
+            }
         }
         let owner = try customer(id, in: app.id, at: now).customer
-        let lastSpent = try spendings(of: owner, in: app.id, environment: environment)[currency]
+        let lastBooked = try spendings(of: owner, in: app.id, environment: environment)[currency]
         let moments = payments.filter { Wallet.credits($0, currency, rules: app.wallets) }
-            .flatMap { [$0.from, $0.revocation?.at ?? $0.from] }
-        // Never earlier than the last entry of the wallet, whichever server's clock is ahead.
-        let at = (moments + [lastSpent?.lastAt ?? now]).reduce(now, max)
-        let debit = Debit(
-            id: name, currency: currency, amount: order.amount, reason: order.reason, at: at)
-        let kept = StoredDebit(debit, of: owner, in: environment, balance: balance - order.amount)
-        try spend(kept, key: order.key, in: app.id, at: now)
+            .map { payment in
+                payment.revocation.map { max($0.at, payment.from) + .milliseconds(1) }
+                    ?? payment.from
+            }
+        // Never earlier than the last entry of the wallet, whichever server's clock is ahead; and
+        // later than each refund, because of one moment a refund counts last.
+        let at = (moments + [lastBooked?.lastAt ?? now]).reduce(now, max)
+        let booking = Booking(
+            order.kind, id: name, currency: currency, amount: order.amount, reason: order.reason,
+            at: at)
+        let kept = StoredBooking(
+            booking, of: owner, in: environment, balance: balance + booking.signedAmount)
+        try book(kept, key: order.key, in: app.id, at: now)
         return .success(kept)
     }
 }
 
-extension NewDebit {
-    /// The number of characters of a debit's id.
+extension NewBooking {
+    /// The number of characters of a booking's id.
     private static let idCharacters = 32
 
     /// No key of a server contains a line end, because no header field does.
     private static let keyPrefixOfApps = "app\n"
 
-    /// The same id for the same key. The keys of apps are apart from those of servers: everybody
-    /// can extract an app key, and could otherwise use up the key of a server's next debit.
-    fileprivate var debitID: DebitID {
+    /// The same id for the same key, of a debit or a credit. The keys of apps are apart from those
+    /// of servers: everybody can extract an app key, and could otherwise use up the key of a
+    /// server's next debit.
+    fileprivate var bookingID: BookingID {
         let whole = key.map { spender == .app ? Self.keyPrefixOfApps + $0 : $0 }
-        return DebitID(rawValue: IdempotencyKey.digits(for: whole, count: Self.idCharacters))
+        return BookingID(rawValue: IdempotencyKey.digits(for: whole, count: Self.idCharacters))
     }
 
     fileprivate func requirePermission(
         of currency: WalletRules.Currency
     ) throws(EngineFailure) {
-        guard spender == .app else { return }
-        guard currency.spender == .app else { throw .spendingNotAllowed(self.currency) }
-        guard key != nil else { throw .idempotencyKeyMissing }
+        if spender == .app {
+            guard kind == .debit, currency.spender == .app else {
+                throw .spendingNotAllowed(self.currency)
+            }
+        }
+        if kind == .credit || spender == .app {
+            guard key != nil else { throw .idempotencyKeyMissing }
+        }
     }
 }
 
-extension Debit {
-    fileprivate func matches(_ order: NewDebit) -> Bool {
-        currency == order.currency && amount == order.amount && reason == order.reason
+extension Booking {
+    fileprivate func matches(_ order: NewBooking) -> Bool {
+        kind == order.kind && currency == order.currency && amount == order.amount
+            && reason == order.reason
     }
 }

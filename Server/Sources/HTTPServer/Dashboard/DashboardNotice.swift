@@ -4,6 +4,7 @@ import Dashboard
 /// else of a notice comes from a request.
 enum DashboardNotice: String, CaseIterable, Sendable {
     case granted, withdrawn, moved, undone, blocked, unblocked, answered, debited, erased
+    case walletCredited = "credited"
     case paused, resumed, tested, replayed, deleted
     case retried
     case alwaysSignedIn = "always_signed_in"
@@ -32,6 +33,7 @@ enum DashboardNotice: String, CaseIterable, Sendable {
             Notice(
                 .done, "It was recorded.", "If Apple's question still waits, it is answered now.")
         case .debited: Notice(.done, "It was taken out of the wallet.", "Their app is told.")
+        case .walletCredited: Notice(.done, "It was added to the wallet.", "Their app is told.")
         case .erased: Notice(.done, "The person was forgotten.", "Their purchases are nobody's.")
         case .paused: Notice(.done, "The endpoint is paused.", "Events wait in their order.")
         case .resumed: Notice(.done, "The endpoint is open again.", "What waits is sent now.")

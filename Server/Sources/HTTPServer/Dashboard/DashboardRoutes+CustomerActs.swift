@@ -34,7 +34,7 @@ extension DashboardRoutes {
             return .done(.unblocked, try page.path)
         }
         act("/customers/{id}/consumption", for: .support, of: router, consumption)
-        act("/customers/{id}/wallets/{currency}/debits", for: .support, of: router, debit)
+        addWalletActs(to: router)
         act("/customers/{id}/erase", for: .admin, of: router, erase)
     }
 
@@ -80,31 +80,6 @@ extension DashboardRoutes {
                 "delivery": form["delivery"], "used_percent": form["used_percent"],
             ])
         return .done(.answered, try page.path)
-    }
-
-    @Sendable private func debit(
-        _ page: PageRequest, _ form: FormFields
-    ) async throws -> ActResult {
-        guard let amount = form["amount"].flatMap(Int64.init),
-            (1...Ledger.Wallet.amountMax).contains(amount)
-        else { throw ProblemError(.amountNotPositive) }
-        let reason = form["reason"] ?? ""
-        try ProblemError.requireLength(for: reason, bytesMax: NewDebit.reasonBytesMax)
-        guard let key = form["key"] else {
-            throw ProblemError(.requestNotUnderstood, detail: "The field “key” is missing.")
-        }
-        let currency = CurrencyID(rawValue: try page.parameter("currency"))
-        let kept = try await engine.debit(
-            NewDebit(
-                currency: currency, amount: amount, reason: reason, key: "dashboard \(key)"),
-            of: try page.customer, app: app, environment: page.environment)
-        page.audit.change(
-            of: kept.debit.id.rawValue,
-            to: [
-                "currency": currency.rawValue, "amount": "\(amount)",
-                "balance": "\(kept.balance)",
-            ])
-        return .done(.debited, try page.path)
     }
 
     @Sendable private func erase(

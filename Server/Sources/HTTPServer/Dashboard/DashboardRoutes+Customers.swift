@@ -136,7 +136,10 @@ extension DashboardRoutes {
         _ state: CustomerState, _ page: PageRequest
     ) async throws -> [WalletStatement] {
         var statements: [WalletStatement] = []
-        for currency in state.balances.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+        // Who may add to a wallet may also add to one in which nothing was yet.
+        let all = try engine.settings(of: app).wallets.allCurrencies
+        let currencies = page.frame.viewer.mayHelp ? all : Set(state.balances.keys)
+        for currency in currencies.sorted() {
             let wallet = try await engine.wallet(
                 currency, of: state.id, app: app, environment: page.environment)
             let isOlder = page.query["wallet"] == currency.rawValue

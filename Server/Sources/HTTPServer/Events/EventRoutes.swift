@@ -150,7 +150,7 @@ extension WalletMovement {
         self.init(
             currency: change.currency.rawValue, amount: change.amount, before: change.before,
             after: change.after, debitID: change.debit?.rawValue, reason: change.reason,
-            idempotencyKey: change.key)
+            idempotencyKey: change.key, creditID: change.credit?.rawValue)
     }
 }
 

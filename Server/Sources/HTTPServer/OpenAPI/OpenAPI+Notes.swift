@@ -58,6 +58,8 @@ extension OpenAPI {
         "AliasRequest.customer_id": ["description": "The other id."],
         "DebitRequest.amount": ["minimum": 1],
         "DebitRequest.reason": ["description": "Shown on the statement."],
+        "CreditRequest.amount": ["minimum": 1],
+        "CreditRequest.reason": ["minLength": 1, "description": "Shown on the statement."],
         "OfferSignatureRequest.kind": [
             "enum": ["promotional", "promotional_v1", "introductory"]
         ],
@@ -184,6 +186,7 @@ extension OpenAPI {
             "description": "Identifies the signed document: a SHA-256 in hexadecimal."
         ],
         "Debit.balance": ["description": "The wallet's balance after it."],
+        "Credit.balance": ["description": "The wallet's balance after it."],
         "WalletStatement.next_cursor": ["description": "Null at the end."],
         "WalletItem.amount": ["description": "Negative if it was taken out."],
         "WalletItem.balance": ["description": "The balance after it."],

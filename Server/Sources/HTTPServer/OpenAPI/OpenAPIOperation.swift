@@ -131,4 +131,10 @@ extension OpenAPIParameter {
         name: "Idempotency-Key", place: .header,
         description: "A key you choose for this request.",
         schema: ["type": "string", "maxLength": 255])
+
+    static let requiredIdempotencyKey: OpenAPIParameter = {
+        var parameter = idempotencyKey
+        parameter.isRequired = true
+        return parameter
+    }()
 }

@@ -86,14 +86,15 @@ extension ProblemCatalogue.Entry {
             + "under wallets in perennial.yaml.")
 
     static let idempotencyKeyMissing = Self(
-        .idempotencyKeyMissing, .badRequest, "The debit of an app has no Idempotency-Key.",
-        remedy: "Send the header Idempotency-Key with a new UUID for each debit, and the same one "
-            + "to repeat it.")
+        .idempotencyKeyMissing, .badRequest, "The request has no Idempotency-Key.",
+        remedy: "Send the header Idempotency-Key with a new UUID for each debit or credit, and the "
+            + "same one to repeat it.")
 
     static let idempotencyKeyReused = Self(
         .idempotencyKeyReused, .unprocessableContent,
         "The Idempotency-Key belongs to another request.",
-        remedy: "Use a new key for each debit or grant; reuse a key only to repeat a request.")
+        remedy:
+            "Use a new key for each debit, credit or grant; reuse a key only to repeat a request.")
 }
 
 // MARK: - Content

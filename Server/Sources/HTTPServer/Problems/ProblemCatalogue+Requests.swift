@@ -244,6 +244,9 @@ extension ProblemCatalogue.Entry {
             detail: "reason must have at most \(bytesMax) bytes of UTF-8.", remedy: "Shorten it.")
     }
 
+    static let reasonMissing = bodyNotUnderstood.variant(
+        detail: "reason must not be empty.", remedy: "Say why, for the customer's statement.")
+
     static func deliveryUnknown(_ found: String, known: [String]) -> Self {
         bodyNotUnderstood.variant(
             detail: "“\(found)” is not a delivery value.",

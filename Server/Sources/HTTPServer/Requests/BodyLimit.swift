@@ -7,7 +7,7 @@ enum BodyLimit {
     static let purchases = 4_194_304
     static let notification = Engine.notificationBytesMax
     static let verifyReceipt = Engine.verifyReceiptBytesMax
-    /// An alias, a grant, a transfer, a block, or a debit.
+    /// An alias, a grant, a transfer, a block, a debit, or a credit by hand.
     static let order = 16_384
     static let offer = 65_536
     static let consumption = 65_536

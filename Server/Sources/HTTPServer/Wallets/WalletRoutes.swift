@@ -22,6 +22,17 @@ extension PerennialServer {
                         .after,
                     ], output: .json(WalletStatement.self)), wallet),
             keyed(for: .money, Self.debitOperation, debit),
+            secret(
+                for: .support,
+                OpenAPIOperation(
+                    .post, "/v1/customers/{id}/wallets/{currency}/credits", "credit",
+                    "Credit a wallet by hand",
+                    description: """
+                        For an apology, or to correct a mistake. Idempotent with the header \
+                        Idempotency-Key, which is required: a repeat gets the first response again.
+                        """,
+                    parameters: [.environment, .requiredIdempotencyKey], input: CreditRequest.self,
+                    output: .json(PerennialContract.Credit.self)), credit),
         ]
     }
 
@@ -62,17 +73,39 @@ extension PerennialServer {
         try await requireProof(of: id, request.headers, holder)
         let environment = try Self.environment(in: request)
         let asked = try await Self.debitRequest(in: request, of: holder)
-        guard (1...Ledger.Wallet.amountMax).contains(asked.amount) else {
-            throw ProblemError(.amountNotPositive)
-        }
-        try ProblemError.requireLength(for: asked.reason, bytesMax: NewDebit.reasonBytesMax)
-        let order = NewDebit(
-            currency: try Self.currency(in: context), amount: asked.amount,
-            reason: asked.reason, key: try Self.idempotencyKey(in: request),
+        try ProblemError.requireLength(for: asked.reason, bytesMax: NewBooking.reasonBytesMax)
+        let order = NewBooking(
+            .debit, currency: try Self.currency(in: context),
+            amount: try Self.amount(asked.amount), reason: asked.reason,
+            key: try Self.idempotencyKey(in: request),
             by: holder.kind == .secret ? .server : .app)
-        let kept = try await engine.debit(
+        let kept = try await engine.book(
             order, of: id, app: holder.app, environment: environment)
         return try JSONResponse.ok(PerennialContract.Debit(kept))
+    }
+
+    @Sendable func credit(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let id = try Self.customerID(in: context)
+        let environment = try Self.environment(in: request)
+        let asked = try await request.value(CreditRequest.self, max: BodyLimit.order)
+        try ProblemError.requireReason(asked.reason, bytesMax: NewBooking.reasonBytesMax)
+        let order = NewBooking(
+            .credit, currency: try Self.currency(in: context),
+            amount: try Self.amount(asked.amount), reason: asked.reason,
+            key: try Self.idempotencyKey(in: request))
+        let kept = try await engine.book(
+            order, of: id, app: holder.app, environment: environment)
+        return try JSONResponse.ok(PerennialContract.Credit(kept))
+    }
+
+    /// - Parameter amount: of a debit or a credit by hand; nil if it is no whole number.
+    static func amount(_ amount: Int64?) throws -> Int64 {
+        guard let amount, (1...Ledger.Wallet.amountMax).contains(amount) else {
+            throw ProblemError(.amountNotPositive)
+        }
+        return amount
     }
 
     /// A server's request is read strictly. An app may be newer than this server.
@@ -102,11 +135,20 @@ extension PerennialServer {
 }
 
 extension PerennialContract.Debit {
-    fileprivate init(_ kept: StoredDebit) {
+    fileprivate init(_ kept: StoredBooking) {
         self.init(
-            debitID: kept.debit.id.rawValue, currency: kept.debit.currency.rawValue,
-            amount: kept.debit.amount, reason: kept.debit.reason, at: Timestamp(kept.debit.at),
-            balance: kept.balance)
+            debitID: kept.booking.id.rawValue, currency: kept.booking.currency.rawValue,
+            amount: kept.booking.amount, reason: kept.booking.reason,
+            at: Timestamp(kept.booking.at), balance: kept.balance)
+    }
+}
+
+extension PerennialContract.Credit {
+    fileprivate init(_ kept: StoredBooking) {
+        self.init(
+            creditID: kept.booking.id.rawValue, currency: kept.booking.currency.rawValue,
+            amount: kept.booking.amount, reason: kept.booking.reason,
+            at: Timestamp(kept.booking.at), balance: kept.balance)
     }
 }
 
@@ -136,6 +178,8 @@ extension WalletStatement.Line {
             (kind, transactionID, productID) = (.refund, transaction.rawValue, product.rawValue)
         case .debit(let id, let reason):
             (debitID, self.reason) = (id.rawValue, reason)
+        case .credit(let id, let reason):
+            (kind, creditID, self.reason) = (.credit, id.rawValue, reason)
         }
     }
 }

@@ -150,7 +150,8 @@ extension Timeline {
 
 extension Wallet {
     /// How much of what a transaction credited is spent, in thousandths of a percent: what was
-    /// credited first is spent first. Returns nil if it credited nothing.
+    /// bought first is spent first, and what was credited by hand is spent last. Returns nil if it
+    /// credited nothing.
     package func usedShare(of transaction: TransactionID) -> Int64? {
         spent(of: transaction).map { Self.share($0.amount, of: $0.credited) }
     }
@@ -160,7 +161,8 @@ extension Wallet {
     package func spent(of transaction: TransactionID) -> (amount: Int64, credited: Int64)? {
         var kept: [(transaction: TransactionID, amount: Int64)] = []
         var credited: Int64?
-        var spent: Int64 = 0
+        // Less what was spent of credits by hand: their sum, less what is left of them.
+        var spent = given
         for entry in entries {
             switch entry.cause {
             case .purchase(let id, _):
@@ -171,7 +173,7 @@ extension Wallet {
                 if let index = kept.firstIndex(where: { $0.transaction == id }) {
                     kept[index].amount += entry.amount
                 }
-            case .debit: spent -= entry.amount
+            case .debit, .credit: spent -= entry.amount
             }
         }
         guard let credited, credited > 0 else { return nil }

@@ -124,6 +124,8 @@ package struct Change: Hashable, Sendable {
         // Wallets.
         /// A purchase was credited to a wallet.
         case walletCredited = "wallet_credited"
+        /// Somebody added to a wallet. Nothing was bought.
+        case walletCreditedByHand = "wallet_credited_by_hand"
         case walletDebited = "wallet_debited"
         /// A refund was deducted.
         case walletClawedBack = "wallet_clawed_back"

@@ -124,8 +124,8 @@ extension Change.Kind {
             .aliasParted, .movedAway, .unlinked, .shared, .shareEnded, .blocked, .unblocked,
             .customerErased,
             .granted, .grantEnded, .termEnding, .consumptionAsked, .consumptionAnswered,
-            .consumptionUnanswered, .walletCredited, .walletDebited, .walletClawedBack,
-            .walletRestored, .walletAdjusted:
+            .consumptionUnanswered, .walletCredited, .walletCreditedByHand, .walletDebited,
+            .walletClawedBack, .walletRestored, .walletAdjusted:
             0
         }
     }
@@ -145,7 +145,8 @@ extension Change.Kind {
             .unlinked, .shared, .shareEnded, .blocked, .unblocked, .customerErased, .granted,
             .grantEnded,
             .termEnding, .consumptionAsked, .consumptionAnswered, .consumptionUnanswered,
-            .walletCredited, .walletDebited, .walletClawedBack, .walletRestored, .walletAdjusted:
+            .walletCredited, .walletCreditedByHand, .walletDebited, .walletClawedBack,
+            .walletRestored, .walletAdjusted:
             false
         }
     }

@@ -4,31 +4,6 @@ package struct CurrencyID: TextIdentifier {
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// One debit, as the app's server requested it.
-package struct Debit: Hashable, Sendable {
-    package var id: DebitID
-    package var currency: CurrencyID
-    /// Greater than 0.
-    package var amount: Int64
-    package var reason: String
-    package var at: Instant
-
-    package init(
-        id: DebitID, currency: CurrencyID, amount: Int64, reason: String, at: Instant
-    ) {
-        self.id = id
-        self.currency = currency
-        self.amount = amount
-        self.reason = reason
-        self.at = at
-    }
-}
-
-package struct DebitID: TextIdentifier {
-    package let rawValue: String
-    package init(rawValue: String) { self.rawValue = rawValue }
-}
-
 /// The app's rules for its currencies.
 package struct WalletRules: Hashable, Sendable {
     /// How much one unit of a product credits to each currency.
@@ -104,15 +79,20 @@ package struct WalletRules: Hashable, Sendable {
     }
 }
 
-/// A customer's balance of one currency, with its statement: a pure function of what they bought
-/// and what they spent.
+/// A customer's balance of one currency, with its statement: a pure function of what they bought,
+/// and of what was booked: debits, and credits by hand.
 ///
-/// Only payments credit, and each payment only once, however often and by whichever way it is
-/// reported: a restored purchase cannot credit twice.
+/// Each payment credits only once, however often and by whichever way it is reported: a restored
+/// purchase cannot credit twice.
+///
+/// What purchases credited is spent first, and what was credited by hand is spent last. A refund
+/// that takes what is still there therefore never takes what was credited by hand.
 package struct Wallet: Hashable, Sendable {
     package private(set) var balance: Int64 = 0
     /// Sorted by time.
     package private(set) var entries: [Entry] = []
+    /// How much of the balance was credited by hand. From 0 to the balance; 0 if that is negative.
+    package private(set) var given: Int64 = 0
 
     package struct Entry: Hashable, Sendable {
         package var at: Instant
@@ -128,22 +108,24 @@ package struct Wallet: Hashable, Sendable {
     package enum Cause: Hashable, Sendable {
         case purchase(TransactionID, ProductID)
         case refund(TransactionID, ProductID)
-        case debit(DebitID, reason: String)
+        case debit(BookingID, reason: String)
+        /// By hand: nothing was bought.
+        case credit(BookingID, reason: String)
     }
 
-    /// The limit of what one purchase credits or one debit takes: any realistic number of them
-    /// stays far from the limits of Int64.
+    /// The limit of what one purchase credits, and of one debit or credit by hand: any realistic
+    /// number of them stays far from the limits of Int64.
     package static let amountMax: Int64 = 1_000_000_000_000
 
     /// - Parameters:
     ///   - payments: the customer's payments; those for products that credit other currencies are
     ///     ignored.
-    ///   - debits: debits of this currency.
+    ///   - bookings: debits and credits by hand of this currency.
     package init(
-        of currency: CurrencyID, _ payments: [Payment], _ debits: [Debit],
+        of currency: CurrencyID, _ payments: [Payment], _ bookings: [Booking],
         rules: WalletRules
     ) {
-        var movements = debits.map(Movement.init)
+        var movements = bookings.map(Movement.init)
         for (payment, credit) in rules.credited(by: payments, to: currency) {
             movements += Movement.movements(of: payment, crediting: credit)
         }
@@ -151,8 +133,10 @@ package struct Wallet: Hashable, Sendable {
         for movement in movements.sorted(by: { $0.precedes($1) }) { apply(movement, rules) }
     }
 
-    /// The balance alone, from the sum of debits. Returns nil if the times of the debits matter: a
-    /// refund deducts only what was there at its time.
+    /// The balance alone, from the sum of bookings. Returns nil if their times matter: a refund
+    /// deducts only what was there at its time.
+    ///
+    /// - Parameter spent: the debits, less the credits by hand.
     package static func balance(
         of currency: CurrencyID, _ payments: [Payment], spent: Int64,
         rules: WalletRules
@@ -194,6 +178,9 @@ package struct Wallet: Hashable, Sendable {
     private mutating func apply(_ movement: Movement, _ rules: WalletRules.Currency) {
         switch movement.cause {
         case .purchase: append(movement.at, movement.cause, movement.amount)
+        case .credit:
+            given += movement.amount
+            append(movement.at, movement.cause, movement.amount)
         case .debit:
             if rules.refunds == .toZero && !rules.allowsDebt {
                 reduceRefunds(upTo: -(balance + movement.amount))
@@ -204,8 +191,11 @@ package struct Wallet: Hashable, Sendable {
             append(movement.at, movement.cause, movement.amount)
             // An earlier debt remains.
             let most = rules.allowsDebt ? -movement.amount : .max
-            if rules.refunds == .toZero { reduceRefunds(upTo: min(-balance, most)) }
+            if rules.refunds == .toZero { reduceRefunds(upTo: min(given - balance, most)) }
         }
+        // A debit takes what was credited by hand only if nothing else is there. A credit by hand
+        // pays a debt first.
+        given = min(given, max(0, balance))
     }
 
     private mutating func append(_ at: Instant, _ cause: Cause, _ amount: Int64) {
@@ -236,10 +226,13 @@ private struct Movement {
     var cause: Wallet.Cause
     var amount: Int64
 
-    init(_ debit: Debit) {
-        at = debit.at
-        cause = .debit(debit.id, reason: debit.reason)
-        amount = -debit.amount
+    init(_ booking: Booking) {
+        at = booking.at
+        switch booking.kind {
+        case .debit: cause = .debit(booking.id, reason: booking.reason)
+        case .credit: cause = .credit(booking.id, reason: booking.reason)
+        }
+        amount = booking.signedAmount
     }
 
     private init(_ at: Instant, _ cause: Wallet.Cause, _ amount: Int64) {
@@ -266,15 +259,16 @@ private struct Movement {
     private var rank: Int {
         switch cause {
         case .purchase: 0
-        case .debit: 1
-        case .refund: 2
+        case .credit: 1
+        case .debit: 2
+        case .refund: 3
         }
     }
 
     private var id: String {
         switch cause {
         case .purchase(let transaction, _), .refund(let transaction, _): transaction.rawValue
-        case .debit(let id, _): id.rawValue
+        case .debit(let id, _), .credit(let id, _): id.rawValue
         }
     }
 }

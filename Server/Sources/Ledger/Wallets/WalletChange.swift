@@ -6,20 +6,25 @@ package struct WalletChange: Hashable, Sendable {
     package var before: Int64
     /// The balance reported now. The next change of the wallet begins with it.
     package var after: Int64
-    /// For a debit: its id, its reason, and the caller's idempotency key.
-    package var debit: DebitID?
+    /// For a debit: its id.
+    package var debit: BookingID?
+    /// For a credit by hand: its id.
+    package var credit: BookingID?
+    /// For both: the reason, and the caller's idempotency key.
     package var reason: String?
     package var key: String?
 
     package init(
         _ currency: CurrencyID, in environment: Environment, before: Int64, after: Int64,
-        debit: DebitID? = nil, reason: String? = nil, key: String? = nil
+        debit: BookingID? = nil, credit: BookingID? = nil, reason: String? = nil,
+        key: String? = nil
     ) {
         self.currency = currency
         self.environment = environment
         self.before = before
         self.after = after
         self.debit = debit
+        self.credit = credit
         self.reason = reason
         self.key = key
     }
@@ -64,7 +69,7 @@ extension Wallet.Cause {
     fileprivate var refunded: Wallet.Cause? {
         switch self {
         case .refund(let transaction, let product): .purchase(transaction, product)
-        case .purchase, .debit: nil
+        case .purchase, .debit, .credit: nil
         }
     }
 }
@@ -81,6 +86,7 @@ extension Wallet.Step {
             case .refund where amount < 0: .walletClawedBack
             case .refund: isLessGivenBack ? .walletRestored : .walletAdjusted
             case .debit: former == nil ? .walletDebited : .walletAdjusted
+            case .credit: former == nil ? .walletCreditedByHand : .walletAdjusted
             }
         self.init(kind: kind, at: entry.at, cause: entry.cause, amount: amount)
     }

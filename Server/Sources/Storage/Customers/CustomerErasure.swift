@@ -194,7 +194,7 @@ extension DatabaseSession {
 extension WalletChange {
     /// Removes the free text that the app's server wrote about a customer.
     fileprivate mutating func removeFreeText() {
-        if debit != nil { (reason, key) = ("", nil) }
+        if debit != nil || credit != nil { (reason, key) = ("", nil) }
     }
 }
 

@@ -38,7 +38,7 @@ extension DatabaseSession {
     ]
     private static let entryColumns = [
         "app", "environment", "customer", "currency", "number", "at_ms", "kind", "transaction_id",
-        "product", "debit", "reason", "amount", "balance",
+        "product", "debit", "credit", "reason", "amount", "balance",
     ]
 
     // MARK: - Progress
@@ -183,14 +183,17 @@ extension Wallet.Entry {
         case .purchase(let transaction, let product):
             words = [
                 .text("purchase"), .text(transaction.rawValue), .text(product.rawValue), .null,
-                .null,
+                .null, .null,
             ]
         case .refund(let transaction, let product):
             words = [
                 .text("refund"), .text(transaction.rawValue), .text(product.rawValue), .null, .null,
+                .null,
             ]
         case .debit(let debit, let reason):
-            words = [.text("debit"), .null, .null, .text(debit.rawValue), .text(reason)]
+            words = [.text("debit"), .null, .null, .text(debit.rawValue), .null, .text(reason)]
+        case .credit(let credit, let reason):
+            words = [.text("credit"), .null, .null, .null, .text(credit.rawValue), .text(reason)]
         }
         return [.integer(at.milliseconds)] + words + [.integer(amount), .integer(balance)]
     }

@@ -101,7 +101,7 @@ extension ByteReader {
             WalletChange(
                 CurrencyID(rawValue: try r.text()), in: try Environment.stored(try r.text()),
                 before: try r.number(), after: try r.number(),
-                debit: try r.optionalText().map(DebitID.init(rawValue:)),
+                debit: try r.optionalText().map(BookingID.init(rawValue:)),
                 reason: try r.optionalText(), key: try r.optionalText())
         }
     }

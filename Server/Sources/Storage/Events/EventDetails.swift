@@ -202,6 +202,7 @@ extension WalletChange: JSONObject {
         try members.number("before", required: &before)
         try members.number("after", required: &after)
         try members.id("debit_id", &debit)
+        try members.id("credit_id", &credit)
         try members.text("reason", &reason)
         try members.text("idempotency_key", &key)
     }

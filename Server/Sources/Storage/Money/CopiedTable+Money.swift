@@ -68,8 +68,8 @@ extension CopiedTable {
             name: "shown_wallet_entries",
             key: ["app", "environment", "customer", "currency", "number"],
             others: [
-                "at_ms", "kind", "transaction_id", "product", "debit", "reason", "amount",
-                "balance",
+                "at_ms", "kind", "transaction_id", "product", "debit", "credit", "reason",
+                "amount", "balance",
             ]),
         CopiedTable(
             name: "showings", key: ["app"], others: ["rules", "customer", "shown", "sequence"]),

@@ -68,6 +68,7 @@ package struct ExportedTable: Hashable, Sendable {
             columns: [
                 "app", "environment", "customer_id", "currency", "number", "occurred_at", "kind",
                 "transaction_id", "product_id", "debit_id", "reason", "amount", "balance",
+                "credit_id",
             ], sinceColumn: "occurred_at", subject: .customer, order: ["currency", "number"]),
     ]
 

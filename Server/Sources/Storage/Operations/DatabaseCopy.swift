@@ -40,6 +40,7 @@ struct CopiedTable: Hashable, Sendable {
             name: "debits", key: ["app", "debit"],
             others: [
                 "environment", "customer", "currency", "amount", "reason", "at_ms", "balance",
+                "is_credit",
             ]),
         CopiedTable(
             name: "wallets", key: ["app", "customer", "environment", "currency"],

@@ -81,6 +81,7 @@ package enum Schema {
             .init("parts of a month's price", monthlyPartColumns(dialect)),
             .init("sums of money", moneySumTables(dialect)),
             .init("rows about customers", shownTables(dialect)),
+            .init("credits by hand", handCreditColumns(dialect)),
         ]
     }
 

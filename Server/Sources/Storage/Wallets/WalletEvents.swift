@@ -1,39 +1,37 @@
 import Ledger
 
 extension DatabaseSession {
-    /// Records a debit of a known customer, emits an event, and links the purchases that were spent
-    /// to the customer. Not idempotent: check first whether the debit exists.
+    /// Records a debit or a credit by hand of a known customer, emits an event, and links the
+    /// purchases that were spent to the customer. Not idempotent: check first whether it exists.
     ///
     /// - Parameter key: the idempotency key of the request.
-    package func spend(
-        _ kept: StoredDebit, key: String?, in app: AppID, at now: Instant
+    package func book(
+        _ kept: StoredBooking, key: String?, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
-        try insertDebit(kept, in: app)
-        let debit = kept.debit
-        let before = kept.balance + debit.amount
+        try insert(kept, in: app)
+        let booking = kept.booking
+        let before = kept.balanceBefore
         let told = try reportedBalances(of: kept.customer, in: app, kept.environment)[
-            debit.currency]
+            booking.currency]
         var entries: [EventEntry] = []
         if (told ?? 0) != before {
             var change = Change(.walletAdjusted, at: now)
             change.wallet = WalletChange(
-                debit.currency, in: kept.environment, before: told ?? 0, after: before)
+                booking.currency, in: kept.environment, before: told ?? 0, after: before)
             entries.append(
                 EventEntry(
                     app: app, customer: kept.customer, purchase: nil, change: change, knownAt: now,
                     cause: .request))
         }
-        var change = Change(.walletDebited, at: debit.at)
-        change.wallet = WalletChange(
-            debit.currency, in: kept.environment, before: before, after: kept.balance,
-            debit: debit.id, reason: debit.reason, key: key)
         entries.append(
             EventEntry(
-                app: app, customer: kept.customer, purchase: nil, change: change, knownAt: now,
-                cause: .request))
+                app: app, customer: kept.customer, purchase: nil,
+                change: Change(kept, key: key), knownAt: now, cause: .request))
         try saveBalances(
-            [debit.currency: kept.balance], of: kept.customer, in: app, kept.environment)
+            [booking.currency: kept.balance], of: kept.customer, in: app, kept.environment)
         try append(entries)
+        // A credit by hand spends nothing.
+        guard booking.kind == .debit else { return }
         try linkSpent(by: kept.customer, in: app, kept.environment, at: now)
     }
 
@@ -165,6 +163,19 @@ extension DatabaseSession {
                 + "ORDER BY attested_at_ms, subject, document LIMIT 1",
             Self.key(of: purchase, in: app)
         ).first?.bytes(0)
+    }
+}
+
+extension Change {
+    /// What is reported of a debit or a credit by hand.
+    fileprivate init(_ kept: StoredBooking, key: String?) {
+        let booking = kept.booking
+        let isDebit = booking.kind == .debit
+        self.init(isDebit ? .walletDebited : .walletCreditedByHand, at: booking.at)
+        wallet = WalletChange(
+            booking.currency, in: kept.environment, before: kept.balanceBefore,
+            after: kept.balance, debit: isDebit ? booking.id : nil,
+            credit: isDebit ? nil : booking.id, reason: booking.reason, key: key)
     }
 }
 

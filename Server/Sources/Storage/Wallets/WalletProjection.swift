@@ -1,14 +1,14 @@
 import Ledger
 
-/// The wallets of a customer in one environment, computed from purchases and debits, together with
-/// the last reported balances.
+/// The wallets of a customer in one environment, computed from purchases and bookings, together
+/// with the last reported balances.
 struct WalletProjection {
     var customer: CustomerID
     var environment: Environment
     private(set) var reportedBalances: [CurrencyID: Int64]
     private let app: AppID
     private let rules: WalletRules
-    private let debits: [CurrencyID: [Debit]]
+    private let bookings: [CurrencyID: [Booking]]
     private var timelines: [PurchaseID: Timeline] = [:]
     /// For each transaction, the number of payments in the timelines.
     private var transactions: [TransactionID: Int] = [:]
@@ -32,10 +32,10 @@ struct WalletProjection {
 
     fileprivate init(
         of customer: CustomerID, in app: AppID, _ environment: Environment, _ rules: WalletRules,
-        _ timelines: [Timeline], _ debits: [CurrencyID: [Debit]], told: [CurrencyID: Int64]
+        _ timelines: [Timeline], _ bookings: [CurrencyID: [Booking]], told: [CurrencyID: Int64]
     ) {
         (self.customer, self.app, self.environment) = (customer, app, environment)
-        (self.rules, self.debits, self.reportedBalances) = (rules, debits, told)
+        (self.rules, self.bookings, self.reportedBalances) = (rules, bookings, told)
         for timeline in timelines where self.timelines[timeline.purchase] == nil {
             setTimeline(timeline, of: timeline.purchase)
         }
@@ -68,7 +68,7 @@ struct WalletProjection {
             payments.append(payment)
         }
         return rules.currencies(of: timeline).contains { currency in
-            let wallet = Wallet(of: currency, payments, debits[currency] ?? [], rules: rules)
+            let wallet = Wallet(of: currency, payments, bookings[currency] ?? [], rules: rules)
             return timeline.periods.contains {
                 (wallet.spent(of: $0.payment.transaction)?.amount ?? 0) > 0
             }
@@ -175,7 +175,7 @@ struct WalletProjection {
     private func makeWallet(_ currency: CurrencyID) -> Wallet {
         Wallet(
             of: currency, timelines.values.flatMap { $0.periods.map(\.payment) },
-            debits[currency] ?? [], rules: rules)
+            bookings[currency] ?? [], rules: rules)
     }
 
     /// Returns the events that lead to a new balance. Each starts from the last reported balance,
@@ -255,13 +255,13 @@ extension DatabaseSession {
         let known = try self.customer(known: customer, in: app)
         var timelines = try timelines(of: customer, in: app, environment: environment)
         timelines += try timelinesByToken(known?.ids ?? [], in: app, environment: environment)
-        var debits: [CurrencyID: [Debit]] = [:]
+        var bookings: [CurrencyID: [Booking]] = [:]
         for currency in rules.allCurrencies {
-            debits[currency] = try self.debits(
+            bookings[currency] = try self.bookings(
                 of: customer, currency, in: app, environment: environment)
         }
         return WalletProjection(
-            of: customer, in: app, environment, rules, timelines, debits,
+            of: customer, in: app, environment, rules, timelines, bookings,
             told: try reportedBalances(of: customer, in: app, environment))
     }
 

@@ -64,11 +64,21 @@ extension Database {
         key: String? = nil
     ) async throws {
         try await transaction { tx in
-            let debit = Debit(
-                id: DebitID(rawValue: "d\(amount)"), currency: "gems", amount: amount,
+            let debit = Booking(
+                .debit, id: BookingID(rawValue: "d\(amount)"), currency: "gems", amount: amount,
                 reason: "an oak", at: now + .seconds(1))
-            let kept = StoredDebit(debit, of: customer, in: .production, balance: balance)
-            try tx.spend(kept, key: key, in: app, at: now + .seconds(1))
+            let kept = StoredBooking(debit, of: customer, in: .production, balance: balance)
+            try tx.book(kept, key: key, in: app, at: now + .seconds(1))
+        }
+    }
+
+    fileprivate func give(_ amount: Int64, leaving balance: Int64, key: String) async throws {
+        try await transaction { tx in
+            let gift = Booking(
+                .credit, id: BookingID(rawValue: "c\(amount)"), currency: "gems", amount: amount,
+                reason: "sorry", at: now + .seconds(2))
+            let kept = StoredBooking(gift, of: "anna", in: .production, balance: balance)
+            try tx.book(kept, key: key, in: app, at: now + .seconds(2))
         }
     }
 
@@ -128,6 +138,39 @@ extension Database {
             let debit = try #require(events[1].change.wallet)
             #expect(debit.debit == "d30" && debit.reason == "an oak" && debit.key == "order-7")
             #expect(events.allSatisfy { $0.environment == .production })
+            try await store.expectWholeLog()
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `what is credited by hand is an event of its own, and no refund takes it`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore(rules: rules) { store in
+            try await store.hear(document(1), pack(1))
+            try await store.link(1, to: "anna")
+            try await store.spend(30, leaving: 70)
+            try await store.give(50, leaving: 120, key: "ticket-7")
+            try await store.hear(document(2), pack(1, refundedAt: now + .days(1)))
+            #expect(
+                try await store.told() == [
+                    "anna wallet_credited 100: 0 → 100", "anna wallet_debited -30: 100 → 70",
+                    "anna wallet_credited_by_hand 50: 70 → 120",
+                    "anna wallet_clawed_back -70: 120 → 50",
+                ])
+            let gift = try #require(
+                try await store.walletEvents().map(\.entry).first {
+                    $0.change.kind == .walletCreditedByHand
+                })
+            let wallet = try #require(gift.change.wallet)
+            #expect(gift.cause == .request && gift.purchase == nil)
+            #expect(gift.change.transaction == nil && gift.change.product == nil)
+            #expect(wallet.credit == "c50" && wallet.debit == nil)
+            #expect(wallet.reason == "sorry" && wallet.key == "ticket-7")
+            let sum = try await store.read {
+                try $0.spendings(of: "anna", in: app, environment: .production)
+            }
+            #expect(sum == ["gems": Spending(amount: -20, lastAt: now + .seconds(2))])
             try await store.expectWholeLog()
         }
     }

@@ -34,8 +34,8 @@ import Testing
     }
 
     static func spend(_ amount: Int64, _ account: String, in shop: Shop) async throws {
-        _ = try await shop.engine.debit(
-            NewDebit(currency: "seeds", amount: amount, reason: "trees", key: nil),
+        _ = try await shop.engine.book(
+            NewBooking(.debit, currency: "seeds", amount: amount, reason: "trees", key: nil),
             of: CustomerID(rawValue: account), app: "birds", environment: .production)
     }
 

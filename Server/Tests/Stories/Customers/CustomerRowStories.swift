@@ -20,8 +20,9 @@ import Testing
             let seeds = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
             #expect(try await shop.post(seeds, as: "anna") == 200)
-            _ = try await shop.engine.debit(
-                NewDebit(currency: "seeds", amount: 30, reason: "an oak", key: "1"), of: "anna",
+            _ = try await shop.engine.book(
+                NewBooking(.debit, currency: "seeds", amount: 30, reason: "an oak", key: "1"),
+                of: "anna",
                 app: "birds", environment: .production)
             try await Self.expectRows(of: names, in: shop, "after a debit")
             #expect(try await Self.count("wallet_entries", "balance = 70", in: shop) == 1)

@@ -17,7 +17,7 @@ import Testing
         .appending(path: "../../../../Fixtures/databases").standardized
 
     /// The schemas that have fixtures. Each change of the schema adds one: see `make-fixture`.
-    private static let versions = [15, 21, 22, 25, 26, 28, 29]
+    private static let versions = [15, 21, 22, 25, 26, 28, 29, 33]
 
     @Test(arguments: versions)
     func `an old database gives the same answers, and its rows follow from its documents`(
@@ -67,6 +67,18 @@ import Testing
             let anna = try await server.post(
                 "/v1/customers/anna/grants", ["entitlement": "pro", "reason": "ticket 8"])
             #expect(anna["grant_id"]?.string != nil)
+            // A debit of then is still one, and what is given now is not.
+            let eve = then["customers"]?["eve production"]?["wallets"]?["seeds"]?["balance"]?
+                .integer
+            let given = try await server.send(
+                "POST", "/v1/customers/eve/wallets/seeds/credits",
+                body: Array(#"{"amount": 50, "reason": "ticket 9"}"#.utf8),
+                headers: ["Idempotency-Key": "ticket-9"])
+            #expect(try given.json["balance"]?.integer == (eve ?? 0) + 50)
+            let lines = try await server.get("/v1/customers/eve/wallets/seeds")["items"]?.array
+            let kinds = lines?.compactMap { $0["kind"]?.string } ?? []
+            #expect(kinds.first == "credit" && !kinds.dropFirst().contains("credit"))
+            #expect(kinds.contains("debit") == (eve != nil))
             // The numbers of the log go on, also those of a customer who had events.
             let log = try await server.get("/v1/events?limit=500")["items"]?.array ?? []
             let before = then["events"]?["items"]?.array ?? []

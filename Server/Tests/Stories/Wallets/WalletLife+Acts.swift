@@ -10,7 +10,8 @@ extension WalletLife {
         case ..<13: try await buy()
         case ..<18: try await name()
         case ..<35: try await post()
-        case ..<52: try await spend()
+        case ..<49: try await spend()
+        case ..<52: try await give()
         case ..<62: try await erase()
         case ..<68: try await unite()
         case ..<74: try await hear()
@@ -96,9 +97,10 @@ extension WalletLife {
     mutating func spend(_ amount: Int64, of id: CustomerID, key: String?) async throws {
         // The same key is the same request.
         let amount = key == nil ? amount : 30
-        let order = NewDebit(currency: Self.currency, amount: amount, reason: "oak", key: key)
+        let order = NewBooking(
+            .debit, currency: Self.currency, amount: amount, reason: "oak", key: key)
         let done = try await isDone {
-            _ = try await assembly.engine.debit(
+            _ = try await assembly.engine.book(
                 order, of: id, app: "birds", environment: .production)
         }
         note("\(id) spends \(amount) \(key ?? ""): \(done)")
@@ -107,6 +109,20 @@ extension WalletLife {
             guard books.keys.insert(key).inserted else { return }
         }
         books.spent += amount
+    }
+
+    /// The same key is the same request.
+    private mutating func give() async throws {
+        let (id, key) = (somebody(), "g\(Int.random(in: 0..<9, using: &dice))")
+        let order = NewBooking(
+            .credit, currency: Self.currency, amount: 40, reason: "sorry", key: key)
+        let done = try await isDone {
+            _ = try await assembly.engine.book(
+                order, of: id, app: "birds", environment: .production)
+        }
+        note("\(id) is given 40 \(key): \(done)")
+        guard done, books.keys.insert(key).inserted else { return }
+        books.given += 40
     }
 
     private mutating func erase() async throws {

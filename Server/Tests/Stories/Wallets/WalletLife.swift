@@ -12,8 +12,8 @@ import Synchronization
 /// choose. After each act it is checked whether anything was credited or spent twice.
 ///
 /// The checks are simple, and know nothing of how wallets are folded: what was spent, and what is
-/// left in all wallets together, is never more than what was bought; and of no purchase more was
-/// ever credited, over all who had it, than was bought.
+/// left in all wallets together, is never more than what was bought and given by hand; and of no
+/// purchase more was ever credited, over all who had it, than was bought.
 struct WalletLife {
     let simulator: Wire
     let seed: UInt64
@@ -54,7 +54,9 @@ struct WalletLife {
     /// What was counted from outside.
     struct Books {
         var spent: Int64 = 0
-        /// The keys of debits that were made.
+        /// By hand.
+        var given: Int64 = 0
+        /// The keys of debits and of credits by hand that were made.
         var keys: Set<String> = []
         /// Of each transaction, by all events about it so far.
         var credited: [String: Int64] = [:]

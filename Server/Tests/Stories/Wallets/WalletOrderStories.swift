@@ -95,8 +95,8 @@ extension WalletLife {
         }
         let bought = packs.reduce(0) { $0 + $1.seeds }
         try #require(
-            books.spent + left <= bought,
-            "\(books.spent) spent, \(left) left, \(bought) bought. \(story)")
+            books.spent + left <= bought + books.given,
+            "\(books.spent) spent, \(left) left, \(bought) bought, \(books.given) given. \(story)")
         try await countCredits()
         for pack in packs {
             let credited = books.credited[pack.transaction] ?? 0
@@ -125,7 +125,7 @@ extension WalletLife {
                 switch entry.cause {
                 case .purchase(let transaction, _), .refund(let transaction, _):
                     credits[transaction.rawValue, default: 0] += entry.amount
-                case .debit: break
+                case .debit, .credit: break
                 }
             }
         }
@@ -159,7 +159,7 @@ extension WalletLife {
                     // Else something would be credited that is counted nowhere.
                     let isOfMerge = merged != nil && event.entry.other == merged
                     try #require(
-                        wallet.debit != nil || isOfMerge,
+                        wallet.debit != nil || wallet.credit != nil || isOfMerge,
                         "\(event.entry) names no purchase. \(story)")
                     continue
                 }

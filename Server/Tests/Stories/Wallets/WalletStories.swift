@@ -279,12 +279,12 @@ import Testing
     private static func spendAll(_ caller: Int, _ engine: Engine) async throws -> [Bool] {
         var made: [Bool] = []
         for index in 0..<debitsEach {
-            let order = NewDebit(
-                currency: "seeds", amount: 1, reason: "seed", key: "\(caller)-\(index)")
+            let order = NewBooking(
+                .debit, currency: "seeds", amount: 1, reason: "seed", key: "\(caller)-\(index)")
             var isMade: [Bool] = []
             for _ in 0..<2 {
                 do {
-                    _ = try await engine.debit(
+                    _ = try await engine.book(
                         order, of: "anna", app: "birds", environment: .production)
                     isMade.append(true)
                 } catch EngineFailure.insufficientBalance { isMade.append(false) }

@@ -1,0 +1,103 @@
+import Ledger
+
+/// A debit or a credit by hand, as reported to the client.
+package struct StoredBooking: Hashable, Sendable {
+    package var booking: Booking
+    package var customer: CustomerID
+    package var environment: Environment
+    /// The balance of the wallet after it.
+    package var balance: Int64
+
+    package init(
+        _ booking: Booking, of customer: CustomerID, in environment: Environment, balance: Int64
+    ) {
+        self.booking = booking
+        self.customer = customer
+        self.environment = environment
+        self.balance = balance
+    }
+
+    package var balanceBefore: Int64 { balance - booking.signedAmount }
+}
+
+/// The sum of a wallet's bookings.
+package struct Spending: Hashable, Sendable {
+    /// The debits, less the credits by hand.
+    package var amount: Int64
+    package var lastAt: Instant
+}
+
+/// The table `debits`, which also has the credits by hand.
+extension DatabaseSession {
+    /// All debits and credits by hand of a customer in one currency, ordered by time.
+    package func bookings(
+        of customer: CustomerID, _ currency: CurrencyID, in app: AppID, environment: Environment
+    ) throws(StorageFailure) -> [Booking] {
+        let rows = try connection.rows(
+            "SELECT \(Self.bookingColumns) FROM debits "
+                + "WHERE app = $1 AND customer = $2 AND environment = $3 AND currency = $4",
+            [
+                .text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue),
+                .text(currency.rawValue),
+            ])
+        var bookings: [Booking] = []
+        for row in rows { bookings.append(try Self.booking(row)) }
+        return bookings.sorted { ($0.at, $0.id) < ($1.at, $1.id) }
+    }
+
+    /// The sum of a customer's bookings in each currency. One query, however many there are.
+    package func spendings(
+        of customer: CustomerID, in app: AppID, environment: Environment
+    ) throws(StorageFailure) -> [CurrencyID: Spending] {
+        let rows = try connection.rows(
+            // The cast makes both engines return a 64-bit integer.
+            "SELECT currency, "
+                + "CAST(sum(CASE WHEN is_credit = 1 THEN -amount ELSE amount END) AS BIGINT), "
+                + "max(at_ms) FROM debits "
+                + "WHERE app = $1 AND customer = $2 AND environment = $3 GROUP BY currency",
+            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)])
+        var spendings: [CurrencyID: Spending] = [:]
+        for row in rows {
+            spendings[CurrencyID(rawValue: try row.text(0))] = Spending(
+                amount: try row.integer(1), lastAt: Instant(milliseconds: try row.integer(2)))
+        }
+        return spendings
+    }
+
+    /// A stored debit or credit by hand. Returns nil if there is none.
+    package func booking(
+        _ id: BookingID, in app: AppID
+    ) throws(StorageFailure) -> StoredBooking? {
+        let rows = try connection.rows(
+            "SELECT \(Self.bookingColumns), customer, environment, balance FROM debits "
+                + "WHERE app = $1 AND debit = $2",
+            [.text(app.rawValue), .text(id.rawValue)])
+        guard let row = rows.first else { return nil }
+        return StoredBooking(
+            try Self.booking(row), of: CustomerID(rawValue: try row.text(6)),
+            in: try Environment.stored(try row.text(7)), balance: try row.integer(8))
+    }
+
+    func insert(_ kept: StoredBooking, in app: AppID) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO debits (app, debit, environment, customer, currency, amount, reason, "
+                + "at_ms, balance, is_credit) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            [
+                .text(app.rawValue), .text(kept.booking.id.rawValue),
+                .text(kept.environment.rawValue), .text(kept.customer.rawValue),
+                .text(kept.booking.currency.rawValue), .integer(kept.booking.amount),
+                .text(kept.booking.reason), .integer(kept.booking.at.milliseconds),
+                .integer(kept.balance), .integer(kept.booking.kind == .credit ? 1 : 0),
+            ])
+    }
+
+    private static let bookingColumns = "debit, currency, amount, reason, at_ms, is_credit"
+
+    /// Reads a booking from a row that begins with the columns above.
+    private static func booking(_ row: Row) throws(StorageFailure) -> Booking {
+        Booking(
+            try row.integer(5) == 1 ? .credit : .debit, id: BookingID(rawValue: try row.text(0)),
+            currency: CurrencyID(rawValue: try row.text(1)), amount: try row.integer(2),
+            reason: try row.text(3), at: Instant(milliseconds: try row.integer(4)))
+    }
+}

@@ -1,0 +1,353 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Logging
+import Simulator
+import Storage
+import Testing
+
+@testable import Program
+
+/// What support adds to a wallet by hand. The example pack holds 100 seeds.
+@Suite(.serialized) struct HandCreditStories {
+    private static func buy(for customer: String, in shop: Shop) async throws -> JSON {
+        let bought = try await shop.simulator.post(
+            "/_sim/devices/\(customer)-1/purchases", ["product_id": "seeds.100"])
+        try #require(try await shop.post(bought, as: customer) == 200)
+        return bought
+    }
+
+    private static func give(
+        _ amount: Int64 = 50, _ reason: String = "ticket 7", to customer: String = "anna",
+        over wire: Wire, key: String? = "ticket-7", currency: String = "seeds", _ query: String = ""
+    ) async throws -> Wire.Answer {
+        let body: JSON = ["amount": .integer(amount), "reason": .string(reason)]
+        return try await wire.send(
+            "POST", "/v1/customers/\(customer)/wallets/\(currency)/credits\(query)",
+            body: body.bytes, headers: key.map { ["Idempotency-Key": $0] } ?? [:])
+    }
+
+    private static func spend(
+        _ amount: Int64, by customer: String = "anna", in shop: Shop, key: String? = nil
+    ) async throws -> Wire.Answer {
+        let body: JSON = ["amount": .integer(amount), "reason": "an oak"]
+        return try await shop.support.send(
+            "POST", "/v1/customers/\(customer)/wallets/seeds/debits", body: body.bytes,
+            headers: key.map { ["Idempotency-Key": $0] } ?? [:])
+    }
+
+    private static func balance(
+        of customer: String = "anna", in shop: Shop, _ query: String = ""
+    ) async throws -> Int64? {
+        try await shop.server.get("/v1/customers/\(customer)\(query)")["wallets"]?["seeds"]?[
+            "balance"]?.integer
+    }
+
+    private static func statement(of customer: String, in shop: Shop) async throws -> [String] {
+        let wallet = try await shop.server.get("/v1/customers/\(customer)/wallets/seeds")
+        return try (wallet["items"]?.array ?? []).map {
+            "\(try $0.text("kind")) \($0["amount"]?.integer ?? 0) → \($0["balance"]?.integer ?? 0)"
+        }
+    }
+
+    /// What the log tells of wallets.
+    private static func told(in shop: Shop) async throws -> [String] {
+        let events = try await shop.support.get("/v1/events?limit=500")
+        return try (events["items"]?.array ?? []).compactMap { event in
+            guard let wallet = event["wallet"], wallet != .null else { return nil }
+            return "\(try event.text("type")) \(wallet["amount"]?.integer ?? 0): "
+                + "\(wallet["before"]?.integer ?? 0) → \(wallet["after"]?.integer ?? 0)"
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `what was given stays when what was bought is refunded`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            try await shop.addDevice("anna")
+            let pack = try await Self.buy(for: "anna", in: shop)
+            let given = try await Self.give(over: shop.support)
+            #expect(given.status == 200)
+            #expect(try given.json["balance"] == 150 && given.json["amount"] == 50)
+            let id = try given.json.text("credit_id")
+            #expect(try await Self.spend(60, in: shop).status == 200)
+            try await shop.simulator.post("/_sim/clock", ["advance": "P1D"])
+            let transaction = try pack.text("transaction_id")
+            try await shop.simulator.post("/_sim/transactions/\(transaction)/refund")
+            #expect(try await Self.balance(in: shop) == 50)
+            #expect(
+                try await Self.statement(of: "anna", in: shop) == [
+                    "refund -40 → 50", "debit -60 → 90", "credit 50 → 150", "purchase 100 → 100",
+                ])
+            #expect(try await Self.spend(51, in: shop).status == 409)
+            #expect(try await Self.spend(20, in: shop).status == 200)
+            try await shop.simulator.post("/_sim/transactions/\(transaction)/reverse-refund")
+            #expect(try await Self.balance(in: shop) == 70)
+            #expect(
+                try await Self.told(in: shop) == [
+                    "wallet_credited 100: 0 → 100", "wallet_credited_by_hand 50: 100 → 150",
+                    "wallet_debited -60: 150 → 90", "wallet_clawed_back -40: 90 → 50",
+                    "wallet_debited -20: 50 → 30", "wallet_restored 40: 30 → 70",
+                ])
+            let line = try await shop.server.get("/v1/customers/anna/wallets/seeds")["items"]?
+                .array?
+                .first { $0["kind"] == "credit" }
+            #expect(line?["credit_id"]?.string == id && line?["debit_id"] == .null)
+            #expect(line?["reason"] == "ticket 7" && line?["transaction_id"] == .null)
+            try await Self.expectToldEverywhere(of: id, in: shop)
+            try await shop.expectCleanRebuild()
+        }
+    }
+
+    /// The event, the history, the explanation, and the row of an owner at a SQL prompt.
+    private static func expectToldEverywhere(of id: String, in shop: Shop) async throws {
+        let events =
+            try await shop.support.get(
+                "/v1/events?limit=500&types=wallet_credited_by_hand")["items"]?.array ?? []
+        #expect(events.count == 1)
+        let wallet = try #require(events.first?["wallet"])
+        #expect(wallet["credit_id"]?.string == id && wallet["debit_id"] == .null)
+        #expect(wallet["reason"] == "ticket 7" && wallet["idempotency_key"] == "ticket-7")
+        #expect(events.first?["cause"]?["kind"] == "request")
+        #expect(events.first?["product_id"] == .null)
+        let history = try await shop.support.get("/v1/customers/anna/history")["items"]?.array ?? []
+        let line = history.first { $0["kind"] == "credit" }
+        #expect(line?["sentence"] == "50 of seeds added by hand: ticket 7")
+        #expect(line?["reference"]?.string == id)
+        let explained = try await shop.engine.explain(
+            "anna", app: "birds", environment: .production)
+        #expect(explained.contains("+50  → 150  ticket 7, credit by hand \(id)"))
+        _ = try await shop.engine.numberEvents()
+        while try await shop.engine.showCustomers() > 0 {}
+        let rows = try await shop.database.read { connection in
+            try connection.rows(
+                "SELECT kind, amount, balance, credit_id, reason FROM wallet_entries "
+                    + "WHERE customer_id = 'anna' AND credit_id IS NOT NULL AND debit_id IS NULL",
+                []
+            ).map {
+                "\(try $0.text(0)) \(try $0.integer(1)) \(try $0.integer(2)) \(try $0.text(3)) "
+                    + (try $0.text(4))
+            }
+        }
+        #expect(rows == ["credit 50 150 \(id) ticket 7"])
+    }
+
+    // MARK: - Once
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a repeated request credits once, and its key is of no other use`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let first = try await Self.give(over: shop.support)
+            #expect(first.status == 200)
+            for _ in 0..<3 {
+                let again = try await Self.give(over: shop.support)
+                #expect(again.status == 200 && again.body == first.body)
+            }
+            let others = [
+                try await Self.give(51, over: shop.support),
+                try await Self.give(50, "ticket 8", over: shop.support),
+                try await Self.give(to: "ben", over: shop.support),
+                try await Self.give(over: shop.support, "?environment=sandbox"),
+                try await Self.spend(50, in: shop, key: "ticket-7"),
+            ]
+            for other in others {
+                #expect(other.status == 422)
+                #expect(try other.json["code"] == "idempotency_key_reused")
+            }
+            #expect(try await Self.spend(20, in: shop, key: "order-7").status == 200)
+            let taken = try await Self.give(20, "an oak", over: shop.support, key: "order-7")
+            #expect(taken.status == 422)
+            #expect(try await Self.balance(in: shop) == 30)
+            #expect(try await Self.balance(of: "ben", in: shop) == nil)
+            #expect(try await Self.balance(in: shop, "?environment=sandbox") == nil)
+            #expect(
+                try await Self.told(in: shop) == [
+                    "wallet_credited_by_hand 50: 0 → 50", "wallet_debited -20: 50 → 30",
+                ])
+        }
+    }
+
+    /// Where the simulator's clock begins, and stands.
+    private static let now = Instant(milliseconds: SimulatorSettings.defaultNow.milliseconds)
+    private static let keys = 20
+    private static let callersOfKey = 8
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `of callers with one key at once, at two servers, one credits`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            // A file has one server; a PostgreSQL has any number.
+            let second = database == .postgres ? try await Self.secondServer(beside: shop) : nil
+            defer { second?.database.close() }
+            let engines = [shop.engine, second?.engine ?? shop.engine]
+            let kept = try await withThrowingTaskGroup(of: StoredBooking.self) { callers in
+                for number in 0..<Self.keys * Self.callersOfKey {
+                    let order = NewBooking(
+                        .credit, currency: "seeds", amount: 7, reason: "sorry",
+                        key: "\(number % Self.keys)")
+                    callers.addTask {
+                        try await engines[number / Self.keys % 2].book(
+                            order, of: "anna", app: "birds", environment: .production)
+                    }
+                }
+                return try await callers.reduce(into: Set<StoredBooking>()) { $0.insert($1) }
+            }
+            #expect(kept.count == Self.keys)
+            #expect(
+                kept.map(\.balance).sorted() == (1...Self.keys).map { Int64($0) * 7 })
+            let wallet = try await shop.engine.wallet(
+                "seeds", of: "anna", app: "birds", environment: .production)
+            #expect(wallet.balance == Int64(Self.keys) * 7 && wallet.entries.count == Self.keys)
+            #expect(try await Self.told(in: shop).count == Self.keys)
+            try await shop.expectCleanRebuild()
+        }
+    }
+
+    private static func secondServer(beside shop: Shop) async throws -> Assembly {
+        try await Assembly(
+            apps: [birds], databaseAddress: shop.address, simulatorRoot: shop.authority.rootDER,
+            now: { now }, asking: .disabled,
+            logger: Logger(label: "second") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    // MARK: - Who may, and what
+
+    @Test func `only a secret key credits, with a key of its own, an amount and a reason`()
+        async throws
+    {
+        try await withShop(on: .sqlite) { shop in
+            let rows: [(Wire.Answer, Int, String)] = [
+                (try await Self.give(over: shop.server), 403, "key_not_secret"),
+                (try await Self.give(over: shop.support, key: nil), 400, "idempotency_key_missing"),
+                (try await Self.give(50, "", over: shop.support), 400, "body_not_understood"),
+                (try await Self.give(50, " \n", over: shop.support), 400, "body_not_understood"),
+                (try await Self.give(0, over: shop.support), 400, "amount_not_positive"),
+                (try await Self.give(-50, over: shop.support), 400, "amount_not_positive"),
+                (
+                    try await Self.give(Wallet.amountMax + 1, over: shop.support), 400,
+                    "amount_not_positive"
+                ),
+                (
+                    try await Self.give(over: shop.support, currency: "gold"), 404,
+                    "currency_unknown"
+                ),
+                (
+                    try await Self.give(to: "erased_x", over: shop.support, currency: "gold"), 404,
+                    "currency_unknown"
+                ),
+                (
+                    try await Self.give(to: "guest", over: shop.support), 422,
+                    "customer_id_meaningless"
+                ),
+            ]
+            for (answer, status, code) in rows {
+                #expect(answer.status == status, "\(code)")
+                #expect(try answer.json["code"]?.string == code)
+            }
+            #expect(try await Self.balance(in: shop) == nil)
+            #expect(try await Self.told(in: shop) == [])
+            // Nothing of it has used up the key.
+            #expect(try await Self.give(Wallet.amountMax, over: shop.support).status == 200)
+            #expect(try await Self.balance(in: shop) == Wallet.amountMax)
+        }
+    }
+
+    // MARK: - With other wallets
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `an erased customer who returns has nothing of what was given, and no key brings it back`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            try await shop.addDevice("anna")
+            let pack = try await Self.buy(for: "anna", in: shop)
+            #expect(try await Self.give(50, "sorry, anna", over: shop.support).status == 200)
+            #expect(try await Self.give(9, over: shop.support, key: "ticket-8").status == 200)
+            #expect(try await shop.support.send("DELETE", "/v1/customers/anna").status == 200)
+            #expect(try await Self.balance(in: shop) == nil)
+            #expect(try await shop.post(pack, as: "anna") == 409)
+            let again = try await Self.give(50, "sorry, anna", over: shop.support)
+            #expect(again.status == 422)
+            #expect(try await Self.balance(in: shop) == nil)
+            let log = try await shop.support.get("/v1/events?limit=500")
+            #expect(!log.text.contains("anna") && !log.text.contains("ticket-7"))
+            let reasons = try await shop.database.read { connection in
+                try connection.rows("SELECT reason FROM debits", []).map { try $0.text(0) }
+            }
+            #expect(reasons == ["", ""])
+            // A refund goes on to count, under the pseudonym, and leaves what was given.
+            let transaction = try pack.text("transaction_id")
+            try await shop.simulator.post("/_sim/transactions/\(transaction)/refund")
+            #expect(try await Self.told(in: shop).last == "wallet_clawed_back -100: 159 → 59")
+            let name = try #require(
+                try await shop.support.get("/v1/customers?query=\(transaction)")["items"]?.array?
+                    .first
+            ).text("customer_id")
+            let dead = try await Self.give(to: name, over: shop.support, key: "ticket-9")
+            #expect(dead.status == 422)
+            #expect(try dead.json["code"] == "customer_id_meaningless")
+            // Who comes back can be given something anew.
+            #expect(try await Self.give(3, over: shop.support, key: "ticket-9").status == 200)
+            #expect(try await Self.balance(in: shop) == 3)
+            _ = try await shop.engine.rebuild(verifyOnly: false)
+            #expect(try await Self.balance(in: shop) == 3)
+            try await shop.expectCleanRebuild()
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func
+        `ids that become one have what was given to both, and a moved purchase takes no gift along`(
+            database: StoryDatabase
+        ) async throws
+    {
+        try await withShop(on: database) { shop in
+            try await shop.addDevice("anna")
+            let pack = try await Self.buy(for: "anna", in: shop)
+            #expect(try await Self.give(over: shop.support).status == 200)
+            let phone = try await Self.give(5, to: "phone", over: shop.support, key: "ticket-8")
+            #expect(phone.status == 200)
+            try await shop.support.post("/v1/customers/anna/aliases", ["customer_id": "phone"])
+            #expect(try await Self.balance(of: "phone", in: shop) == 155)
+            // A repeat by either id is still the same request.
+            let again = try await Self.give(5, to: "anna", over: shop.support, key: "ticket-8")
+            #expect(again.status == 200 && again.body == phone.body)
+            #expect(try await Self.balance(in: shop) == 155)
+
+            try await shop.support.post(
+                "/v1/customers/ben/transfers",
+                [
+                    "original_transaction_id": .string(try pack.text("original_transaction_id")),
+                    "reason": "ticket 9",
+                ])
+            #expect(try await Self.balance(in: shop) == 55)
+            #expect(try await Self.balance(of: "ben", in: shop) == 100)
+            try await shop.expectCleanRebuild()
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `what is given pays a debt first`(database: StoryDatabase) async throws {
+        try await withShop(on: database) { shop in
+            try await shop.addDevice("anna")
+            let pack = try await Self.buy(for: "anna", in: shop)
+            #expect(try await Self.spend(80, in: shop).status == 200)
+            // Who has spent what support then moves, owes it.
+            try await shop.support.post(
+                "/v1/customers/ben/transfers",
+                [
+                    "original_transaction_id": .string(try pack.text("original_transaction_id")),
+                    "reason": "ticket 9",
+                ])
+            #expect(try await Self.balance(in: shop) == -80)
+            #expect(try await Self.give(over: shop.support).json["balance"] == -30)
+            #expect(try await Self.give(over: shop.support, key: "b").json["balance"] == 20)
+            #expect(try await Self.spend(21, in: shop).status == 409)
+            try await shop.expectCleanRebuild()
+        }
+    }
+}
