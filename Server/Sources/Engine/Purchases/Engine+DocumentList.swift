@@ -12,10 +12,15 @@ package enum DocumentSubject: Hashable, Sendable {
 package struct ListedDocument: Hashable, Sendable {
     package var head: DocumentHead
     package var purchases: [PurchaseID]
+
+    package init(head: DocumentHead, purchases: [PurchaseID]) {
+        self.head = head
+        self.purchases = purchases
+    }
 }
 
 /// A part of a list of documents, those signed last first.
-package struct DocumentPage: Sendable {
+package struct DocumentListPage: Sendable {
     package var documents: [ListedDocument]
     /// The position of the page with earlier ones. Nil on the last page.
     package var next: DocumentCursor?
@@ -32,7 +37,7 @@ extension Engine {
     /// - Parameter limit: at most ``documentsMax``.
     package func documentPage(
         about subject: DocumentSubject, of appID: AppID, before place: DocumentCursor?, limit: Int
-    ) async throws(EngineFailure) -> DocumentPage {
+    ) async throws(EngineFailure) -> DocumentListPage {
         let (app, _) = try app(appID)
         if case .customer(let id, _) = subject { try id.requireValid() }
         guard limit <= Self.documentsMax else {
@@ -47,7 +52,7 @@ extension Engine {
                 place.map { !document.head.isOlder(than: $0) } ?? false
             }
             let page = Array(rest.prefix(limit))
-            return DocumentPage(
+            return DocumentListPage(
                 documents: page,
                 next: page.count < rest.count ? page.last.map { DocumentCursor($0.head) } : nil)
         }
