@@ -20,6 +20,11 @@ public struct Paths: Sendable {
     public static let webhooks = "/v1/webhooks"
     public static let reports = "/v1/reports"
     public static let audit = "/v1/audit"
+    public static let configurationPreview = "/v1/configuration/preview"
+    public static let documents = "/v1/documents"
+    public static let receivedNotifications = "/v1/notifications"
+    public static let notificationSummary = "/v1/notifications/summary"
+    public static let storeInquiries = "/v1/notifications/asked"
     public static let health = "/health"
     public static let ready = "/ready"
     public static let metrics = "/metrics"
@@ -41,6 +46,10 @@ public struct Paths: Sendable {
     public static func explanation(of id: String) -> String { "\(customer(id))/explain" }
 
     public static func history(of id: String) -> String { "\(customer(id))/history" }
+
+    public static func documents(of id: String) -> String { "\(customer(id))/documents" }
+
+    public static func document(_ id: String) -> String { "\(documents)/\(percentEncoded(id))" }
 
     public static func wallet(_ currency: String, of id: String) -> String {
         "\(customer(id))/wallets/\(percentEncoded(currency))"

@@ -46,6 +46,8 @@ public struct ProblemCode: ContractWord {
     public static let legacyOff = Self(rawValue: "legacy_off")
     public static let purchasesMissing = Self(rawValue: "purchases_missing")
     public static let renewalWithoutTransaction = Self(rawValue: "renewal_without_transaction")
+    /// No document of the app is found by what the request says of it.
+    public static let documentUnknown = Self(rawValue: "document_unknown")
     public static let purchaseBelongsToAnotherCustomer = Self(
         rawValue: "purchase_belongs_to_another_customer")
     /// Devices have posted too many new documents of one purchase. Repeat the same request after
@@ -101,6 +103,9 @@ public struct ProblemCode: ContractWord {
     public static let reportUnknown = Self(rawValue: "report_unknown")
     public static let reportNotValid = Self(rawValue: "report_not_valid")
 
+    /// The text is not a configuration that could be put in force.
+    public static let configurationNotValid = Self(rawValue: "configuration_not_valid")
+
     // Server-side problems: the same request may succeed later.
     /// A forwarding target has not accepted the notification yet, and the response to the App Store
     /// waits for it.
@@ -121,7 +126,7 @@ public struct ProblemCode: ContractWord {
         environmentUnknown, stateUnknown,
         forwardNotAccepted, forwardUnknown, routeUnknown,
         webhookUnknown, webhookConfigured, webhookNotValid, webhookDeliveryUnknown,
-        reportUnknown, reportNotValid,
+        reportUnknown, reportNotValid, configurationNotValid,
         methodNotAllowed, requestNotUnderstood,
         currencyUnknown, amountNotPositive, walletHasTooLittle, spendingNotAllowed,
         idempotencyKeyMissing, idempotencyKeyReused,
@@ -130,7 +135,7 @@ public struct ProblemCode: ContractWord {
         notificationIncomplete, purchaseNotTrusted, purchaseFromXcode, environmentsMixed,
         purchaseForAnotherApp, purchaseNotUnderstood,
         purchaseIncomplete, legacyOff, purchasesMissing, renewalWithoutTransaction,
-        purchaseBelongsToAnotherCustomer, documentBudgetSpent,
+        purchaseBelongsToAnotherCustomer, documentBudgetSpent, documentUnknown,
         customerIDMeaningless, customerProofMissing, customerProofNotValid, aliasUnknown,
         aliasIsFirst, aliasJoinsTwoPeople, purchaseUnknown,
         transferUnknown, transferSuperseded, entitlementUnknown, grantUnknown, grantWithoutTime,

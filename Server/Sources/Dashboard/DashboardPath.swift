@@ -51,6 +51,7 @@ import PerennialContract
 /// | `/customers/{id}/erase` | `confirm`: the id, typed | admin |
 /// | `/forwards/{document_id}/retry` | | admin |
 /// | `/notifications/test` | | admin |
+/// | `/products/preview` | `configuration`: responds with the page | admin |
 /// | `/webhooks` | `url`, `format`, `types` (words with commas), `authorization` | admin |
 /// | `/webhooks/{webhook_id}/pause`, `…/resume`, `…/test`, `…/secret` | | admin |
 /// | `/webhooks/{webhook_id}/delete` | `confirm`: `delete`, typed | admin |
@@ -149,6 +150,7 @@ extension DashboardPath {
     package static func act(_ act: String, onOwner name: String) -> DashboardPath {
         .init("owners", name, act)
     }
+    package static let configurationPreview = DashboardPath("products", "preview")
     package static let notificationTest = DashboardPath("notifications", "test")
 
     /// An act on a customer: `grants`, `transfers`, `blocks`, `consumption`, `erase`.

@@ -146,10 +146,23 @@ package struct Engine: Sendable {
         }
     }
 
+    /// Runs a closure in a transaction. The first one of an owner's act also appends its entry in
+    /// the audit: see ``PendingAct``.
     func transaction<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {
-        do { return try await db.transaction(body) } catch { throw EngineFailure(error) }
+        do {
+            guard let act = PendingAct.current, let entry = act.dueEntry else {
+                return try await db.transaction(body)
+            }
+            let value = try await db.transaction { tx in
+                let value = try body(tx)
+                try tx.append(entry)
+                return value
+            }
+            act.appended()
+            return value
+        } catch { throw EngineFailure(error) }
     }
 
     func read<Value: Sendable>(

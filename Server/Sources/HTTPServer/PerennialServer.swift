@@ -22,10 +22,13 @@ package struct PerennialServer: Sendable {
     package var additions: (@Sendable (Router<ServerContext>) -> Void)?
     /// Who looks at the dashboard. Nil if the server has none.
     package var dashboard: DashboardAccess?
+    /// Reads configurations that are not in force. Nil if the server has no configuration file.
+    package var readsConfiguration: ProposedConfiguration.Reading?
     let keys: KeyCache
     let counts = RequestCounts()
     let bodies: BodyBudget
     let waits: CustomerWait
+    let previews = PreviewPlace()
     let streams: EventStreams
     /// Those of pages, which do not count as streams of the HTTP interface.
     let pageStreams: EventStreams

@@ -21,7 +21,8 @@ extension PerennialServer {
             notificationRoutes, purchaseRoutes, customerRoutes, ownershipRoutes, grantRoutes,
             historyRoutes, explanationRoutes, pingRoutes,
             offerRoutes, offeringRoutes, tokenRoutes, eventRoutes, forwardRoutes, webhookRoutes,
-            walletRoutes, reportRoutes, auditRoutes,
+            walletRoutes, reportRoutes, auditRoutes, documentRoutes, notificationListRoutes,
+            configurationRoutes,
             consumptionRoutes,
             contentRoutes, operatorRoutes, verifyReceiptRoutes,
         ].flatMap(\.self)

@@ -87,6 +87,12 @@ package actor AppStoreSimulator {
     /// Every notification made since the last reset, in order.
     package var notifications: [SentNotification] { deliveries.all }
 
+    /// Everything that was made about some accounts, or about everybody and the app if there are
+    /// none named, in the order in which it was made.
+    func sent(about accounts: Set<String>?) -> [SentNotification] {
+        accounts.map { deliveries.made(about: $0) } ?? deliveries.made(from: 0)
+    }
+
     /// The stored notifications of all kinds from a number on, and the number to continue from.
     package func notifications(from number: Int) -> (made: [SentNotification], next: Int) {
         (deliveries.made(from: number), deliveries.count)

@@ -57,6 +57,8 @@ struct Pages {
             ("sent-on-empty", nothingSent.html(in: frame)),
             ("products", samples.products.html(in: frame)),
             ("products-empty", samples.noProducts.html(in: frame)),
+            ("configuration", samples.configuration.html(in: frame)),
+            ("configuration-same", samples.sameConfiguration.html(in: frame)),
             ("checks", samples.checks.html(in: frame)),
             ("checks-waiting", ChecksPage(checks: []).html(in: frame)),
             ("problem-404", samples.problem(404, "route_unknown").html(in: frame)),

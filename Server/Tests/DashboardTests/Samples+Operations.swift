@@ -122,7 +122,27 @@ extension Samples {
             ],
             lastChange: .init(
                 at: at("2026-11-20T14:02:00Z"), actor: text("mira"),
-                lines: [text("app birds"), text("  + product pro.yearly gives pro")]))
+                lines: [text("app birds"), text("  + product pro.yearly gives pro")]),
+            takesConfiguration: true)
+    }
+
+    var configuration: ConfigurationPage {
+        ConfigurationPage(
+            ConfigurationPreview(
+                differences: [text("- product pro.yearly gives plus")], customers: 81_220,
+                complete: false,
+                entitlements: [
+                    .init(
+                        entitlement: text("plus"), environment: .production, losing: 12,
+                        gaining: 1, losingIDs: [text("anna"), text("ben")],
+                        gainingIDs: [text("cleo")])
+                ]))
+    }
+
+    var sameConfiguration: ConfigurationPage {
+        ConfigurationPage(
+            ConfigurationPreview(
+                differences: [], customers: 0, complete: true, entitlements: []))
     }
 
     var noProducts: ProductsPage {

@@ -133,7 +133,7 @@ import Testing
             let queries = parameters.filter { $0["name"] as? String == "query" }
             #expect(queries.map { $0["required"] as? Bool } == [true])
             let limits = parameters.filter { $0["name"] as? String == "limit" }
-            #expect(limits.count == 8)
+            #expect(limits.count == 11)
             for limit in limits {
                 let schema = try #require(limit["schema"] as? [String: Any])
                 #expect(schema["type"] as? String == "integer")
@@ -386,7 +386,7 @@ import Testing
                 problem(at: now)
             ),
         ]
-        return try values.map { name, value in
+        return try (values + DocumentSamples.values(at: now)).map { name, value in
             let encoded = Data(try ContractEncoder().encode(value))
             let object = try JSONSerialization.jsonObject(with: encoded)
             return (name, try #require(object as? [String: Any]))

@@ -16,7 +16,8 @@ public struct AuditList: Hashable, Sendable, Codable {
     }
 }
 
-/// One act of an owner. It is never changed, except for the id of a customer who is erased.
+/// One act of an owner. Once it says what was changed, which is right after the act, it is never
+/// changed, except for the id of a customer who is erased.
 public struct AuditEntry: Hashable, Sendable, Codable {
     public var auditID: String
     public var at: Timestamp

@@ -10,6 +10,8 @@ package struct ProductsPage: Sendable {
     package var unknown: [Unknown]
     /// The last applied change of the configuration.
     package var lastChange: Change?
+    /// Whether one can paste a configuration, to see what it would change.
+    package var takesConfiguration: Bool
 
     /// What is known of a product beside the configuration.
     package struct Sold: Sendable {
@@ -58,13 +60,14 @@ package struct ProductsPage: Sendable {
 
     package init(
         offerings: Offerings, figures: [String: Sold] = [:], open: [String: Int] = [:],
-        unknown: [Unknown] = [], lastChange: Change? = nil
+        unknown: [Unknown] = [], lastChange: Change? = nil, takesConfiguration: Bool = false
     ) {
         self.offerings = offerings
         self.figures = figures
         self.open = open
         self.unknown = unknown
         self.lastChange = lastChange
+        self.takesConfiguration = takesConfiguration
     }
 
     package func html(in frame: Frame) -> String {
@@ -75,13 +78,13 @@ package struct ProductsPage: Sendable {
             "placements": .html(placements),
             "wallets": .html(wallets),
             "change": .html(lastChange.map { change($0, in: frame) } ?? ""),
+            "preview": .html(takesConfiguration ? ConfigurationPage.form(in: frame) : ""),
         ])
         return Layout(
             title: "Products", section: .products, heading: "Products",
             lede: """
                 What is sold, what it opens, and what is shown in the app. Read from \
-                perennial.yaml; changed there, reviewed like code: <code>perennial config diff \
-                new.yaml</code> says who would lose what.
+                perennial.yaml; changed there, reviewed like code.
                 """, content: Template.products.markup(fields)
         ).html(in: frame)
     }

@@ -123,10 +123,13 @@ package struct DocumentsPage: Sendable {
     package var transaction: String
     /// Those signed last first.
     package var documents: [DocumentLine]
+    /// The cursor of the page with older ones.
+    package var olderCursor: String?
 
-    package init(transaction: String, documents: [DocumentLine]) {
+    package init(transaction: String, documents: [DocumentLine], olderCursor: String? = nil) {
         self.transaction = transaction
         self.documents = documents
+        self.olderCursor = olderCursor
     }
 
     package func html(in frame: Frame) -> String {
@@ -135,8 +138,21 @@ package struct DocumentsPage: Sendable {
             lede: """
                 All that is known of <span class="mono">\(.bdi(transaction))</span> rests on \
                 these. Those signed last come first.
-                """, content: "<section class=\"panel flush\">\(content(in: frame))</section>"
+                """,
+            content: """
+                <div class="stack"><section class="panel flush">\(content(in: frame))</section>\
+                \(older(in: frame))</div>
+                """
         ).html(in: frame)
+    }
+
+    private func older(in frame: Frame) -> Markup {
+        guard let olderCursor else { return "" }
+        let path = DashboardPath.documents(of: transaction).with("cursor", olderCursor)
+        return """
+            <div class="row end"><span></span><a class="btn s" href="\(frame.link(path))">Older</a>\
+            </div>
+            """
     }
 
     private func content(in frame: Frame) -> Markup {

@@ -52,6 +52,10 @@
     } catch { location.reload(); } finally { busy = false; }
   });
 
+  addEventListener('keydown', event => {
+    if (event.key === 'Escape') form.querySelector('.sheet button[value=no]')?.click();
+  });
+
   const live = new EventSource(form.dataset.liveSource);
   let broken = null;
   live.onmessage = message => replace([JSON.parse(message.data)]);

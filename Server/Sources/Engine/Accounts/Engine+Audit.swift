@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Ledger
 import Storage
+import Synchronization
 
 package typealias RecordedAct = Storage.RecordedAct
 
@@ -16,23 +17,61 @@ package struct AuditPage: Sendable {
     package var next: RecordedAct.Position?
 }
 
+/// An act of an owner that is being done, and its entry in the audit. The entry is committed with
+/// what the act writes first, so that neither is there without the other.
+package final class PendingAct: Sendable {
+    let entry: RecordedAct
+    private let isDue = Mutex(true)
+
+    fileprivate init(_ entry: RecordedAct) { self.entry = entry }
+
+    /// The act that the present task does. Transactions read it, so that no operation between the
+    /// page and the database has to pass it on.
+    @TaskLocal package static var current: PendingAct?
+
+    /// For example `customers.grants`.
+    package var name: String { entry.act }
+
+    /// The entry, as long as no transaction was committed with it.
+    var dueEntry: RecordedAct? { isDue.withLock { $0 } ? entry : nil }
+
+    func appended() { isDue.withLock { $0 = false } }
+
+    /// Says that nothing is done, so that no transaction writes an entry.
+    package func leaveOut() { isDue.withLock { $0 = false } }
+}
+
 extension Engine {
     /// The maximum number of entries of one page.
     package static let auditEntriesMax = RecordedAct.pageMax
     private static let entryBytes = 16
     private static let valueCharactersMax = 500
 
-    /// Appends an entry about an act for an app.
-    package func record(
+    /// The entry of an act for an app, which begins now. It is appended with the first transaction
+    /// that the act commits, if it is done as ``PendingAct/current``.
+    package func begin(
         _ act: String, by author: String, app: AppID, environment: Ledger.Environment? = nil,
-        customer: CustomerID? = nil, subject: String? = nil, before: AuditState? = nil,
+        customer: CustomerID? = nil, subject: String? = nil
+    ) -> PendingAct {
+        var entry = auditEntry(act, by: author, subject: subject, after: nil)
+        (entry.app, entry.environment, entry.customer) = (app, environment, customer)
+        return PendingAct(entry)
+    }
+
+    /// Adds to the entry of an act what it has changed, and appends the entry if no transaction has.
+    ///
+    /// - Parameter subject: nil if it is the one with which the act began.
+    package func complete(
+        _ act: PendingAct, subject: String? = nil, before: AuditState? = nil,
         after: AuditState? = nil
     ) async throws(EngineFailure) {
-        var entry = auditEntry(
-            act, by: author, subject: subject, before: before, after: after)
-        (entry.app, entry.environment, entry.customer) = (app, environment, customer)
-        let appended = entry
-        try await transaction { tx in try tx.append(appended) }
+        var entry = act.entry
+        entry.subject = subject ?? entry.subject
+        (entry.before, entry.after) = (before.flatMap(Self.text), after.flatMap(Self.text))
+        let completed = entry
+        do { try await db.transaction { tx in try tx.complete(completed) } } catch {
+            throw EngineFailure(error)
+        }
     }
 
     /// The entries of an app, or those about the server, the newest first.

@@ -9,8 +9,37 @@ package struct Impact: Hashable, Sendable {
     package var firstLosses: [Loss] = []
     /// How many entitlements would be gained.
     package var gained = 0
+    /// Who would lose or gain what. Only what somebody would.
+    package var changes: [Part: Change] = [:]
+    /// False if there was no time to examine all customers.
+    package var isWhole = true
 
     package static let lossesMax = 20
+    /// The maximum number of customers that are named for one entitlement and direction.
+    package static let namesMax = 10
+
+    /// An entitlement in one environment.
+    package struct Part: Hashable, Sendable, Comparable {
+        package var entitlement: EntitlementID
+        package var environment: Environment
+
+        package init(entitlement: EntitlementID, environment: Environment) {
+            (self.entitlement, self.environment) = (entitlement, environment)
+        }
+
+        package static func < (one: Self, other: Self) -> Bool {
+            (one.entitlement, one.environment.rawValue)
+                < (other.entitlement, other.environment.rawValue)
+        }
+    }
+
+    /// How many customers would lose and gain an entitlement, and the first of them.
+    package struct Change: Hashable, Sendable {
+        package var losing = 0
+        package var gaining = 0
+        package var firstLosing: [CustomerID] = []
+        package var firstGaining: [CustomerID] = []
+    }
 
     package init(customers: Int = 0) { self.customers = customers }
 
@@ -30,14 +59,32 @@ package struct Impact: Hashable, Sendable {
 
     fileprivate mutating func add(_ before: CustomerState, _ after: CustomerState) {
         let (had, has) = (before.open, after.open)
-        gained += has.subtracting(had).count
+        for entitlement in has.subtracting(had).sorted() {
+            gained += 1
+            let part = Part(entitlement: entitlement, environment: before.environment)
+            changes[part, default: Change()].gain(before.id)
+        }
         for entitlement in had.subtracting(has).sorted() {
             lost += 1
+            let part = Part(entitlement: entitlement, environment: before.environment)
+            changes[part, default: Change()].lose(before.id)
             guard firstLosses.count < Self.lossesMax else { continue }
             firstLosses.append(
                 Loss(
                     customer: before.id, environment: before.environment, entitlement: entitlement))
         }
+    }
+}
+
+extension Impact.Change {
+    fileprivate mutating func lose(_ id: CustomerID) {
+        losing += 1
+        if firstLosing.count < Impact.namesMax { firstLosing.append(id) }
+    }
+
+    fileprivate mutating func gain(_ id: CustomerID) {
+        gaining += 1
+        if firstGaining.count < Impact.namesMax { firstGaining.append(id) }
     }
 }
 
@@ -48,12 +95,16 @@ extension Engine {
     /// Compares what each customer of an app has under the current settings with what they would
     /// have under others. Nothing is written.
     ///
+    /// - Parameter limit: how long to go on. At least one batch of customers is examined. Nil
+    ///   examines all of them.
     /// - Parameter progress: called with the number of customers examined so far.
     package func impact(
-        of settings: AppSettings, progress: (Int) -> Void = { _ in }
+        of settings: AppSettings, within limit: Duration? = nil,
+        progress: (Int) -> Void = { _ in }
     ) async throws(EngineFailure) -> Impact {
         let (app, _) = try app(settings.id)
         let now = now()
+        let end = limit.map { ContinuousClock.now + $0 }
         var impact = Impact()
         var last: CustomerID?
         while true {
@@ -68,11 +119,15 @@ extension Engine {
                     }
                 }
             }
-            guard let end = states.last else { return impact }
+            guard let latest = states.last else { return impact }
             for (before, after) in states { impact.add(before, after) }
             impact.customers += states.count / Environment.allCases.count
             progress(impact.customers)
-            last = end.0.id
+            last = latest.0.id
+            if let end, ContinuousClock.now >= end {
+                impact.isWhole = states.count < Self.impactBatch * Environment.allCases.count
+                return impact
+            }
         }
     }
 }

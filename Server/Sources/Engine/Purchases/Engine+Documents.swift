@@ -46,8 +46,6 @@ extension Engine {
     private static let searches: [Duration] = [.seconds(600), .hours(6), .days(6)]
     /// How much later than our clock's time a document may have been signed.
     private static let aheadMax = Duration.seconds(600)
-    /// The maximum number of documents that are named for one purchase, those signed last.
-    package static let purchaseDocumentsMax = 500
 
     /// A document of an app. It is found by a purchase that it is about, or by the time at which it
     /// was known; a document of a device only by the former, if it was signed long before.
@@ -84,29 +82,6 @@ extension Engine {
             return nil
         }
         return opened
-    }
-
-    /// The documents that attest something about a purchase, those signed last first: at most
-    /// ``purchaseDocumentsMax``. There is none about a purchase that is unknown.
-    package func documents(
-        about purchase: PurchaseID, of appID: AppID
-    ) async throws(EngineFailure) -> [DocumentHead] {
-        _ = try app(appID)
-        return try await read { tx in
-            let heads = try tx.facts(about: purchase, in: appID).map {
-                DocumentHead(
-                    id: $0.document, kind: $0.kind, environment: purchase.environment,
-                    source: $0.source, signedAt: $0.fact.attestedAt, receivedAt: $0.receivedAt)
-            }
-            // A document can attest several facts.
-            let latest = Dictionary(heads.map { ($0.id, $0) }) {
-                $0.signedAt < $1.signedAt ? $1 : $0
-            }
-            let sorted = latest.values.sorted {
-                ($0.signedAt, $0.receivedAt) > ($1.signedAt, $1.receivedAt)
-            }
-            return Array(sorted.prefix(Self.purchaseDocumentsMax))
-        }
     }
 
     fileprivate static func ranges(before knownAt: Instant) -> [ClosedRange<Instant>] {

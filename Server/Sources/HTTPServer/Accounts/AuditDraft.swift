@@ -10,6 +10,7 @@ final class AuditDraft: Sendable {
         var after: AuditState?
         /// Whether nothing was done yet, as when somebody searched first.
         var isLeftOut = false
+        fileprivate var act: PendingAct?
     }
 
     private let stored = Mutex(Content())
@@ -28,6 +29,14 @@ final class AuditDraft: Sendable {
         }
     }
 
-    /// Says that nothing was done, so that there is no entry.
-    func leaveOut() { stored.withLock { $0.isLeftOut = true } }
+    /// Says that nothing was done, so that there is no entry. Call it before anything is read.
+    func leaveOut() {
+        stored.withLock { content in
+            content.isLeftOut = true
+            content.act?.leaveOut()
+        }
+    }
+
+    /// Says which act it is.
+    func pending(_ act: PendingAct?) { stored.withLock { $0.act = act } }
 }

@@ -43,35 +43,42 @@ enum Permission: Hashable, Sendable {
 }
 
 extension DashboardRoutes {
-    /// Appends the entry of an act that was done. If that fails, the log says so: the act is done
-    /// all the same, and a page that said otherwise would be wrong.
+    /// The entry of an act for the app, which begins. Nil for acts that are not about the app.
     ///
     /// - Parameter path: its pattern. Of `/customers/{id}/grants` the act is `customers.grants`;
-    ///   the last other parameter names the subject, unless the act has said it.
-    func record(_ path: String, _ page: PageRequest) async {
-        do { try await append(path, page) } catch {
-            page.context.logger.error(
-                "an act of an owner was done, but is not in the audit",
-                metadata: [
-                    "act": .string(path), "owner": .string(page.visit.viewer.name),
-                    "request_id": .string(page.context.requestID), "error": "\(error)",
-                ])
-        }
-    }
-
-    private func append(_ path: String, _ page: PageRequest) async throws {
-        let draft = page.audit.content
-        guard !draft.isLeftOut else { return }
+    ///   the last other parameter names the subject, unless the act says it.
+    func begin(
+        _ path: String, for permission: Permission, _ page: PageRequest
+    ) throws -> PendingAct? {
+        guard permission.isOfApp else { return nil }
         let parts = path.split(separator: "/")
         let parameters = parts.filter { $0.hasPrefix("{") }.map { $0.dropFirst().dropLast() }
         let subject = try parameters.last { $0 != "id" }.map { try page.parameter(String($0)) }
         let act = parts.filter { !$0.hasPrefix("{") }.joined(separator: ".")
         // Whoever is erased is not to be named.
         let customer = parameters.contains("id") && act != "customers.erase"
-        try await engine.record(
+        return engine.begin(
             act, by: page.visit.viewer.name, app: app,
             environment: parameters.contains("id") ? page.environment : nil,
-            customer: customer ? try page.customer : nil, subject: draft.subject ?? subject,
-            before: draft.before, after: draft.after)
+            customer: customer ? try page.customer : nil, subject: subject)
+    }
+
+    /// Completes the entry of an act that was done. If that fails, the log says so: the act is done
+    /// all the same, and a page that said otherwise would be wrong.
+    func complete(_ act: PendingAct, _ page: PageRequest) async {
+        let draft = page.audit.content
+        guard !draft.isLeftOut else { return }
+        do {
+            try await engine.complete(
+                act, subject: draft.subject, before: draft.before, after: draft.after)
+        } catch {
+            page.context.logger.error(
+                "what an owner's act has changed is not in the audit",
+                metadata: [
+                    "act": .string(act.name),
+                    "owner": .string(page.visit.viewer.name),
+                    "request_id": .string(page.context.requestID), "error": "\(error)",
+                ])
+        }
     }
 }

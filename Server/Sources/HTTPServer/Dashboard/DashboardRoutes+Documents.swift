@@ -13,9 +13,11 @@ extension DashboardRoutes {
                 throw ProblemError(.documentUnknown)
             }
             let purchase = PurchaseID(TransactionID(rawValue: transaction), in: page.environment)
-            let heads = try await engine.documents(about: purchase, of: app)
+            let list = try await server.documents(
+                about: .purchase(purchase), of: app, after: page.cursor)
             return DocumentsPage(
-                transaction: transaction, documents: heads.map(DocumentLine.init)
+                transaction: transaction, documents: list.items.map(DocumentLine.init),
+                olderCursor: list.nextCursor
             ).html(in: page.frame)
         }
         get("/documents/{document_id}", for: .support, of: router) { page in
@@ -33,17 +35,15 @@ extension DashboardRoutes {
                 PurchaseID(TransactionID(rawValue: $0), in: page.environment)
             },
             knownAt: page.query["known"].flatMap(Int64.init).map(Instant.init(milliseconds:)))
-        let id = DocumentID(rawValue: try page.parameter("document_id"))
-        guard let document = try await engine.document(id, of: app, hint) else {
-            throw ProblemError(.documentUnknown)
-        }
-        return document
+        return try await server.openedDocument(
+            try page.parameter("document_id"), of: app, hint)
     }
 
     private static func page(_ document: OpenedDocument, file: DashboardPath) -> DocumentPage {
         let isLong = document.text.utf8.count > DocumentPage.shownBytesMax
         return DocumentPage(
-            document: DocumentLine(document.head),
+            document: DocumentLine(
+                DocumentList.Line(.init(head: document.head, purchases: document.purchases))),
             refusal: document.refusal.map { ProblemError($0, subject: .purchases).problem.title },
             customerID: document.owner?.rawValue,
             transactions: document.purchases.map(\.original.rawValue),
@@ -76,25 +76,16 @@ extension PageRequest {
 }
 
 extension DocumentLine {
-    init(_ head: DocumentHead) {
+    init(_ line: DocumentList.Line) {
         let origin =
-            switch head.source {
-            case .notification: "a notification"
-            case .device: "a device"
-            case .reconciliation: "an answer of Apple’s"
-            case .imported: "an imported file"
+            switch line.source {
+            case "notification": "a notification"
+            case "device": "a device"
+            case "reconciliation": "an answer of Apple’s"
+            default: "an imported file"
             }
         self.init(
-            id: DocumentID(bytes: head.id).rawValue,
-            kind: head.kind.rawValue.replacing("_", with: " "),
-            signedAt: Timestamp(head.signedAt), receivedAt: Timestamp(head.receivedAt),
-            origin: origin)
+            id: line.documentID, kind: line.kind.replacing("_", with: " "),
+            signedAt: line.signedAt, receivedAt: line.receivedAt, origin: origin)
     }
-}
-
-extension ProblemCatalogue.Entry {
-    fileprivate static let documentUnknown = routeUnknown.variant(
-        "No document is found by this address.",
-        remedy: "Open it from a purchase, an event or a customer's history: their links say how "
-            + "it is found.")
 }

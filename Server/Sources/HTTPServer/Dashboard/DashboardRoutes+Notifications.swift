@@ -5,10 +5,6 @@ import Ledger
 import PerennialContract
 
 extension DashboardRoutes {
-    private static let notificationsOnPage = 40
-    private static let hour: Int64 = 3_600_000
-    private static let week: Int64 = 7 * 24 * hour
-
     func addNotifications(to router: Router<ServerContext>) {
         livePage(DashboardPath.notifications.path, by: .everything, of: router, cameIn)
         page(DashboardPath.asked.path, of: router, asked)
@@ -34,85 +30,46 @@ extension DashboardRoutes {
     // MARK: - Came in
 
     @Sendable private func cameIn(_ page: PageRequest) async throws -> String {
-        let place = try page.cursor.map { text in
-            guard let place = DocumentCursor(text) else { throw ProblemError(.cursorUnknown) }
-            return place
-        }
-        let log = try await engine.notifications(
-            of: app, in: page.environment, before: place, limit: Self.notificationsOnPage)
-        let recent = try await recent(24 * Self.hour, page)
-        let hasFigures = recent.isWhole && !recent.heads.isEmpty
+        let list = try await server.notifications(
+            of: app, in: page.environment, after: page.cursor)
+        let summary = try await server.notificationSummary(of: app, in: page.environment)
+        let hasFigures = summary.complete && summary.received > 0
         return NotificationsPage(
             .cameIn(
                 .init(
-                    day: hasFigures ? day(of: recent.heads) : nil,
-                    hours: hasFigures ? Self.hours(of: recent.heads, page) : [],
-                    items: log.lines.map(NotificationsPage.Incoming.init),
-                    olderCursor: log.next?.text, isFirstPage: page.cursor == nil)),
+                    day: hasFigures ? NotificationsPage.Day(summary) : nil,
+                    hours: hasFigures ? summary.hours.map(Strip.Hour.init) : [],
+                    items: list.items.map(NotificationsPage.Incoming.init),
+                    olderCursor: list.nextCursor, isFirstPage: page.cursor == nil)),
             waiting: forwardsWaiting
         ).html(in: page.frame)
-    }
-
-    private func recent(_ span: Int64, _ page: PageRequest) async throws -> RecentNotifications {
-        try await engine.recentNotifications(
-            of: app, in: page.environment,
-            since: Instant(milliseconds: page.frame.now.milliseconds - span))
-    }
-
-    private func day(of heads: [DocumentHead]) -> NotificationsPage.Day {
-        let delays = heads.map(\.delay).sorted()
-        func delay(_ part: Double) -> Int64 {
-            delays.isEmpty ? 0 : delays[Int(Double(delays.count - 1) * part)]
-        }
-        return NotificationsPage.Day(
-            received: heads.count, asked: heads.count { $0.source == .reconciliation },
-            milliseconds: delay(0.5), slowMilliseconds: delay(0.99),
-            repeated: engine.counts.notificationsRepeated,
-            refused: engine.counts.notificationsRefused)
-    }
-
-    private static func hours(of heads: [DocumentHead], _ page: PageRequest) -> [Strip.Hour] {
-        var hours = [Strip.Hour](repeating: .init(good: 0), count: 24)
-        let first = page.frame.now.milliseconds / hour - 23
-        for head in heads {
-            let index = Int(head.signedAt.milliseconds / hour - first)
-            guard hours.indices.contains(index) else { continue }
-            if head.source == .reconciliation {
-                hours[index].bad += 1
-            } else {
-                hours[index].good += 1
-            }
-        }
-        return hours
     }
 
     // MARK: - Asked
 
     @Sendable private func asked(_ page: PageRequest) async throws -> String {
-        let inquiries = try await engine.appStoreInquiries(of: app, in: page.environment)
-        let recent = try await recent(Self.week, page)
-        let missed = recent.heads.filter { $0.source == .reconciliation }
+        let inquiries = try await server.storeInquiries(of: app, in: page.environment)
         return NotificationsPage(
             .asked(
                 .init(
-                    notifications: recent.heads.count, missed: missed.count,
-                    latestMilliseconds: missed.map(\.delay).max() ?? 0,
-                    nextAt: inquiries.backfillDueAt.map { Timestamp($0) },
-                    respondedAt: inquiries.respondedAt.map { Timestamp($0) },
-                    trouble: Self.trouble(inquiries, page), due: inquiries.due,
+                    notifications: inquiries.notifications, missed: inquiries.backfilled,
+                    latestMilliseconds: Int64(inquiries.longestDelayMilliseconds ?? 0),
+                    nextAt: inquiries.nextBackfillAt, respondedAt: inquiries.respondedAt,
+                    trouble: Self.trouble(inquiries), due: inquiries.due,
                     next: inquiries.next.map { check in
                         .init(
-                            transaction: check.purchase.original.rawValue,
-                            dueAt: Timestamp(check.dueAt),
-                            askedAt: check.history.askedAt.map { Timestamp($0) },
-                            failures: check.history.failures)
+                            transaction: check.originalTransactionID, dueAt: check.dueAt,
+                            askedAt: check.askedAt, failures: check.failures)
                     })), waiting: forwardsWaiting
         ).html(in: page.frame)
     }
 
-    private static func trouble(_ inquiries: AppStoreInquiries, _ page: PageRequest) -> String? {
-        if !inquiries.isConfigured { return noKey }
-        let pause = inquiries.pausedUntil.map { " It is asked again at \(minute($0))." } ?? ""
+    private static func trouble(_ inquiries: StoreInquiries) -> String? {
+        if !inquiries.configured { return noKey }
+        let pause =
+            inquiries.pausedUntil.map {
+                " It is asked again at \(minute(Instant(milliseconds: $0.milliseconds)))."
+            } ?? ""
         guard inquiries.failures > 0 else {
             return inquiries.pausedUntil == nil ? nil : "It asked for a pause.\(pause)"
         }
@@ -120,40 +77,36 @@ extension DashboardRoutes {
     }
 }
 
+extension NotificationsPage.Day {
+    fileprivate init(_ summary: NotificationSummary) {
+        self.init(
+            received: summary.received, asked: summary.backfilled,
+            milliseconds: Int64(summary.medianDelayMilliseconds ?? 0),
+            slowMilliseconds: Int64(summary.slowDelayMilliseconds ?? 0),
+            repeated: summary.repeated, refused: summary.refused)
+    }
+}
+
+extension Strip.Hour {
+    fileprivate init(_ hour: NotificationSummary.Hour) {
+        self.init(good: hour.received - hour.backfilled, bad: hour.backfilled)
+    }
+}
+
 extension NotificationsPage.Incoming {
-    init(_ line: NotificationLine) {
+    init(_ line: NotificationList.Line) {
         let way: Way =
-            switch line.head.source {
-            case .notification, .device: .sent
-            case .reconciliation: .asked
-            case .imported: .imported
+            switch line.source {
+            case "reconciliation": .asked
+            case "import": .imported
+            default: .sent
             }
         self.init(
-            signedAt: Timestamp(line.head.signedAt), receivedAt: Timestamp(line.head.receivedAt),
-            type: line.type, subtype: line.subtype, way: way, customerID: line.owner?.rawValue,
-            documentID: DocumentID(bytes: line.head.id).rawValue,
-            transaction: line.purchase?.original.rawValue,
-            accepted: line.forwards.count { $0.state == .accepted },
-            waiting: line.forwards.count { $0.state != .accepted })
+            signedAt: line.signedAt, receivedAt: line.receivedAt, type: line.type,
+            subtype: line.subtype, way: way, customerID: line.customerID,
+            documentID: line.documentID, transaction: line.originalTransactionID,
+            accepted: line.forwardsAccepted, waiting: line.forwardsWaiting)
     }
-}
-
-extension DocumentHead {
-    /// From the signature until it came, in milliseconds.
-    fileprivate var delay: Int64 { max(0, receivedAt.milliseconds - signedAt.milliseconds) }
-}
-
-extension DocumentCursor {
-    /// Milliseconds and id, as `text` writes them. Nil if it is not such a text.
-    fileprivate init?(_ text: String) {
-        let parts = text.split(separator: "-")
-        guard parts.count == 2, let signedAt = Int64(parts[0]),
-            let id = Hexadecimal.bytes(parts[1])
-        else { return nil }
-        self.init(signedAt: Instant(milliseconds: signedAt), id: id)
-    }
-
-    fileprivate var text: String { "\(signedAt.milliseconds)-\(Hexadecimal.text(id))" }
 }
 
 extension ProblemCatalogue.Entry {

@@ -13,8 +13,19 @@ extension DashboardRoutes {
         page("/products", of: router) { page in
             ProductsPage(
                 offerings: Offerings(of: try engine.settings(of: app), in: page.environment),
-                figures: try await sold(page)
+                figures: try await sold(page), takesConfiguration: server.readsConfiguration != nil
             ).html(in: page.frame)
+        }
+        if server.readsConfiguration != nil {
+            act(
+                DashboardPath.configurationPreview.path, for: .admin, of: router,
+                max: BodyLimit.configuration
+            ) { page, form in
+                page.audit.leaveOut()
+                let preview = try await server.configurationPreview(
+                    of: form["configuration"] ?? "", for: app)
+                return .page(ConfigurationPage(preview).html(in: page.frame))
+            }
         }
         livePage("/", of: router, overview)
         addDocuments(to: router)

@@ -164,35 +164,42 @@ struct DashboardRoutes: Sendable {
     /// Adds an act. What somebody did for the app has an entry in the audit: see ``AuditDraft``.
     ///
     /// - Parameter permission: who may do it.
+    /// - Parameter bytesMax: the maximum size of the form.
     func act(
         _ path: String, for permission: Permission, of router: Router<ServerContext>,
-        _ act: @escaping Act
+        max bytesMax: Int = formBytesMax, _ act: @escaping Act
     ) {
         handlers.add(.post, path, for: app, to: router) { request, context in
             try await guarded(request, context) { visit in
-                let form = try await form(in: request, of: visit)
+                let form = try await form(in: request, of: visit, max: bytesMax)
                 try permission.require(of: visit.viewer)
                 let page = try pageRequest(request, context, visit)
                 let author = EventAuthor(
                     keyName: "dashboard", keyDigits: "", actor: visit.viewer.name)
+                let pending = try begin(path, for: permission, page)
+                page.audit.pending(pending)
                 let result = try await EventAuthor.$current.withValue(author) {
-                    try await act(page, form)
+                    try await PendingAct.$current.withValue(pending) { try await act(page, form) }
                 }
-                if permission.isOfApp { await record(path, page) }
+                if let pending { await complete(pending, page) }
                 return response(result, to: page)
             }
         }
     }
 
     /// The fields of a form that this server has shown to the same person, about the same app.
-    func form(in request: Request, of visit: Visit) async throws -> FormFields {
-        let form = try await Self.form(in: request)
+    func form(
+        in request: Request, of visit: Visit, max bytesMax: Int = formBytesMax
+    ) async throws -> FormFields {
+        let form = try await Self.form(in: request, max: bytesMax)
         guard form["csrf"] == visit.viewer.csrf else { throw ProblemError(.formOutdated) }
         return form
     }
 
-    static func form(in request: Request) async throws -> FormFields {
-        let body = try await request.bytes(max: formBytesMax)
+    static func form(
+        in request: Request, max bytesMax: Int = formBytesMax
+    ) async throws -> FormFields {
+        let body = try await request.bytes(max: bytesMax)
         let text = String(buffer: body)
         guard !NULCharacter.isPercentEncoded(in: text), !text.utf8.contains(0) else {
             throw ProblemError(.bodyWithNUL)

@@ -106,6 +106,11 @@ extension OpenAPI {
             "Forward.State": "ForwardState", "Webhook.Format": "WebhookFormat",
             "WebhookDelivery.State": "WebhookDeliveryState", "Offerings.Product": "OfferedProduct",
             "Offerings.Term": "OfferedTerm", "Offerings.Wallet": "WalletPermission",
+            "DocumentList.Line": "ListedDocument", "SignedDocument.Refusal": "DocumentRefusal",
+            "NotificationList.Line": "ReceivedNotification",
+            "NotificationSummary.Hour": "NotificationHour",
+            "StoreInquiries.Check": "StoreCheck",
+            "ConfigurationPreview.Change": "AccessChange",
         ]
     }
 }

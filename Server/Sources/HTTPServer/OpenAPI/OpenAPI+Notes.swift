@@ -8,7 +8,7 @@ extension OpenAPI {
         "original_transaction_id": "The id of its first transaction.",
         "grant_id": "From GET …/grants.",
         "currency": "The currency's name in perennial.yaml.",
-        "document_id": "The document_id of a forward.",
+        "document_id": "The document_id of a forward, a notification, an event, or a list.",
         "webhook_id": "Its name in perennial.yaml, or the id that it got.",
         "delivery_id": "The value of webhook-id.",
     ]

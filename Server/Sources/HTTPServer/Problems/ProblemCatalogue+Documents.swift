@@ -131,6 +131,19 @@ extension ProblemCatalogue.Entry {
         }
     }
 
+    static let documentUnknown = Self(
+        .documentUnknown, .notFound, "No document is found by this.",
+        remedy: "Say the purchase that it is about (original_transaction_id), or when it was known "
+            + "(known_at): a list, an event or a customer's history says both.")
+
+    static let transactionMissing = requestNotUnderstood.variant(
+        "original_transaction_id is missing.",
+        remedy: "Add ?original_transaction_id= with the first transaction of a purchase, or read "
+            + "GET /v1/customers/{id}/documents.")
+
+    static let knownAtNotUnderstood = requestNotUnderstood.variant(
+        "known_at is not a time.", remedy: "Write it such as 2026-11-21T08:30:00.000Z.")
+
     static let purchaseUnknown = Self(
         .purchaseUnknown, .notFound, "There is no such purchase.",
         remedy: "Send the id of its first transaction, and the environment.")

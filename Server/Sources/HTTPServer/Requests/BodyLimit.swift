@@ -11,4 +11,6 @@ enum BodyLimit {
     static let order = 16_384
     static let offer = 65_536
     static let consumption = 65_536
+    /// A configuration's text, escaped: as JSON, or in a form.
+    static let configuration = 3 * PerennialServer.configurationBytesMax
 }

@@ -227,6 +227,10 @@ struct ConfigChange {
             "\(app): \(impact.customers) customers checked; \(impact.lost) entitlements would "
                 + "end, \(impact.gained) would begin."
         ]
+        lines += impact.changes.sorted { $0.key < $1.key }.map { part, change in
+            "  \(part.entitlement) (\(part.environment.rawValue)): \(change.losing) customers would "
+                + "lose it, \(change.gaining) would gain it"
+        }
         lines += impact.firstLosses.map {
             "  \($0.customer) would lose \($0.entitlement) (\($0.environment.rawValue))"
         }

@@ -64,6 +64,8 @@ struct ServeCommand: AsyncParsableCommand {
             let addresses = ServerAddresses(settings)
             var server = server(of: assembly, clock, logger)
             server.dashboard = file.dashboard?.access
+            server.readsConfiguration = ConfigurationProposal.reading(
+                inPlaceOf: options.configPath)
             let live = LiveServer(server, listeners: Set(addresses.all.map(\.listener)))
             if let dashboard = file.dashboard {
                 try await FirstOwner.printLink(dashboard, assembly.engine)

@@ -55,19 +55,11 @@ extension ConfigurationFile {
                         remedy: "Write it again.")
                 ], file: path)
         }
-        let home = file.deletingLastPathComponent()
-        let environment = ProcessInfo.processInfo.environment
-        func whole(_ name: String) -> String { URL(fileURLWithPath: name, relativeTo: home).path }
+        let folder = ConfigurationFolder(of: file)
         do {
             try self.init(
-                text, environment: environment,
-                folder: { name in
-                    var isFolder: ObjCBool = false
-                    let found = FileManager.default.fileExists(
-                        atPath: whole(name), isDirectory: &isFolder)
-                    return found && isFolder.boolValue ? whole(name) : nil
-                },
-                file: { FileManager.default.contents(atPath: whole($0)).map(Array.init) })
+                text, environment: ProcessInfo.processInfo.environment, folder: folder.folder,
+                file: folder.contents)
         } catch {
             var failure = error
             failure.file = path
@@ -90,5 +82,29 @@ extension ConfigurationFile {
             throw ConfigurationFailure(complaints: reader.complaints.inFileOrder)
         }
         self = result
+    }
+}
+
+/// The folder of a configuration file, from which paths in it are resolved.
+struct ConfigurationFolder {
+    private let url: URL
+
+    init(of file: URL) { url = file.deletingLastPathComponent() }
+
+    /// The full path of a folder. Returns nil if it does not exist.
+    func folder(_ name: String) -> String? {
+        var isFolder: ObjCBool = false
+        let path = path(name)
+        let found = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+        return found && isFolder.boolValue ? path : nil
+    }
+
+    /// The contents of a file. Returns nil if it does not exist.
+    func contents(_ name: String) -> [UInt8]? {
+        FileManager.default.contents(atPath: path(name)).map(Array.init)
+    }
+
+    private func path(_ name: String) -> String {
+        URL(fileURLWithPath: name, relativeTo: url).path
     }
 }

@@ -2,6 +2,12 @@ import AppStoreFormats
 import HTTPTypes
 import Hummingbird
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 // HTTP: decodes requests, calls routes, encodes responses. Everything particular to a route is in
 // its entry in the list.
 
@@ -29,7 +35,9 @@ extension AppStoreSimulator {
         let known = route.fields.map(\.name)
         let bytes = try await Self.bytes(of: request, atMost: route.bodyBytesMax)
         var parameters: [String: String] = [:]
-        for name in route.parameters { parameters[name] = context.parameters.get(name) }
+        for name in route.parameters {
+            parameters[name] = try context.parameters.get(name).map(Self.decoded)
+        }
         var query: [String: String] = [:]
         for (name, value) in request.uri.queryParameters { query[String(name)] = String(value) }
         let isJSON = route.mediaType == nil
@@ -50,6 +58,16 @@ extension AppStoreSimulator {
             }
             return try Self.text(of: field, in: json)
         }
+    }
+
+    /// A part of the path as it was before a client has percent-encoded it (RFC 3986).
+    private static func decoded(_ part: String) throws(SimulatorProblem) -> String {
+        guard let text = part.removingPercentEncoding else {
+            throw .badRequest(
+                "\(part) in the path cannot be decoded.",
+                remedy: "Percent-encode it as UTF-8 (RFC 3986).")
+        }
+        return text
     }
 
     static func bytes(of request: Request, atMost limit: Int) async throws -> [UInt8] {

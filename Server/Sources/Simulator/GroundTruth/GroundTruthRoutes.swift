@@ -14,16 +14,15 @@ extension SimulatorRoute {
             "/_sim/notifications", "Lists every notification with its delivery attempts.",
             query: ["account"], gives: .json("SentNotifications")
         ) { simulator, call in
-            let accounts = call.query["account"].map { Set($0.split(separator: ",")) }
-            func wanted(_ all: [SentNotification]) -> JSON {
-                .array(
-                    all.filter { one in
-                        accounts.map { $0.contains(Substring(one.draft.account ?? "")) } ?? true
-                    }.map(\.json))
+            let accounts = call.query["account"].map {
+                Set($0.split(separator: ",").map(String.init))
             }
+            let all = await simulator.sent(about: accounts)
+            let (strays, own) = (all.filter(\.isStray), all.filter { !$0.isStray })
+            let (signed, v1) = (own.filter { $0.v1 == nil }, own.filter { $0.v1 != nil })
             return .json([
-                "notifications": wanted(await simulator.notifications + simulator.v1Notifications),
-                "strays": wanted(await simulator.strays),
+                "notifications": .array((signed + v1).map(\.json)),
+                "strays": .array(strays.map(\.json)),
             ])
         },
         get(

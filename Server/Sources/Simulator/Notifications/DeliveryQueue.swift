@@ -87,6 +87,16 @@ struct DeliveryQueue: Sendable {
 
     private var inOrder: [SentNotification] { made(from: oldest) }
 
+    /// What was made about some accounts, in that order: strays, and notifications of both versions.
+    func made(about accounts: Set<String>) -> [SentNotification] {
+        (oldest..<max(oldest, count)).compactMap { number in
+            guard let account = stored[number]?.draft.account, accounts.contains(account) else {
+                return nil
+            }
+            return stored[number]
+        }
+    }
+
     /// All stored notifications from a number on.
     func made(from number: Int) -> [SentNotification] {
         (min(max(number, oldest), count)..<count).compactMap { stored[$0] }

@@ -59,10 +59,24 @@ extension DatabaseSession {
 
     /// Appends an entry. Idempotent.
     package func append(_ entry: RecordedAct) throws(StorageFailure) {
+        try insert(entry, onConflict: "DO NOTHING")
+    }
+
+    /// Appends an entry, or adds to it what was changed, if it was appended before. Idempotent.
+    package func complete(_ entry: RecordedAct) throws(StorageFailure) {
+        try insert(
+            entry,
+            onConflict: "DO UPDATE SET subject = excluded.subject, "
+                + "state_before = excluded.state_before, state_after = excluded.state_after")
+    }
+
+    private func insert(
+        _ entry: RecordedAct, onConflict clause: String
+    ) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO audit_entries (app, \(Self.auditColumns)) "
                 + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) "
-                + "ON CONFLICT (app, at_ms, entry) DO NOTHING",
+                + "ON CONFLICT (app, at_ms, entry) \(clause)",
             [
                 .text(entry.app?.rawValue ?? ""), .integer(entry.at.milliseconds),
                 .text(entry.id), .text(entry.author), .text(entry.act),

@@ -28,9 +28,11 @@ struct DashboardServer {
     }
 
     /// - Parameter access: who looks at it.
+    /// - Parameter reading: how pasted configurations are read.
     static func run(
         as access: DashboardAccess = developer, on setup: TestingSetup = .router,
         streams limits: EventStreamLimits = EventStreamLimits(),
+        reading: ProposedConfiguration.Reading? = nil,
         with change: (inout AppSettings) -> Void = { _ in },
         _ body: @escaping @Sendable (DashboardServer) async throws -> Void
     ) async throws {
@@ -50,6 +52,7 @@ struct DashboardServer {
         try await engine.addKey(key: TestServer.secret, app: birds.id, kind: .secret, name: "test")
         var server = PerennialServer(engine: engine, logger: logger, streamLimits: limits)
         server.dashboard = access
+        server.readsConfiguration = reading
         try await server.application(host: "127.0.0.1", port: 0).test(setup) { client in
             try await body(DashboardServer(client: client, engine: engine, signer: signer))
         }

@@ -30,6 +30,19 @@ import Testing
         }
     }
 
+    @Test func `a client may percent-encode what it writes into a path`() async throws {
+        try await Stage().withClient { client in
+            _ = try await client.json("/_sim/devices", #"{"account":"anna"}"#)
+            _ = try await client.json(
+                "/_sim/devices/anna-1/purchases", #"{"product_id":"pro.monthly"}"#)
+            let answer = try await client.json(
+                "/_sim/subscriptions/anna%3Apro%2Emonthly/cancel", "{}")
+            #expect(answer["purchase"]?["will_renew"] == false)
+            let (status, _) = try await client.text("/_sim/truth/%FF")
+            #expect(status == 400)
+        }
+    }
+
     @Test func `notifications are listed for all accounts, or for some`() async throws {
         try await Stage().withClient { client in
             for account in ["anna", "ben"] {

@@ -33,6 +33,16 @@ import Testing
                 impact.firstLosses == [
                     .init(customer: "anna", environment: .production, entitlement: "plus")
                 ])
+            #expect(
+                impact.changes.mapValues { [$0.losing, $0.gaining] } == [
+                    .init(entitlement: "plus", environment: .production): [1, 0],
+                    .init(entitlement: "pro", environment: .production): [0, 1],
+                ])
+            #expect(impact.changes.values.flatMap(\.firstLosing) == ["anna"])
+            #expect(impact.changes.values.flatMap(\.firstGaining) == ["ben"])
+            // Without any time one batch is examined all the same, which is everybody here.
+            let hasty = try await shop.engine.impact(of: changed, within: .zero)
+            #expect(hasty == impact && hasty.isWhole)
             changed.entitlements = [:]
             #expect(try await shop.engine.impact(of: changed).lost == 3)
         }

@@ -1,0 +1,97 @@
+import PerennialContract
+
+/// What a configuration would change, which somebody has pasted at `/products`. The text itself is
+/// not shown: it may hold secrets.
+package struct ConfigurationPage: Sendable {
+    package var preview: ConfigurationPreview
+
+    package init(_ preview: ConfigurationPreview) { self.preview = preview }
+
+    package func html(in frame: Frame) -> String {
+        Layout(
+            title: "What it would change", section: .products,
+            heading: "What the configuration would change",
+            lede: "Nothing was changed, and the text was not kept.",
+            content: """
+                <div class="stack">\(answer(in: frame))\(entitlements(in: frame))\(differences)\
+                \(Self.form(in: frame))</div>
+                """
+        ).html(in: frame)
+    }
+
+    private var losses: Int { preview.entitlements.map(\.losing).reduce(0, +) }
+
+    private func answer(in frame: Frame) -> Markup {
+        let looked = Figures.count(preview.customers, "customer")
+        let text =
+            preview.complete
+            ? "\(looked) were looked at, all there are."
+            : "Only the first \(looked) by their ids could be looked at in time. "
+                + "perennial config diff looks at all of them."
+        guard losses > 0 else {
+            return Notice(
+                preview.complete ? .done : .warning, "Nobody would lose access.", text
+            ).markup(in: frame)
+        }
+        let times = losses == 1 ? "once" : "\(Figures.count(losses)) times"
+        return Notice(.wrong, "Access would end \(times).", text).markup(in: frame)
+    }
+
+    private func entitlements(in frame: Frame) -> Markup {
+        guard !preview.entitlements.isEmpty else { return "" }
+        let rows = preview.entitlements.map { change in
+            Table.row(
+                .init("\(.bdi(change.entitlement))"),
+                [
+                    .init(.bdi(change.environment.rawValue), "r"),
+                    .init("\(Figures.count(change.losing)) lose it", "num"),
+                    .init(names(change.losingIDs, of: change.losing, in: frame), "full"),
+                    .init("\(Figures.count(change.gaining)) gain it", "num"),
+                    .init(names(change.gainingIDs, of: change.gaining, in: frame), "full"),
+                ])
+        }
+        let table = Table(
+            name: "Who would lose or gain what",
+            columns: [
+                .init("Entitlement"), .init("Of"), .number("Lose it"), .init("Who"),
+                .number("Gain it"), .init("Who"),
+            ], rows: rows)
+        return Panel(
+            title: "Who would lose or gain what", content: table.markup, classes: "flush"
+        ).markup
+    }
+
+    private func names(_ ids: [String], of count: Int, in frame: Frame) -> Markup {
+        let rest: Markup =
+            count > ids.count ? ", and \(Figures.count(count - ids.count)) more" : ""
+        return "\(ids.map { frame.customer($0) }.joined(by: ", "))\(rest)"
+    }
+
+    private var differences: Markup {
+        let lines = preview.differences.map(Markup.bdi).joined(by: "\n")
+        return Panel(
+            title: "Rules that change",
+            content: preview.differences.isEmpty
+                ? "<p>No rule of this app.</p>" : "<pre>\(lines)</pre>"
+        ).markup
+    }
+
+    /// The form in which one pastes a configuration.
+    static func form(in frame: Frame) -> Markup {
+        guard frame.viewer.mayConfigure else { return "" }
+        return Panel(
+            title: "Before it is changed",
+            content: """
+                <p class="soft">Paste a new <code>perennial.yaml</code> to see who would lose or \
+                gain access by it. Nothing is changed, and the text is neither kept nor shown \
+                again. Files that the present one does not name are not read.</p>\
+                <form method="post" action="\(frame.link(.configurationPreview))">\(frame.csrf)\
+                <div><label for="c-t">The whole file</label>\
+                <textarea id="c-t" name="configuration" rows="8" required spellcheck="false" \
+                autocomplete="off"></textarea></div>\
+                <div class="row"><button class="btn" type="submit">See what it would change\
+                </button></div></form>
+                """
+        ).markup
+    }
+}

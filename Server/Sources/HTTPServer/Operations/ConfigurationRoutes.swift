@@ -1,0 +1,142 @@
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+import Synchronization
+
+/// A configuration that is not in force, as read to see what it would change.
+package struct ProposedConfiguration: Sendable {
+    /// Reads the text of one.
+    ///
+    /// - Throws: ``Refusal`` if it could not be put in force.
+    package typealias Reading = @Sendable (_ text: String) throws -> ProposedConfiguration
+
+    /// The settings of each of its apps.
+    package var settings: [AppID: AppSettings]
+    /// What it changes of each app's rules, one line for each.
+    package var differences: [AppID: [String]]
+
+    package init(settings: [AppID: AppSettings], differences: [AppID: [String]]) {
+        self.settings = settings
+        self.differences = differences
+    }
+
+    /// Why it could not be put in force.
+    package struct Refusal: Error, Sendable {
+        /// For a person, without values of the text.
+        package var problems: [String]
+
+        package init(problems: [String]) { self.problems = problems }
+    }
+}
+
+/// Lets one preview at a time look at all customers.
+final class PreviewPlace: Sendable {
+    private let isTaken = Mutex(false)
+
+    /// - Throws: ``ProblemError`` if another preview runs.
+    func reserve<Value>(_ body: () async throws -> Value) async throws -> Value {
+        let wasTaken = isTaken.withLock { isTaken in
+            defer { isTaken = true }
+            return isTaken
+        }
+        guard !wasTaken else { throw ProblemError(.previewRunning) }
+        defer { isTaken.withLock { $0 = false } }
+        return try await body()
+    }
+}
+
+extension PerennialServer {
+    /// The maximum size of a configuration's text, in bytes.
+    static let configurationBytesMax = 262_144
+    /// How long customers are looked at, so that the answer comes before a proxy gives up.
+    private static let previewTime = Duration.seconds(20)
+    private static let problemsMax = 20
+
+    var configurationRoutes: [Route] {
+        [
+            secret(
+                for: .admin,
+                OpenAPIOperation(
+                    .post, Paths.configurationPreview, "previewConfiguration",
+                    "What a configuration would change, and who would lose access",
+                    description: """
+                        Changes nothing, and neither stores nor logs the text. Looks at the \
+                        customers of the key's app.
+                        """, input: ConfigurationPreviewRequest.self,
+                    output: .json(ConfigurationPreview.self)), previewConfiguration)
+        ]
+    }
+
+    @Sendable func previewConfiguration(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let asked = try await request.value(
+            ConfigurationPreviewRequest.self, max: BodyLimit.configuration)
+        return try JSONResponse.ok(
+            try await configurationPreview(of: asked.configuration, for: holder.app))
+    }
+
+    /// What a configuration would change for an app and its customers now. Nothing is written.
+    ///
+    /// - Throws: ``ProblemError`` if the text is not a configuration that could be put in force.
+    func configurationPreview(
+        of text: String, for app: AppID
+    ) async throws -> ConfigurationPreview {
+        guard text.utf8.count <= Self.configurationBytesMax else {
+            throw ProblemError(.bodyTooLarge(bytesMax: Self.configurationBytesMax))
+        }
+        let proposed = try proposed(text)
+        var settings = try engine.settings(of: app)
+        if let changed = proposed.settings[app] {
+            settings = changed
+        } else {
+            // Nobody has access to an app that is no longer configured.
+            settings.entitlements = [:]
+        }
+        let (engine, changed) = (engine, settings)
+        let impact = try await previews.reserve {
+            try await engine.impact(of: changed, within: Self.previewTime)
+        }
+        return ConfigurationPreview(impact, differences: proposed.differences[app] ?? [])
+    }
+
+    private func proposed(_ text: String) throws -> ProposedConfiguration {
+        guard let readsConfiguration else { throw ProblemError(.configurationNotRead) }
+        do { return try readsConfiguration(text) } catch let refusal
+            as ProposedConfiguration.Refusal
+        {
+            let problems = refusal.problems.prefix(Self.problemsMax).joined(separator: "\n")
+            throw ProblemError(.configurationNotValid, detail: problems)
+        }
+    }
+}
+
+extension ConfigurationPreview {
+    init(_ impact: Impact, differences: [String]) {
+        self.init(
+            differences: differences, customers: impact.customers, complete: impact.isWhole,
+            entitlements: impact.changes.sorted { $0.key < $1.key }.map { part, change in
+                Change(
+                    entitlement: part.entitlement.rawValue,
+                    environment: StoreEnvironment(part.environment), losing: change.losing,
+                    gaining: change.gaining, losingIDs: change.firstLosing.map(\.rawValue),
+                    gainingIDs: change.firstGaining.map(\.rawValue))
+            })
+    }
+}
+
+extension ProblemCatalogue.Entry {
+    static let configurationNotValid = Self(
+        .configurationNotValid, .unprocessableContent,
+        "The configuration could not be put in force.",
+        remedy: "Correct it. Files, folders and variables that the present configuration does not "
+            + "name are not read here: for those use `perennial config diff`.")
+
+    static let configurationNotRead = configurationNotValid.variant(
+        "This server has no configuration file.", remedy: "Use `perennial config diff`.")
+
+    static let previewRunning = serverBusy.variant(
+        "Another preview of a configuration is running.",
+        remedy: "Send the same request again in a few seconds.")
+}

@@ -1,0 +1,168 @@
+import Engine
+import Foundation
+import Hummingbird
+import Ledger
+import PerennialContract
+
+extension PerennialServer {
+    /// What was signed may hold what customers would not want to show, so reading it takes more than
+    /// the scope `read`.
+    var documentRoutes: [Route] {
+        let purchase = OpenAPIParameter(
+            name: "original_transaction_id",
+            description: "The first transaction of a purchase that it is about.")
+        var requiredPurchase = purchase
+        requiredPurchase.isRequired = true
+        let page: [OpenAPIParameter] = [
+            .environment, .after, .limit(usual: Engine.documentsDefault, most: Engine.documentsMax),
+        ]
+        return [
+            secret(
+                for: .support,
+                OpenAPIOperation(
+                    .get, "/v1/customers/{id}/documents", "customerDocuments",
+                    "What Apple signed about a customer's purchases, signed last first",
+                    parameters: page, output: .json(DocumentList.self)), customerDocuments),
+            secret(
+                for: .support,
+                OpenAPIOperation(
+                    .get, Paths.documents, "documents",
+                    "What Apple signed about a purchase, signed last first",
+                    parameters: [requiredPurchase] + page, output: .json(DocumentList.self)),
+                documents),
+            secret(
+                for: .support,
+                OpenAPIOperation(
+                    .get, "/v1/documents/{document_id}", "document",
+                    "A signed document, verified once more, as it came and decoded",
+                    description: """
+                        It is found by a purchase that it is about, or by when it was known: send \
+                        one of both.
+                        """,
+                    parameters: [
+                        purchase,
+                        OpenAPIParameter(
+                            name: "known_at",
+                            description: "When it was received, or what it attests became known.",
+                            schema: ["type": "string", "format": "date-time"]),
+                        .environment,
+                    ], output: .json(SignedDocument.self)), document),
+        ]
+    }
+
+    @Sendable func customerDocuments(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let subject = DocumentSubject.customer(
+            try Self.customerID(in: context), try Self.environment(in: request))
+        return try await documents(about: subject, request, holder)
+    }
+
+    @Sendable func documents(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        guard let purchase = try Self.purchase(in: request) else {
+            throw ProblemError(.transactionMissing)
+        }
+        return try await documents(about: .purchase(purchase), request, holder)
+    }
+
+    private func documents(
+        about subject: DocumentSubject, _ request: Request, _ holder: StoredKey
+    ) async throws -> Response {
+        let limit = try Self.limit(
+            in: request, usual: Engine.documentsDefault, most: Engine.documentsMax)
+        return try JSONResponse.ok(
+            try await documents(
+                about: subject, of: holder.app,
+                after: request.uri.queryParameters["after"].map { String($0) }, limit: limit))
+    }
+
+    @Sendable func document(
+        _ request: Request, _ context: ServerContext, _ holder: StoredKey
+    ) async throws -> Response {
+        let knownAt = try request.uri.queryParameters["known_at"].map { text in
+            guard let time = Timestamp(text) else { throw ProblemError(.knownAtNotUnderstood) }
+            return Instant(milliseconds: time.milliseconds)
+        }
+        let id = try Self.parameter("document_id", called: "document id", in: context)
+        let hint = DocumentHint(purchase: try Self.purchase(in: request), knownAt: knownAt)
+        return try JSONResponse.ok(
+            SignedDocument(try await openedDocument(id, of: holder.app, hint)))
+    }
+
+    private static func purchase(in request: Request) throws -> PurchaseID? {
+        guard let text = request.uri.queryParameters["original_transaction_id"], !text.isEmpty
+        else { return nil }
+        return PurchaseID(
+            TransactionID(rawValue: String(text)), in: try environment(in: request))
+    }
+
+    // MARK: - Operations, which the dashboard has in common
+
+    /// A page of documents, signed last first.
+    ///
+    /// - Parameter cursor: the `next_cursor` of an earlier page.
+    func documents(
+        about subject: DocumentSubject, of app: AppID, after cursor: String? = nil,
+        limit: Int = Engine.documentsDefault
+    ) async throws -> DocumentList {
+        let page = try await engine.documentPage(
+            about: subject, of: app, before: try DocumentCursor(after: cursor), limit: limit)
+        return DocumentList(
+            items: page.documents.map(DocumentList.Line.init), nextCursor: page.next?.text)
+    }
+
+    /// - Throws: ``ProblemError`` if none is found.
+    func openedDocument(
+        _ id: String, of app: AppID, _ hint: DocumentHint
+    ) async throws -> OpenedDocument {
+        let found = try await engine.document(DocumentID(rawValue: id), of: app, hint)
+        guard let found else { throw ProblemError(.documentUnknown) }
+        return found
+    }
+}
+
+extension DocumentList.Line {
+    init(_ document: ListedDocument) {
+        let head = document.head
+        self.init(
+            documentID: DocumentID(bytes: head.id).rawValue, kind: head.kind.rawValue,
+            environment: StoreEnvironment(head.environment), source: head.source.rawValue,
+            signedAt: Timestamp(head.signedAt), receivedAt: Timestamp(head.receivedAt),
+            originalTransactionIDs: document.purchases.map(\.original.rawValue))
+    }
+}
+
+extension SignedDocument {
+    init(_ document: OpenedDocument) throws {
+        let head = document.head
+        let refusal = document.refusal.map { ProblemError($0, subject: .purchases).problem }
+        self.init(
+            documentID: DocumentID(bytes: head.id).rawValue, kind: head.kind.rawValue,
+            environment: StoreEnvironment(head.environment), source: head.source.rawValue,
+            signedAt: Timestamp(head.signedAt), receivedAt: Timestamp(head.receivedAt),
+            customerID: document.owner?.rawValue,
+            originalTransactionIDs: document.purchases.map(\.original.rawValue),
+            refusal: refusal.map { Refusal(code: $0.code, title: $0.title) },
+            payload: try document.payload.map {
+                try JSONDecoder().decode(MetadataValue.self, from: Data($0.utf8))
+            }, signed: document.text)
+    }
+}
+
+extension DocumentCursor {
+    /// Milliseconds and id, as ``text`` writes them. Nil if there is no text.
+    ///
+    /// - Throws: ``ProblemError`` if it is not such a text.
+    init?(after text: String?) throws {
+        guard let text, !text.isEmpty else { return nil }
+        let parts = text.split(separator: "-")
+        guard parts.count == 2, let signedAt = Int64(parts[0]),
+            let id = Hexadecimal.bytes(parts[1])
+        else { throw ProblemError(.cursorUnknown) }
+        self.init(signedAt: Instant(milliseconds: signedAt), id: id)
+    }
+
+    var text: String { "\(signedAt.milliseconds)-\(Hexadecimal.text(id))" }
+}

@@ -1,0 +1,81 @@
+import Engine
+import Foundation
+import HTTPServer
+import Ledger
+import Testing
+
+@testable import Program
+
+/// A pasted configuration is read as if it were in the file's place, and leads nowhere else.
+@Suite struct ConfigurationProposalTests {
+    private static let head = "apps:\n  a:\n    bundle_id: x\n"
+
+    /// A folder with a configuration and other files, which is removed afterwards.
+    private func withFolder(
+        _ files: [String: String], _ body: (ProposedConfiguration.Reading) throws -> Void
+    ) throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("proposal-\(UInt64.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for (name, text) in files {
+            try Data(text.utf8).write(to: folder.appendingPathComponent(name))
+        }
+        let path = folder.appendingPathComponent("perennial.yaml").path
+        try body(ConfigurationProposal.reading(inPlaceOf: path))
+    }
+
+    @Test func `its settings and its differences are those of each app`() throws {
+        let file = Self.head + "    products: {monthly: [pro]}\n"
+        try withFolder(["perennial.yaml": file]) { read in
+            let changed = try read(Self.head + "    products: {monthly: [plus]}\n")
+            #expect(
+                changed.differences["a"] == [
+                    "- product monthly gives pro", "+ product monthly gives plus",
+                ])
+            #expect(changed.settings["a"]?.entitlements["plus"] == ["monthly"])
+            let other = try read(Self.head.replacing("  a:", with: "  b:"))
+            #expect(other.settings["a"] == nil && other.differences["a"]?.isEmpty == false)
+            #expect(try read(file).differences["a"] == [])
+        }
+    }
+
+    @Test func `it may name only files that the present one names`() throws {
+        let files = [
+            "perennial.yaml": Self.head + "    shared_secret_file: own\n",
+            "own": "0123456789abcdef0123456789abcdef",
+            "other": "0123456789abcdef0123456789abcdef",
+        ]
+        try withFolder(files) { read in
+            _ = try read(Self.head + "    shared_secret_file: own\n")
+            for name in ["other", "missing", "/etc/hostname"] {
+                let refusal = #expect(throws: ProposedConfiguration.Refusal.self) {
+                    try read(Self.head + "    shared_secret_file: \(name)\n")
+                }
+                // There is no telling which of them exists.
+                #expect(refusal?.problems.count == 1, "\(name)")
+                #expect(refusal?.problems.first?.contains("contains no shared secret") == true)
+            }
+            _ = #expect(throws: ProposedConfiguration.Refusal.self) {
+                try read(Self.head + "    shared_secret_env: PATH\n")
+            }
+        }
+    }
+
+    @Test func `no value of the text is in what is said about it`() throws {
+        try withFolder(["perennial.yaml": Self.head]) { read in
+            let texts = [
+                Self.head + "    legacy: hunter2\n",
+                Self.head + "    shared_secret_file: hunter2\n",
+                Self.head + "    products: hunter2\n", "settings: {port: hunter2}\n" + Self.head,
+            ]
+            for text in texts {
+                let refusal = #expect(throws: ProposedConfiguration.Refusal.self) {
+                    try read(text)
+                }
+                let said = refusal?.problems.joined() ?? ""
+                #expect(!said.isEmpty && !said.contains("hunter2"), "\(text): \(said)")
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+/// The response of `GET /v1/notifications`: the notifications of the App Store that were recorded,
+/// signed last first.
+public struct NotificationList: Hashable, Sendable, Codable {
+    public var items: [Line]
+    /// The cursor of the page with older ones. Nil on the last page. A page may have fewer items
+    /// than were asked for and still not be the last one.
+    public var nextCursor: String?
+
+    /// One notification.
+    public struct Line: Hashable, Sendable, Codable {
+        /// Identifies the signed document, like ``Event/Cause/documentID``.
+        public var documentID: String
+        /// Apple's word, such as `DID_RENEW`. Empty if the stored document is damaged.
+        public var type: String
+        public var subtype: String?
+        public var environment: StoreEnvironment
+        /// By what it came: `notification` if Apple sent it, `reconciliation` if Apple had to be
+        /// asked for it, `import`, or `device`.
+        public var source: String
+        public var signedAt: Timestamp
+        public var receivedAt: Timestamp
+        /// Who has the purchase. Nil if it is about none, or if nobody has it.
+        public var customerID: String?
+        /// The first transaction of the purchase that it is about.
+        public var originalTransactionID: String?
+        /// How many addresses that it is forwarded to have accepted it.
+        public var forwardsAccepted: Int
+        /// How many have not.
+        public var forwardsWaiting: Int
+
+        public init(
+            documentID: String, type: String, subtype: String? = nil,
+            environment: StoreEnvironment, source: String, signedAt: Timestamp,
+            receivedAt: Timestamp, customerID: String? = nil, originalTransactionID: String? = nil,
+            forwardsAccepted: Int = 0, forwardsWaiting: Int = 0
+        ) {
+            self.documentID = documentID
+            self.type = type
+            self.subtype = subtype
+            self.environment = environment
+            self.source = source
+            self.signedAt = signedAt
+            self.receivedAt = receivedAt
+            self.customerID = customerID
+            self.originalTransactionID = originalTransactionID
+            self.forwardsAccepted = forwardsAccepted
+            self.forwardsWaiting = forwardsWaiting
+        }
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case documentID = "document_id"
+            case type
+            case subtype
+            case environment
+            case source
+            case signedAt = "signed_at"
+            case receivedAt = "received_at"
+            case customerID = "customer_id"
+            case originalTransactionID = "original_transaction_id"
+            case forwardsAccepted = "forwards_accepted"
+            case forwardsWaiting = "forwards_waiting"
+        }
+    }
+
+    public init(items: [Line], nextCursor: String?) {
+        self.items = items
+        self.nextCursor = nextCursor
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case items
+        case nextCursor = "next_cursor"
+    }
+}
+
+/// The response of `GET /v1/notifications/summary`: the notifications of the last 24 hours.
+public struct NotificationSummary: Hashable, Sendable, Codable {
+    public var environment: StoreEnvironment
+    public var from: Timestamp
+    public var until: Timestamp
+    /// False if there were so many that only the last of them were counted.
+    public var complete: Bool
+    public var received: Int
+    /// Of these: the App Store had to be asked for them, because they had not arrived.
+    public var backfilled: Int
+    /// From the signature until they came, in milliseconds: half of them took at most this long.
+    /// Nil if there were none.
+    public var medianDelayMilliseconds: Int?
+    /// 99 of 100 took at most this long.
+    public var slowDelayMilliseconds: Int?
+    /// By the hour of the signature, oldest first; the last hour has only begun.
+    public var hours: [Hour]
+    /// Notifications that came again, and those that were refused, since this server began.
+    public var repeated: Int
+    public var refused: Int
+
+    /// One hour.
+    public struct Hour: Hashable, Sendable, Codable {
+        public var from: Timestamp
+        public var received: Int
+        /// Of these: the App Store had to be asked for them.
+        public var backfilled: Int
+
+        public init(from: Timestamp, received: Int = 0, backfilled: Int = 0) {
+            self.from = from
+            self.received = received
+            self.backfilled = backfilled
+        }
+    }
+
+    public init(
+        environment: StoreEnvironment, from: Timestamp, until: Timestamp, complete: Bool,
+        received: Int, backfilled: Int, medianDelayMilliseconds: Int? = nil,
+        slowDelayMilliseconds: Int? = nil, hours: [Hour], repeated: Int, refused: Int
+    ) {
+        self.environment = environment
+        self.from = from
+        self.until = until
+        self.complete = complete
+        self.received = received
+        self.backfilled = backfilled
+        self.medianDelayMilliseconds = medianDelayMilliseconds
+        self.slowDelayMilliseconds = slowDelayMilliseconds
+        self.hours = hours
+        self.repeated = repeated
+        self.refused = refused
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case environment
+        case from
+        case until
+        case complete
+        case received
+        case backfilled
+        case medianDelayMilliseconds = "median_delay_ms"
+        case slowDelayMilliseconds = "slow_delay_ms"
+        case hours
+        case repeated
+        case refused
+    }
+}

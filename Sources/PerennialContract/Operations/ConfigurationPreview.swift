@@ -1,0 +1,72 @@
+/// The body of `POST /v1/configuration/preview`.
+public struct ConfigurationPreviewRequest: Hashable, Sendable, Codable {
+    /// The text of a configuration file, in YAML. It is neither stored nor logged.
+    public var configuration: String
+
+    public init(configuration: String) { self.configuration = configuration }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case configuration
+    }
+}
+
+/// What a configuration would change for an app and its customers, if it were put in force now.
+public struct ConfigurationPreview: Hashable, Sendable, Codable {
+    /// One line for each rule that would go (`-`) or come (`+`).
+    public var differences: [String]
+    /// How many customers were looked at.
+    public var customers: Int
+    /// False if there was no time to look at all customers. Then those with the first ids were
+    /// looked at.
+    public var complete: Bool
+    /// How many customers would lose or gain what. What nobody would lose or gain is left out.
+    public var entitlements: [Change]
+
+    /// What customers would lose and gain of one entitlement.
+    public struct Change: Hashable, Sendable, Codable {
+        public var entitlement: String
+        public var environment: StoreEnvironment
+        public var losing: Int
+        public var gaining: Int
+        /// The first of those who would lose it, and of those who would gain it: 10 at most.
+        public var losingIDs: [String]
+        public var gainingIDs: [String]
+
+        public init(
+            entitlement: String, environment: StoreEnvironment, losing: Int, gaining: Int,
+            losingIDs: [String], gainingIDs: [String]
+        ) {
+            self.entitlement = entitlement
+            self.environment = environment
+            self.losing = losing
+            self.gaining = gaining
+            self.losingIDs = losingIDs
+            self.gainingIDs = gainingIDs
+        }
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case entitlement
+            case environment
+            case losing
+            case gaining
+            case losingIDs = "losing_ids"
+            case gainingIDs = "gaining_ids"
+        }
+    }
+
+    public init(
+        differences: [String], customers: Int, complete: Bool, entitlements: [Change]
+    ) {
+        self.differences = differences
+        self.customers = customers
+        self.complete = complete
+        self.entitlements = entitlements
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case differences
+        case customers
+        case complete
+        case entitlements
+    }
+}

@@ -1,0 +1,89 @@
+/// The response of `GET /v1/notifications/asked`: what the App Store is asked, for notifications
+/// that did not arrive and about which purchases.
+public struct StoreInquiries: Hashable, Sendable, Codable {
+    public var environment: StoreEnvironment
+    /// In the last seven days: how many notifications were recorded, and how many of them the App
+    /// Store had to be asked for.
+    public var notifications: Int
+    public var backfilled: Int
+    /// From the signature until they came, in milliseconds: the longest of those asked for. Nil if
+    /// there were none.
+    public var longestDelayMilliseconds: Int?
+    /// False if there were so many that only the last of them were counted.
+    public var complete: Bool
+    /// When notifications are asked for again. Nil if that is not known yet.
+    public var nextBackfillAt: Timestamp?
+    /// Whether the configuration has a key to ask the App Store with.
+    public var configured: Bool
+    public var respondedAt: Timestamp?
+    /// Requests that failed since the last response.
+    public var failures: Int
+    /// Nothing is asked before this time. Nil if there is no pause.
+    public var pausedUntil: Timestamp?
+    /// How many purchases are due to be asked about now.
+    public var due: Int
+    /// Those that are asked about next, 20 at most.
+    public var next: [Check]
+
+    /// When the App Store is asked about a purchase.
+    public struct Check: Hashable, Sendable, Codable {
+        /// The first transaction of the purchase.
+        public var originalTransactionID: String
+        public var dueAt: Timestamp
+        public var askedAt: Timestamp?
+        /// Questions since then that had no answer.
+        public var failures: Int
+
+        public init(
+            originalTransactionID: String, dueAt: Timestamp, askedAt: Timestamp? = nil,
+            failures: Int
+        ) {
+            self.originalTransactionID = originalTransactionID
+            self.dueAt = dueAt
+            self.askedAt = askedAt
+            self.failures = failures
+        }
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case originalTransactionID = "original_transaction_id"
+            case dueAt = "due_at"
+            case askedAt = "asked_at"
+            case failures
+        }
+    }
+
+    public init(
+        environment: StoreEnvironment, notifications: Int, backfilled: Int,
+        longestDelayMilliseconds: Int? = nil, complete: Bool, nextBackfillAt: Timestamp? = nil,
+        configured: Bool, respondedAt: Timestamp? = nil, failures: Int,
+        pausedUntil: Timestamp? = nil, due: Int, next: [Check]
+    ) {
+        self.environment = environment
+        self.notifications = notifications
+        self.backfilled = backfilled
+        self.longestDelayMilliseconds = longestDelayMilliseconds
+        self.complete = complete
+        self.nextBackfillAt = nextBackfillAt
+        self.configured = configured
+        self.respondedAt = respondedAt
+        self.failures = failures
+        self.pausedUntil = pausedUntil
+        self.due = due
+        self.next = next
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case environment
+        case notifications
+        case backfilled
+        case longestDelayMilliseconds = "longest_delay_ms"
+        case complete
+        case nextBackfillAt = "next_backfill_at"
+        case configured
+        case respondedAt = "responded_at"
+        case failures
+        case pausedUntil = "paused_until"
+        case due
+        case next
+    }
+}
