@@ -45,6 +45,11 @@ package struct ReckonedClock: Hashable, Sendable {
         return anchor.now(monotonic: monotonic, bootID: bootID) ?? max(anchor.signed, deviceClock)
     }
 
+    /// Whether the time is counted from a signed one, so that the device's clock has no part in it.
+    package func isCounted(monotonic: Int64, bootID: String) -> Bool {
+        anchor?.now(monotonic: monotonic, bootID: bootID) != nil
+    }
+
     /// Records a signed time.
     ///
     /// - Parameter isContact: true if it was signed just now, such as the server's time in a

@@ -25,6 +25,7 @@ package struct StoreTransaction: Hashable, Sendable {
     package var isAcknowledged: Bool
     /// The customer for whom this device first saw it; nil if that customer was anonymous.
     package var firstSeenFor: String?
+    package var details: Details
 
     package init(
         id: String, originalID: String, productID: String, kind: Kind, purchasedAt: Timestamp,
@@ -32,7 +33,7 @@ package struct StoreTransaction: Hashable, Sendable {
         isUpgraded: Bool = false, isFamilyShared: Bool = false, quantity: Int = 1,
         offer: Offer = .none,
         signedAt: Timestamp, isHeld: Bool = false, isAcknowledged: Bool = false,
-        firstSeenFor: String? = nil
+        firstSeenFor: String? = nil, details: Details = Details()
     ) {
         self.id = id
         self.originalID = originalID
@@ -50,6 +51,7 @@ package struct StoreTransaction: Hashable, Sendable {
         self.isHeld = isHeld
         self.isAcknowledged = isAcknowledged
         self.firstSeenFor = firstSeenFor
+        self.details = details
     }
 
     package enum Kind: String, Hashable, Sendable {
@@ -63,6 +65,33 @@ package struct StoreTransaction: Hashable, Sendable {
         case none
         case trial
         case other
+    }
+
+    /// What no rule asks for, and an app may want to show. In Apple's words, also new ones.
+    package struct Details: Hashable, Sendable {
+        /// 1 introductory, 2 promotional, 3 code, 4 win-back. Nil without an offer.
+        package var offerType: Int?
+        package var offerID: String?
+        /// Such as `FREE_TRIAL`.
+        package var paymentMode: String?
+        /// By ISO 8601, such as `P1M`.
+        package var offerPeriod: String?
+        /// Such as `FAMILY_SHARED`. Nil if the document does not say.
+        package var ownership: String?
+        /// The product of the bundle that the subscription is a part of.
+        package var bundleProductID: String?
+
+        package init(
+            offerType: Int? = nil, offerID: String? = nil, paymentMode: String? = nil,
+            offerPeriod: String? = nil, ownership: String? = nil, bundleProductID: String? = nil
+        ) {
+            self.offerType = offerType
+            self.offerID = offerID
+            self.paymentMode = paymentMode
+            self.offerPeriod = offerPeriod
+            self.ownership = ownership
+            self.bundleProductID = bundleProductID
+        }
     }
 }
 

@@ -49,13 +49,15 @@ extension Perennial {
 
     /// The rows and the headline of a shop.
     public func shelf(_ placement: PlacementID? = nil) async throws(Failure) -> Shelf {
-        var offering = try await offering(placement)
-        for index in offering.products.indices where !offering.products[index].offers.isEmpty {
-            // Without the server nobody is eligible, and no trial is promised.
-            offering.products[index].offers =
-                (try? await offers(for: offering.products[index].id)) ?? []
+        Shelf(try await judgedOffering(placement), snapshot, at: now)
+    }
+
+    /// An offering that says which of its offers the customer may take. Asks the server.
+    package func judgedOffering(_ placement: PlacementID?) async throws(Failure) -> Offering {
+        switch part {
+        case .script(let script): try await script.offering(placement)
+        case .engine(let engine): try await engine.judgedOffering(placement)
         }
-        return Shelf(offering, snapshot, at: now)
     }
 
     /// Products by their ids, in this order. Those that the store does not know are left out.
@@ -67,10 +69,16 @@ extension Perennial {
     }
 
     /// The offers of a product, those first that the customer may take, each with its reason.
-    public func offers(for product: ProductID) async throws(Failure) -> [Offer] {
+    ///
+    /// - Parameter plan: one of the product's plans, whose offers are meant. Nil: those of the whole
+    ///   period at once.
+    public func offers(
+        for product: ProductID, of plan: Plan? = nil
+    ) async throws(Failure) -> [Offer] {
         switch part {
-        case .script(let script): try await script.products([product]).first?.offers ?? []
-        case .engine(let engine): try await engine.offers(for: product)
+        case .script(let script):
+            try await script.products([product]).first?.offers(of: plan) ?? []
+        case .engine(let engine): try await engine.offers(for: product, of: plan)
         }
     }
 }

@@ -16,8 +16,14 @@
         @Published private(set) var revision = 0
         /// What was loaded, by placement.
         @Published private(set) var offerings: [Perennial.PlacementID?: Offered] = [:]
-        /// The product that is being bought, or nil.
-        @Published private(set) var buying: Perennial.ProductID?
+        /// What is being bought, or nil.
+        @Published private(set) var buying: Choice?
+
+        /// What a button buys.
+        struct Choice: Hashable {
+            var product: Perennial.ProductID
+            var plan: Perennial.Plan.Kind?
+        }
 
         struct Offered {
             var offering: Perennial.Offering?
@@ -48,7 +54,13 @@
 
         func load(_ placement: Perennial.PlacementID?) async {
             do throws(Perennial.Failure) {
-                offerings[placement] = Offered(offering: try await perennial.offering(placement))
+                if offerings[placement]?.offering == nil {
+                    // Prices need not wait for the server. Which offers there are does.
+                    offerings[placement] = Offered(
+                        offering: try await perennial.offering(placement))
+                }
+                offerings[placement] = Offered(
+                    offering: try await perennial.judgedOffering(placement))
             } catch {
                 // What was loaded before is still for sale.
                 let earlier = offerings[placement]?.offering
@@ -70,11 +82,11 @@
         ///
         /// - Returns: a sentence for the customer, if there is anything to say.
         func buy(
-            _ product: Perennial.ProductID, _ wording: Wording,
+            _ choice: Choice, _ wording: Wording,
             by purchase: @MainActor () async throws(Perennial.Failure) -> Perennial.Purchase
         ) async -> String? {
             guard buying == nil else { return nil }
-            buying = product
+            buying = choice
             defer { buying = nil }
             do throws(Perennial.Failure) {
                 return wording.notice(of: try await purchase().outcome)

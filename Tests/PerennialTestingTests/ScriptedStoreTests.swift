@@ -48,8 +48,13 @@ struct ScriptedStoreTests {
         try await perennial.purchase("pro.monthly")
         #expect(perennial["pro"].state == .trial)
         #expect(perennial["pro"].daysRemaining(at: perennial.now) == 7)
+        #expect(
+            perennial.snapshot.subscriptions.map(\.offer) == [
+                .init(kind: .introductory, paymentMode: .freeTrial, period: .init(1, .week))
+            ])
         store.advance(days: 8)
         #expect(perennial["pro"].state == .paid && perennial["pro"].willRenew == true)
+        #expect(perennial.snapshot.subscriptions.map(\.offer) == [nil])
         store.cancels("pro.monthly")
         #expect(perennial["pro"].isActive && perennial["pro"].willRenew == false)
         store.advance(days: 40)

@@ -5,9 +5,6 @@ internal import PerennialContract
 // MARK: - Explaining and diagnosing
 
 extension Engine {
-    /// How far the device's clock may be off before it is worth a word. Milliseconds.
-    private static let clockTolerance: Int64 = 5 * 60_000
-
     func diagnose() async -> Perennial.Diagnosis {
         await open()
         var findings = await serverFindings()
@@ -106,7 +103,7 @@ extension Engine {
 
     private func clockFinding() -> Perennial.Diagnosis.Finding {
         let difference = clock.now().milliseconds - now.milliseconds
-        guard abs(difference) > Self.clockTolerance else {
+        guard abs(difference) > Picture.clockTolerance else {
             return .init(isProblem: false, text: "The device's clock is right.")
         }
         return .init(
@@ -126,8 +123,28 @@ extension Picture {
                 Perennial.Explanation.Step(
                     rule: $0.rule, basis: Perennial.Basis($0.basis),
                     purchase: $0.originalTransactionID, text: $0.text)
-            },
+            } + clockSteps,
             supportCode: supportCode)
+    }
+
+    /// How far the device's clock may be off before it is worth a word. Milliseconds.
+    static let clockTolerance: Int64 = 5 * 60_000
+
+    /// What is to be said about the device's clock. Nothing if it is right.
+    private var clockSteps: [Perennial.Explanation.Step] {
+        let (now, shown, isCounted) = clockReading
+        let text: String
+        if !isCounted {
+            text =
+                "No time was signed since the device started, so its clock counts: it is \(now)."
+        } else if abs(shown.milliseconds - now.milliseconds) > Self.clockTolerance {
+            text =
+                "The device's clock shows \(shown) and does not count: by what was signed it is "
+                + "\(now)."
+        } else {
+            return []
+        }
+        return [Perennial.Explanation.Step(rule: 8, basis: .none, purchase: nil, text: text)]
     }
 
     /// Names the customer in a form that can be read out.

@@ -90,6 +90,8 @@ extension Engine {
         await open()
         let unknown = ids.map(\.rawValue).filter { products[$0]?.storeProduct == nil }
         if !unknown.isEmpty {
+            let interval = SignpostInterval("products")
+            defer { interval.end() }
             do {
                 for product in try await store.products(unknown) { products[product.id] = product }
                 saveCatalogue()
@@ -130,25 +132,47 @@ extension Engine {
 // MARK: - Offers
 
 extension Engine {
-    /// The offers of a product, those first that the customer may take.
+    /// The offers of a product or of one of its plans, those first that the customer may take.
     func offers(
-        for product: Perennial.ProductID
+        for product: Perennial.ProductID, of plan: Perennial.Plan?
     ) async throws(Perennial.Failure) -> [Perennial.Offer] {
-        let found = try await products([product]).found
-        guard let known = found.first else {
+        guard let known = try await products([product]).found.first else {
             throw Perennial.Failure(
                 .productUnknown, remedy: "The App Store does not know \(product.rawValue).")
         }
-        let words = await offerWords(for: product)
-        var offers: [Perennial.Offer] = []
-        for offer in known.offers {
-            offers.append(await judge(offer, of: known, by: words))
-        }
-        return offers.filter(\.isEligible) + offers.filter { !$0.isEligible }
+        return await judge(known.offers(of: plan), of: known, by: await offerWords())
     }
 
-    /// What the server says of a product's offers. Nil if it could not be asked.
-    private func offerWords(for product: Perennial.ProductID) async -> [OfferList.Offer]? {
+    /// An offering that says which of its offers the customer may take. Without the server it is
+    /// none of them, so that no trial is promised.
+    func judgedOffering(
+        _ placement: Perennial.PlacementID?
+    ) async throws(Perennial.Failure) -> Perennial.Offering {
+        var offering = try await offering(placement)
+        guard offering.products.contains(where: \.hasOffers) else { return offering }
+        let words = await offerWords()
+        for index in offering.products.indices {
+            var product = offering.products[index]
+            product.offers = await judge(product.offers, of: product, by: words)
+            for plan in product.plans.indices {
+                product.plans[plan].offers = await judge(
+                    product.plans[plan].offers, of: product, by: words)
+            }
+            offering.products[index] = product
+        }
+        return offering
+    }
+
+    private func judge(
+        _ offers: [Perennial.Offer], of product: Perennial.Product, by words: [OfferList.Offer]?
+    ) async -> [Perennial.Offer] {
+        var judged: [Perennial.Offer] = []
+        for offer in offers { judged.append(await judge(offer, of: product, by: words)) }
+        return judged.filter(\.isEligible) + judged.filter { !$0.isEligible }
+    }
+
+    /// What the server says of the customer's offers. Nil if it could not be asked.
+    private func offerWords() async -> [OfferList.Offer]? {
         guard mayPost, let id = memory.state.customerID else { return nil }
         let request = ServerRequest.get(
             "\(Paths.customer(id))/offers", query: environmentQuery, for: id,
@@ -156,7 +180,7 @@ extension Engine {
         guard let answer = try? await send(request),
             let list = try? answer.decode(OfferList.self)
         else { return nil }
-        return list.items.filter { $0.productID == product.rawValue }
+        return list.items
     }
 
     /// An introductory offer needs three times yes: from the store, from the server, and because no
@@ -169,7 +193,10 @@ extension Engine {
             offer.reason = .serverNotAsked
             return offer
         }
-        let word = words.first { $0.kind == offer.kind.rawValue && $0.offerID == offer.id }
+        let word = words.first {
+            $0.productID == product.id.rawValue && $0.kind == offer.kind.rawValue
+                && $0.offerID == offer.id
+        }
         offer.isEligible = word?.eligible ?? false
         offer.reason = word.map { .init(rawValue: $0.why) } ?? .unknown
         guard offer.kind == .introductory, offer.isEligible, let group = product.group else {
@@ -196,6 +223,18 @@ extension Engine {
 }
 
 // MARK: - Conversions
+
+extension Perennial.Product {
+    /// Nil: the offers of the whole period at once.
+    func offers(of plan: Perennial.Plan?) -> [Perennial.Offer] {
+        guard let plan else { return offers }
+        return plans.first { $0.kind == plan.kind }?.offers ?? []
+    }
+
+    fileprivate var hasOffers: Bool {
+        !offers.isEmpty || plans.contains { !$0.offers.isEmpty }
+    }
+}
 
 extension Perennial.Period {
     fileprivate init(_ term: Offerings.Term) {

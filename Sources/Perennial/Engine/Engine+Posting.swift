@@ -96,6 +96,8 @@ extension Engine {
         guard let customer = entries.first?.customerID,
             case .document(let first) = entries.first?.content
         else { return }
+        let interval = SignpostInterval("post")
+        defer { interval.end() }
         var body = PurchasesRequest(
             customerID: customer, intent: first.intent, placement: first.placement,
             sdk: Perennial.libraryName)

@@ -10,6 +10,8 @@ extension Engine {
     /// How much later than a signed time an unsigned one may be to count. Milliseconds: a token may
     /// have been signed a little before the answer that contains it.
     static let unsignedMax: Int64 = 60_000
+    /// How far the time has to be off to be logged. Seconds.
+    static let clockErrorMin: Int64 = 60
 
     var environmentQuery: [String: String] {
         memory.contractEnvironment == .production
@@ -18,6 +20,8 @@ extension Engine {
 
     /// Sends a request, takes the server's time from the answer, and obeys `Retry-After`.
     func send(_ request: ServerRequest) async throws(ServerError) -> ServerAnswer {
+        let interval = SignpostInterval("server")
+        defer { interval.end() }
         requestsSent += 1
         let number = requestsSent
         do {
@@ -67,6 +71,10 @@ extension Engine {
     }
 
     private func anchor(at time: Timestamp) {
+        let seconds = (time.milliseconds - now.milliseconds) / 1000
+        if memory.clock.anchor != nil, abs(seconds) >= Self.clockErrorMin {
+            log.notice("clock", "The time was off by \(seconds) s, and is the server's now.")
+        }
         memory.clock.anchor(
             signed: time, monotonic: clock.monotonic(), bootID: clock.bootID(), isContact: true)
     }

@@ -46,6 +46,8 @@ extension Engine {
     /// changes nothing.
     func readStore() async {
         await open()
+        let interval = SignpostInterval("store")
+        defer { interval.end() }
         await readEnvironment()
         let unfinished = await store.documents(.unfinished) ?? []
         let entitlements = await store.documents(.entitlements) ?? []

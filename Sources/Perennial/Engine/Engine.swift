@@ -72,7 +72,7 @@ actor Engine {
     init(
         _ configuration: Perennial.Configuration, store: any DeviceStore,
         clock: any DeviceClock, files: DeviceFiles, memory: Memory, picture: Picture,
-        stored: StoredState?
+        stored: StoredState?, answering: SignpostInterval
     ) {
         self.configuration = configuration
         self.store = store
@@ -87,11 +87,15 @@ actor Engine {
         requests = RequestFile(folder: files.folder)
         self.stored = stored
         logged = picture.snapshot
+        self.answering = logged.isKnown ? nil : answering
+        if logged.isKnown { answering.end() }
     }
 
     private let stored: StoredState?
     /// The last snapshot whose changes were logged.
     private var logged: Perennial.Snapshot
+    /// From the launch to the first evidence. Nil afterwards.
+    private var answering: SignpostInterval?
 
     /// Runs until the task is cancelled.
     func run() async {
@@ -193,6 +197,10 @@ extension Engine {
     @discardableResult
     func publish() async -> Perennial.Snapshot {
         let snapshot = picture.publish(memory)
+        if snapshot.isKnown {
+            answering?.end()
+            answering = nil
+        }
         logChanges(to: snapshot)
         save()
         await schedule()

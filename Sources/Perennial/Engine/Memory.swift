@@ -105,11 +105,28 @@ extension Memory {
     }
 
     private func subscriptions() -> [Perennial.Subscription] {
-        if let answer { return answer.subscriptions.map(Perennial.Subscription.init) }
+        if let answer {
+            return answer.subscriptions.map {
+                Perennial.Subscription($0, transaction(of: $0)?.details ?? .init())
+            }
+        }
         guard state.words.isTrusted else { return [] }
         return newestOfEachPurchase(.renewing).map { transaction in
             Perennial.Subscription(transaction, state.words.statuses[transaction.originalID])
         }
+    }
+
+    /// The App Store's document about the period that the server names. Nil if this device has
+    /// none.
+    private func transaction(of subscription: PerennialContract.Subscription) -> StoreTransaction? {
+        guard state.words.isTrusted else { return nil }
+        let period = subscription.period
+        return state.words.transactions.values.filter {
+            $0.originalID == subscription.originalTransactionID
+                && $0.productID == subscription.productID
+                && ($0.purchasedAt == period.from
+                    || period.until != nil && $0.expiresAt == period.until)
+        }.max { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }
     }
 
     private func terms(_ evidence: Evidence) -> [Perennial.Term] {
@@ -185,42 +202,6 @@ extension Perennial.Basis {
         case .held: self = .held
         case .none: self = .none
         }
-    }
-}
-
-extension Perennial.Subscription {
-    init(_ subscription: PerennialContract.Subscription) {
-        self.init(
-            id: subscription.originalTransactionID,
-            product: .init(rawValue: subscription.productID),
-            state: .init(rawValue: subscription.state.rawValue),
-            from: subscription.period.from.date, until: subscription.period.until?.date,
-            willRenew: subscription.willRenew,
-            renewsTo: subscription.renewsTo.map(Perennial.ProductID.init(rawValue:)),
-            graceUntil: subscription.graceUntil?.date,
-            commitment: subscription.commitment.map {
-                Commitment(
-                    month: $0.month, months: $0.months, until: $0.until?.date, renews: $0.renews)
-            },
-            isFamilyShared: subscription.ownership == .familyShared)
-    }
-
-    package init(_ transaction: StoreTransaction, _ status: StoreStatus?) {
-        let state: Perennial.AccessState =
-            switch status?.state {
-            case .retry: .retry
-            case .grace: .grace
-            case .expired: .expired
-            case .revoked: .revoked
-            case .subscribed, nil:
-                transaction.revokedAt != nil
-                    ? .refunded : transaction.offer == .trial ? .trial : .paid
-            }
-        self.init(
-            id: transaction.originalID, product: .init(rawValue: transaction.productID),
-            state: state, from: transaction.purchasedAt.date, until: transaction.expiresAt?.date,
-            willRenew: status?.willRenew, graceUntil: status?.graceUntil?.date,
-            isFamilyShared: transaction.isFamilyShared)
     }
 }
 

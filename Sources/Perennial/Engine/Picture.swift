@@ -3,6 +3,10 @@ internal import Foundation
 internal import Observation
 internal import PerennialContract
 
+#if canImport(Combine)
+    internal import Combine
+#endif
+
 /// What is known now, for reading on any thread, and those who follow it.
 ///
 /// Reading judges anew when time has changed the answer since it was published: so it is right also
@@ -24,6 +28,10 @@ final class Picture: Sendable {
     private let clock: any DeviceClock
     /// An `ObservationRegistrar`, which exists from iOS 17 on.
     private let registrar: any Sendable
+    #if canImport(Combine)
+        // Unsafe: a publisher locks itself, and Combine does not say that it is sendable.
+        nonisolated(unsafe) let objectWillChange = ObservableObjectPublisher()
+    #endif
 
     init(_ memory: Memory, clock: any DeviceClock) {
         self.clock = clock
@@ -58,6 +66,15 @@ final class Picture: Sendable {
 
     /// The reckoned time.
     var now: Timestamp { state.withLock { $0.memory.clock }.now(by: clock) }
+
+    /// The reckoned time, what the device's clock shows, and whether that has a part in it.
+    var clockReading: (now: Timestamp, shown: Timestamp, isCounted: Bool) {
+        let reckoned = state.withLock { $0.memory.clock }
+        return (
+            reckoned.now(by: clock), clock.now(),
+            reckoned.isCounted(monotonic: clock.monotonic(), bootID: clock.bootID())
+        )
+    }
 
     var snapshot: Perennial.Snapshot { current().snapshot }
 
@@ -133,6 +150,9 @@ final class Picture: Sendable {
     }
 
     private func notifyObservers() {
+        #if canImport(Combine)
+            Task { @MainActor [self] in objectWillChange.send() }
+        #endif
         guard #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) else { return }
         // The new value is in place already: a view that draws during this sees it.
         Task { @MainActor [self] in

@@ -11,12 +11,15 @@ final class RunningEngine: Sendable {
         _ configuration: Perennial.Configuration, store: any DeviceStore,
         clock: any DeviceClock, files: DeviceFiles
     ) {
+        let starting = SignpostInterval("init")
+        let answering = SignpostInterval("first-answer")
+        defer { starting.end() }
         let stored = files.storedState(configuration)
         let memory = Memory(launching: configuration, stored, clock: clock)
         let picture = Picture(memory, clock: clock)
         let engine = Engine(
             configuration, store: store, clock: clock, files: files, memory: memory,
-            picture: picture, stored: stored)
+            picture: picture, stored: stored, answering: answering)
         self.engine = engine
         self.picture = picture
         path = files.folder.lasting

@@ -28,6 +28,8 @@ extension Engine {
         _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions,
         anchor: PurchaseAnchor?
     ) async -> PurchaseOutcome {
+        let interval = SignpostInterval("purchase")
+        defer { interval.end() }
         await open()
         do throws(Perennial.Failure) {
             try await checkMayBuy()

@@ -7,6 +7,8 @@ extension Engine {
     /// Looks, and asks for a password only if the first look found nothing. Changes nothing if
     /// another customer would lose something.
     func restore() async throws(Perennial.Failure) -> Perennial.Restoration {
+        let interval = SignpostInterval("restore")
+        defer { interval.end() }
         await open()
         var documents = await ownDocuments()
         if documents.isEmpty {
@@ -37,6 +39,8 @@ extension Engine {
     func restore(
         _ shown: Perennial.RestorePreview
     ) async throws(Perennial.Failure) -> Perennial.Restoration {
+        let interval = SignpostInterval("restore")
+        defer { interval.end() }
         await open()
         let documents = await ownDocuments()
         let preview = try await preview(documents)

@@ -6,23 +6,31 @@ extension Perennial.Offer {
     public func text(
         for product: Perennial.Product, locale: Locale = .current
     ) -> String? {
-        text(for: product, Wording(locale: locale))
+        text(before: product.displayPrice, every: product.period, Wording(locale: locale))
     }
 
-    func text(for product: Perennial.Product, _ wording: Wording) -> String? {
+    /// The same for an offer of a plan: what follows is the price of one payment.
+    public func text(for plan: Perennial.Plan, locale: Locale = .current) -> String? {
+        text(before: plan.displayPrice, every: plan.billingPeriod, Wording(locale: locale))
+    }
+
+    /// - Parameters:
+    ///   - price: what is paid without the offer, or after it.
+    ///   - period: how often that is paid. Nil for what is bought once.
+    func text(
+        before price: String, every period: Perennial.Period?, _ wording: Wording
+    ) -> String? {
         guard isEligible else { return nil }
-        guard let every = product.period else {
-            return wording.text(
-                .offerInstead, [.offer: displayPrice, .price: product.displayPrice])
+        guard let period else {
+            return wording.text(.offerInstead, [.offer: displayPrice, .price: price])
         }
         let values: [TextKey.Placeholder: String] = [
-            .length: wording.length(whole),
-            .price: wording.price(product.displayPrice, every: every),
+            .length: wording.length(whole), .price: wording.price(price, every: period),
         ]
         switch paymentMode {
         case .freeTrial: return wording.text(.offerFree, values)
         case .payAsYouGo:
-            let offer = wording.price(displayPrice, every: period)
+            let offer = wording.price(displayPrice, every: self.period)
             return wording.text(.offerPaid, values.merging([.offer: offer]) { $1 })
         case .payUpFront:
             return wording.text(.offerPaid, values.merging([.offer: displayPrice]) { $1 })

@@ -61,7 +61,7 @@ extension ShelfSituation {
     var hasPaymentProblem: Bool {
         subscribedAccess.contains { $0.state == .retry }
             || snapshot.subscriptions.contains {
-                $0.state == .retry && !$0.isFamilyShared && isOffered($0.product)
+                $0.state == .retry && !$0.isOfAnother && isOffered($0.product)
             }
     }
 

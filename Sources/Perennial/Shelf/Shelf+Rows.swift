@@ -15,10 +15,29 @@ extension Perennial.Shelf.Row {
             hasPaymentProblem: standing.status == .paymentProblem)
         if isPlan, standing.action == .subscribe {
             trial = product.offers.first { $0.kind == .introductory && $0.isEligible }?
-                .text(for: product, wording)
+                .text(before: product.displayPrice, every: product.period, wording)
         }
         if isPlan, canBuy {
             disclosure = wording.text(.disclosure, [.price: terms ?? product.displayPrice])
+            plans =
+                product.plans.count > 1 || product.plans.contains(where: \.isCommitment)
+                ? product.plans.map { .init($0, isNew: standing.action == .subscribe, wording) }
+                : []
+        }
+    }
+}
+
+extension Perennial.Shelf.PlanRow {
+    /// - Parameter isNew: whether the customer would subscribe, and not change to another product.
+    init(_ plan: Perennial.Plan, isNew: Bool, _ wording: Wording) {
+        let terms = wording.price(plan.displayPrice, every: plan.billingPeriod)
+        self.init(
+            plan: plan, title: plan.payments.map { wording.text(.payments, count: $0) } ?? terms,
+            terms: terms, total: plan.isCommitment ? wording.total(of: plan) : nil,
+            disclosure: wording.disclosure(of: plan, terms: terms))
+        if isNew {
+            trial = plan.offers.first { $0.kind == .introductory && $0.isEligible }?
+                .text(before: plan.displayPrice, every: plan.billingPeriod, wording)
         }
     }
 }
@@ -34,6 +53,27 @@ extension Wording {
                 .priceForLength, [.price: product.displayPrice, .length: length(period)])
         default: return nil
         }
+    }
+
+    /// What a customer promises to pay in all.
+    func total(of plan: Perennial.Plan) -> String {
+        text(
+            .planTotal,
+            [.total: plan.totalDisplayPrice, .length: length(plan.totalPeriod)])
+    }
+
+    /// What App Review wants beside the button of a plan.
+    func disclosure(of plan: Perennial.Plan, terms: String) -> String {
+        guard plan.isCommitment else { return text(.disclosure, [.price: terms]) }
+        guard let payments = plan.payments else {
+            return text(.disclosure, [.price: "\(terms), \(total(of: plan))"])
+        }
+        return text(
+            .planDisclosure, count: payments,
+            [
+                .price: plan.displayPrice, .total: plan.totalDisplayPrice,
+                .length: length(plan.totalPeriod),
+            ])
     }
 
     /// The title of a row's button. Nil where a checkmark belongs.

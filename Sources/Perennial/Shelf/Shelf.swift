@@ -92,11 +92,16 @@ extension Perennial {
             public var trial: String?
             /// What App Review wants beside the button of a plan that renews.
             public var disclosure: String?
+            /// The ways to pay for it, each with a button of its own, in place of the row's. Empty
+            /// unless it can be bought now in more than one way, or only with a promise to pay for
+            /// longer. The row's own price and texts are those of the whole period at once.
+            public var plans: [PlanRow]
 
             public init(
                 id: ProductID, title: String, action: Action, actionTitle: String? = nil,
                 price: String, terms: String? = nil, status: String? = nil,
-                hasPaymentProblem: Bool = false, trial: String? = nil, disclosure: String? = nil
+                hasPaymentProblem: Bool = false, trial: String? = nil, disclosure: String? = nil,
+                plans: [PlanRow] = []
             ) {
                 self.id = id
                 self.title = title
@@ -108,12 +113,44 @@ extension Perennial {
                 self.hasPaymentProblem = hasPaymentProblem
                 self.trial = trial
                 self.disclosure = disclosure
+                self.plans = plans
             }
 
             /// Whether a tap on its button buys.
             public var canBuy: Bool {
                 [.buy, .subscribe, .renew, .switchPlan].contains(action)
             }
+        }
+
+        /// One way to pay for a subscription.
+        public struct PlanRow: Hashable, Sendable, Identifiable {
+            /// To buy it: `purchase(row.id, PurchaseOptions(plan: plan))`.
+            public var plan: Plan
+            /// Such as "12 payments".
+            public var title: String
+            /// The price of one payment with its period, such as "9,99 € a month".
+            public var terms: String
+            /// What is promised, such as "119,88 € in all for 1 year". Nil if there is one payment.
+            /// App Review wants it to be shown.
+            public var total: String?
+            /// The introductory offer of this plan. Nil unless the customer may take it.
+            public var trial: String?
+            /// What App Review wants beside the button.
+            public var disclosure: String
+
+            public init(
+                plan: Plan, title: String, terms: String, total: String? = nil,
+                trial: String? = nil, disclosure: String
+            ) {
+                self.plan = plan
+                self.title = title
+                self.terms = terms
+                self.total = total
+                self.trial = trial
+                self.disclosure = disclosure
+            }
+
+            public var id: Plan.Kind { plan.kind }
         }
 
         /// What the row's button does.

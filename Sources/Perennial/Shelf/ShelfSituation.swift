@@ -88,7 +88,9 @@ struct ShelfSituation {
 
     private func planStanding(of product: Product) -> Standing {
         if let held = held(product) {
-            if held.isFamilyShared { return Standing(.included, .familyShared) }
+            if held.isOfAnother {
+                return Standing(.included, held.isFamilyShared ? .familyShared : nil)
+            }
             return Standing(.owned, status(of: held))
         }
         let others = othersInGroup(of: product)
@@ -102,7 +104,7 @@ struct ShelfSituation {
     /// The subscription to a product that runs, or that the App Store tries to charge.
     private func held(_ product: Product) -> Subscription? {
         let held = snapshot.subscriptions.filter { $0.product == product.id && isHeld($0) }
-        return held.first { $0.state != .retry && !$0.isFamilyShared }
+        return held.first { $0.state != .retry && !$0.isOfAnother }
             ?? held.first { $0.state != .retry } ?? held.first
     }
 
@@ -115,7 +117,7 @@ struct ShelfSituation {
     private func othersInGroup(of product: Product) -> [Subscription] {
         snapshot.subscriptions.filter { subscription in
             guard subscription.product != product.id, isHeld(subscription),
-                !subscription.isFamilyShared
+                !subscription.isOfAnother
             else { return false }
             if let group = product.group, let other = self.product(subscription.product)?.group {
                 return group == other
@@ -205,4 +207,9 @@ struct ShelfSituation {
     func product(_ id: Perennial.ProductID) -> Product? {
         offering.products.first { $0.id == id }
     }
+}
+
+extension Perennial.Subscription {
+    /// Whether somebody else pays for it, and decides about it.
+    var isOfAnother: Bool { [.familyShared, .assigned].contains(ownership) }
 }

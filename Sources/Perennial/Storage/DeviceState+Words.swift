@@ -73,6 +73,17 @@ extension ByteWriter {
         write(transaction.isHeld)
         write(transaction.isAcknowledged)
         write(transaction.firstSeenFor)
+        let hasDetails = transaction.details != StoreTransaction.Details()
+        write(hasDetails ? transaction.details : nil) { $0.write($1) }
+    }
+
+    private mutating func write(_ details: StoreTransaction.Details) {
+        write(details.offerType.map(Int64.init))
+        write(details.offerID)
+        write(details.paymentMode)
+        write(details.offerPeriod)
+        write(details.ownership)
+        write(details.bundleProductID)
     }
 
     private mutating func write(_ status: StoreStatus) {
@@ -145,7 +156,16 @@ extension ByteReader {
             revokedAt: try optionalTimestamp(), isRevokedByFamily: try bool(),
             isUpgraded: try bool(), isFamilyShared: try bool(), offer: try word(),
             signedAt: try timestamp(), isHeld: try bool(), isAcknowledged: try bool(),
-            firstSeenFor: try optionalText())
+            firstSeenFor: try optionalText(),
+            details: try optional { reader throws(Damaged) in try reader.details() }
+                ?? StoreTransaction.Details())
+    }
+
+    private mutating func details() throws(Damaged) -> StoreTransaction.Details {
+        StoreTransaction.Details(
+            offerType: try optionalNumber().map(Int.init), offerID: try optionalText(),
+            paymentMode: try optionalText(), offerPeriod: try optionalText(),
+            ownership: try optionalText(), bundleProductID: try optionalText())
     }
 
     private mutating func status() throws(Damaged) -> StoreStatus {

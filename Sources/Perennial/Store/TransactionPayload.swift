@@ -18,12 +18,16 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
     var isUpgraded: Bool?
     var inAppOwnershipType: String?
     var offerType: Int?
+    var offerIdentifier: String?
     var offerDiscountType: String?
+    var offerPeriod: String?
     var signedDate: Int64
     var appAccountToken: String?
     var environment: String?
     var quantity: Int?
     var subscriptionGroupIdentifier: String?
+    /// StoreKit calls it `bundleProductID`. The name in documents follows Apple's other names.
+    var bundleProductId: String?
 
     init?(_ document: StoreDocument) {
         guard let payload = CompactPayload.bytes(of: document.jws),
@@ -40,10 +44,15 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
             purchasedAt: Timestamp(milliseconds: purchaseDate),
             expiresAt: expiresDate.map(Timestamp.init(milliseconds:)),
             revokedAt: revocationDate.map(Timestamp.init(milliseconds:)),
-            isRevokedByFamily: isFamilyShared, isUpgraded: isUpgraded ?? false,
+            isRevokedByFamily: isFamilyShared || inAppOwnershipType == "ASSIGNED",
+            isUpgraded: isUpgraded ?? false,
             isFamilyShared: isFamilyShared, quantity: quantity ?? 1, offer: offer,
             signedAt: Timestamp(milliseconds: signedDate), isHeld: isHeld,
-            firstSeenFor: firstSeenFor)
+            firstSeenFor: firstSeenFor,
+            details: StoreTransaction.Details(
+                offerType: offerType, offerID: offerIdentifier, paymentMode: offerDiscountType,
+                offerPeriod: offerPeriod, ownership: inAppOwnershipType,
+                bundleProductID: bundleProductId))
     }
 
     var kind: StoreTransaction.Kind {

@@ -88,6 +88,10 @@ extension Perennial.StoreEnvironment: CustomStringConvertible {
     public var description: String { rawValue }
 }
 
+extension Perennial.Subscription.Ownership: CustomStringConvertible {
+    public var description: String { rawValue }
+}
+
 extension Perennial.WaitingPurchase.Reason: CustomStringConvertible {
     public var description: String { rawValue }
 }

@@ -33,6 +33,16 @@ extension Perennial {
         /// Whether the customer promises to pay more often than once.
         public var isCommitment: Bool { billingPeriod != totalPeriod }
 
+        /// How many payments the customer makes in all. Nil if the whole is no multiple of one
+        /// payment's period.
+        public var payments: Int? {
+            guard let one = billingPeriod.measure, let whole = totalPeriod.measure,
+                one.unit == whole.unit, one.count > 0, whole.count > 0,
+                whole.count.isMultiple(of: one.count)
+            else { return nil }
+            return whole.count / one.count
+        }
+
         public struct Kind: RawRepresentable, Hashable, Sendable {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
@@ -41,6 +51,20 @@ extension Perennial {
             public static let upFront = Self(rawValue: "BILLED_UPFRONT")
             /// By the month, for the whole period.
             public static let monthly = Self(rawValue: "MONTHLY")
+        }
+    }
+}
+
+extension Perennial.Period {
+    /// In months or in days, of which neither is a number of the other.
+    fileprivate var measure: (count: Int, unit: Unit)? {
+        guard bonusDays == 0 else { return nil }
+        return switch unit {
+        case .year: (value * 12, .month)
+        case .month: (value, .month)
+        case .week: (value * 7, .day)
+        case .day: (value, .day)
+        default: nil
         }
     }
 }

@@ -16,12 +16,19 @@ extension Perennial {
         public var renewsTo: ProductID?
         public var graceUntil: Date?
         public var commitment: Commitment?
-        public var isFamilyShared: Bool
+        /// The offer that the present period was bought with. Nil if there is none, and as long as
+        /// the App Store on this device has not said: the server's answer does not name it.
+        public var offer: AppliedOffer?
+        /// The product of the bundle that this subscription is a part of. By the App Store on this
+        /// device, like ``offer``.
+        public var bundle: ProductID?
+        public var ownership: Ownership
 
         public init(
             id: String, product: ProductID, state: AccessState, from: Date? = nil,
             until: Date? = nil, willRenew: Bool? = nil, renewsTo: ProductID? = nil,
-            graceUntil: Date? = nil, commitment: Commitment? = nil, isFamilyShared: Bool = false
+            graceUntil: Date? = nil, commitment: Commitment? = nil, offer: AppliedOffer? = nil,
+            bundle: ProductID? = nil, ownership: Ownership = .purchased
         ) {
             self.id = id
             self.product = product
@@ -32,7 +39,44 @@ extension Perennial {
             self.renewsTo = renewsTo
             self.graceUntil = graceUntil
             self.commitment = commitment
-            self.isFamilyShared = isFamilyShared
+            self.offer = offer
+            self.bundle = bundle
+            self.ownership = ownership
+        }
+
+        /// Whether a member of the customer's family pays for it.
+        public var isFamilyShared: Bool { ownership == .familyShared }
+
+        /// Who paid. Expect words that you do not know.
+        public struct Ownership: RawRepresentable, Hashable, Sendable {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+
+            public static let purchased = Self(rawValue: "purchased")
+            public static let familyShared = Self(rawValue: "family_shared")
+            /// An organization has assigned it.
+            public static let assigned = Self(rawValue: "assigned")
+        }
+
+        /// An offer that a period was bought with.
+        public struct AppliedOffer: Hashable, Sendable {
+            /// Nil for an introductory offer, which has no id.
+            public var id: String?
+            public var kind: Offer.Kind
+            /// Nil if the App Store has not said. The same is true of ``period``.
+            public var paymentMode: Offer.PaymentMode?
+            /// How long the offer lasts.
+            public var period: Period?
+
+            public init(
+                id: String? = nil, kind: Offer.Kind, paymentMode: Offer.PaymentMode? = nil,
+                period: Period? = nil
+            ) {
+                self.id = id
+                self.kind = kind
+                self.paymentMode = paymentMode
+                self.period = period
+            }
         }
 
         /// A promise to pay for a number of months.

@@ -97,7 +97,8 @@ struct ScriptedBooks: Sendable {
             expiresAt: isRenewing ? (period ?? product.period).map { $0.moment(after: now) } : nil,
             quantity: quantity,
             offer: offer.map { $0.paymentMode == .freeTrial ? .trial : .other } ?? .none,
-            signedAt: now, firstSeenFor: person)
+            signedAt: now, firstSeenFor: person,
+            details: offer.map(StoreTransaction.Details.init) ?? .init())
         transactions.append(transaction)
         if isRenewing { renewals[transaction.originalID] = Renewal(signedAt: now) }
     }
@@ -365,6 +366,18 @@ extension ScriptedBooks {
                     purchase: $0.originalID, product: .init(rawValue: $0.productID),
                     isActive: $0.revokedAt == nil, effect: isTheirs($0) ? .none : .refused)
             })
+    }
+}
+
+extension StoreTransaction.Details {
+    /// An offer in Apple's words.
+    fileprivate init(_ offer: Perennial.Offer) {
+        let kinds: [Perennial.Offer.Kind] = [.introductory, .promotional, .code, .winBack]
+        let unit = offer.period.unit.rawValue.prefix(1).uppercased()
+        self.init(
+            offerType: kinds.firstIndex(of: offer.kind).map { $0 + 1 }, offerID: offer.id,
+            paymentMode: offer.paymentMode.rawValue.uppercased(),
+            offerPeriod: "P\(offer.period.value * offer.periodCount)\(unit)")
     }
 }
 

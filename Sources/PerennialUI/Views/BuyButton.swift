@@ -18,11 +18,17 @@
                 self.options = options
             }
 
+            /// Buys a row's product by one of the row's plans.
+            public init(_ row: Shelf.Row, _ plan: Shelf.PlanRow) {
+                self.init(row, PurchaseOptions(plan: plan.plan))
+            }
+
             public var body: some View {
                 if #available(iOS 17.0, macOS 14.0, *) {
                     SceneBuyButton(row: row, options: options)
                 } else {
-                    PlainBuyButton(row: row) { perennial async throws(Failure) in
+                    PlainBuyButton(row: row, plan: options.plan?.kind) {
+                        perennial async throws(Failure) in
                         try await perennial.purchase(row.id, options)
                     }
                 }
@@ -38,7 +44,8 @@
         @Environment(\.purchase) private var action
 
         var body: some View {
-            PlainBuyButton(row: row) { perennial async throws(Perennial.Failure) in
+            PlainBuyButton(row: row, plan: options.plan?.kind) {
+                perennial async throws(Perennial.Failure) in
                 try await perennial.purchase(row.id, options, with: action)
             }
         }
@@ -46,6 +53,7 @@
 
     private struct PlainBuyButton: View {
         let row: Perennial.Shelf.Row
+        let plan: Perennial.Plan.Kind?
         let purchase: @MainActor (Perennial) async throws(Perennial.Failure) -> Perennial.Purchase
         @EnvironmentObject private var model: AccessModel
         @Environment(\.locale) private var locale
@@ -57,7 +65,7 @@
         }
 
         @ViewBuilder private var button: some View {
-            if model.buying == row.id {
+            if model.buying == choice {
                 ProgressView()
             } else if let title = row.actionTitle {
                 Button {
@@ -73,11 +81,12 @@
         }
 
         private var wording: Wording { Wording(locale: locale) }
+        private var choice: AccessModel.Choice { .init(product: row.id, plan: plan) }
 
         private func buy() {
             Task {
                 let perennial = model.perennial
-                notice = await model.buy(row.id, wording) { () async throws(Perennial.Failure) in
+                notice = await model.buy(choice, wording) { () async throws(Perennial.Failure) in
                     try await purchase(perennial)
                 }
             }

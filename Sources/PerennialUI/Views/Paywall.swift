@@ -40,7 +40,9 @@
 
             @ViewBuilder private var shop: some View {
                 if let shelf = model.shelf(placement, locale: locale, calendar: calendar) {
-                    ForEach(shelf.rows) { ShelfRow(row: $0) }
+                    ForEach(shelf.rows) { row in
+                        if row.plans.isEmpty { ShelfRow(row: row) } else { PlansRow(row: row) }
+                    }
                 } else if model.offerings[placement] == nil {
                     ProgressView()
                 } else {
@@ -69,6 +71,41 @@
                 if let disclosure = row.disclosure {
                     Text(verbatim: disclosure).font(.caption).foregroundColor(.secondary)
                 }
+            }
+        }
+    }
+
+    /// One product that can be paid in more than one way.
+    private struct PlansRow: View {
+        let row: Perennial.Shelf.Row
+
+        var body: some View {
+            VStack(alignment: .leading, spacing: 8) {
+                Text(verbatim: row.title).font(.headline)
+                if let status = row.status { Text(verbatim: status).font(.subheadline) }
+                ForEach(row.plans) { PlanOffer(row: row, plan: $0) }
+            }
+        }
+    }
+
+    /// One way to pay: the price of a payment, and beside it what is promised in all.
+    private struct PlanOffer: View {
+        let row: Perennial.Shelf.Row
+        let plan: Perennial.Shelf.PlanRow
+
+        var body: some View {
+            VStack(alignment: .leading, spacing: 4) {
+                HStack {
+                    VStack(alignment: .leading, spacing: 2) {
+                        Text(verbatim: plan.title).font(.subheadline)
+                        Text(verbatim: plan.terms).font(.subheadline)
+                        if let total = plan.total { Text(verbatim: total).font(.subheadline) }
+                    }
+                    Spacer()
+                    Perennial.BuyButton(row, plan)
+                }
+                if let trial = plan.trial { Text(verbatim: trial).font(.subheadline) }
+                Text(verbatim: plan.disclosure).font(.caption).foregroundColor(.secondary)
             }
         }
     }

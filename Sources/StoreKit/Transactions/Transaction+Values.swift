@@ -54,6 +54,7 @@ extension Transaction {
 
         public static let purchased = Self(rawValue: "PURCHASED")
         public static let familyShared = Self(rawValue: "FAMILY_SHARED")
+        public static var assigned: Self { Self(rawValue: "ASSIGNED") }
 
         public var localizedDescription: String {
             switch self {

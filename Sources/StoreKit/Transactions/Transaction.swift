@@ -30,6 +30,8 @@ public struct Transaction: Identifiable, Sendable {
     public let deviceVerification: Data
     public let deviceVerificationNonce: UUID
     public let ownershipType: OwnershipType
+    /// Bundles are not simulated: nil unless a document of another origin names one.
+    public let bundleProductID: String?
     public let signedDate: Date
     /// Not simulated: always nil.
     public let advancedCommerceInfo: AdvancedCommerceInfo?
@@ -122,6 +124,7 @@ extension Transaction: SignedValue {
         var appTransactionId: String?
         var deviceVerification: String?
         var deviceVerificationNonce: String?
+        var bundleProductId: String?
         var billingPlanType: String?
         var commitmentInfo: Commitment?
     }
@@ -162,6 +165,7 @@ extension Transaction: SignedValue {
         deviceVerification = Data(base64Encoded: json.deviceVerification ?? "") ?? Data()
         deviceVerificationNonce = UUID(lenient: json.deviceVerificationNonce)
         ownershipType = json.inAppOwnershipType.map { .init(rawValue: $0) } ?? .purchased
+        bundleProductID = json.bundleProductId
         signedDate = Date(milliseconds: json.signedDate) ?? .distantPast
         advancedCommerceInfo = nil
         billingPlanType = json.billingPlanType.map { .init(rawValue: $0) }

@@ -62,10 +62,14 @@ import Testing
             RageShop.plan { $0.renewsTo = "yearly" },
             "included included included renew renew owned pending")
         expect(
-            RageShop.plan { $0.isFamilyShared = true },
+            RageShop.plan { $0.ownership = .familyShared },
             "included included included renew renew included included")
         expect(
             RageShop.snapshot([RageShop.everything(.granted, until: nil)]),
+            "included included included renew renew included included")
+        // An organization has assigned the plan.
+        expect(
+            RageShop.plan { $0.ownership = .assigned },
             "included included included renew renew included included")
     }
 
@@ -129,7 +133,8 @@ import Testing
         #expect(try status { $0.renewsTo = "yearly" } == "Changes to Yearly on 24 May 2027")
         #expect(try status { $0.state = .grace } == "There is a problem with your payment")
         #expect(try status { $0.state = .retry } == "There is a problem with your payment")
-        #expect(try status { $0.isFamilyShared = true } == "Shared with you by your family")
+        #expect(try status { $0.ownership = .familyShared } == "Shared with you by your family")
+        #expect(try status { $0.ownership = .assigned } == nil)
         let past = RageShop.now.addingTimeInterval(-60)
         #expect(try status { ($0.state, $0.until) = (.unconfirmed, past) } == nil)
         #expect(

@@ -27,7 +27,12 @@ struct StateFileTests {
             kind: .renewing, purchasedAt: Timestamp(milliseconds: 1_798_000_000_000),
             expiresAt: Timestamp(milliseconds: 1_800_000_000_000), offer: .trial,
             signedAt: Timestamp(milliseconds: 1_798_000_000_000 + Int64(number)),
-            isAcknowledged: true, firstSeenFor: "anna")
+            isAcknowledged: true, firstSeenFor: "anna",
+            details: number == 1
+                ? .init(
+                    offerType: 3, offerID: "spring", paymentMode: "FREE_TRIAL",
+                    offerPeriod: "P1M", ownership: "ASSIGNED", bundleProductID: "all")
+                : .init())
     }
 
     private func state(transactions: Int = 3, pinned: Bool = true) -> DeviceState {

@@ -6,7 +6,28 @@ import Testing
 extension Stories {
     /// Purchases that do not begin in the app.
     @Suite struct Arrival {
-        @Test func `59: an offer code that was redeemed is open after the next foreground`()
+        @Test func `59: a code redeemed in the App Store is open when the app is in front again`()
+            async throws
+        {
+            try await Stories.playClub { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                try await perennial.until(\.isKnown)
+                // Nothing is announced to the app before it comes back.
+                try await phone.storeIs(.down)
+                try await world.device(of: "anna").redeem(code: "welcome", for: "club.monthly")
+                await perennial.enterForeground()
+                #expect(!perennial["club"].isActive)
+                try await phone.storeIs(.up)
+                await perennial.enterForeground()
+                #expect(perennial["club"].isActive)
+                try await perennial.until { $0.subscriptions.map(\.offer) == [Self.welcome] }
+                #expect(try await phone.finishesAll(perennial))
+                #expect(try await world.truth(of: "anna").isOpen("club"))
+            }
+        }
+
+        @Test func `59: a code redeemed in the app's own sheet is open after the sheet`()
             async throws
         {
             try await Stories.playClub { world in
@@ -14,12 +35,21 @@ extension Stories {
                 let perennial = phone.perennial()
                 try await perennial.until(\.isKnown)
                 try await phone.redeem(code: "welcome", for: "club.monthly")
-                await perennial.enterForeground()
-                try await perennial.until { $0["club"].isActive }
+                // What `perennialOfferCode` does when its sheet closes.
+                #expect(try await perennial.refresh()["club"].isActive)
+                let snapshot = try await perennial.until {
+                    $0.subscriptions.map(\.offer) == [Self.welcome]
+                }
+                #expect(snapshot.subscriptions.map(\.ownership) == [.purchased])
                 #expect(try await phone.finishesAll(perennial))
+                #expect(
+                    try await world.serverTruth(of: snapshot.customer.id).isOpen("club"))
                 #expect(try await world.truth(of: "anna").isOpen("club"))
             }
         }
+
+        private static let welcome = Perennial.Subscription.AppliedOffer(
+            id: "welcome", kind: .code, paymentMode: .freeTrial, period: .init(1, .month))
 
         @Test func `60: a promoted purchase waits for the log-in, and is taken once`()
             async throws

@@ -32,6 +32,9 @@ extension Stories {
                 try await world.advance(.days(40))
                 await perennial.enterForeground()
                 #expect(!perennial["pro"].isActive && perennial["pro"].isKnown)
+                let text = perennial.explain("pro").description
+                #expect(text.contains("The device's clock shows 20"), "\(text)")
+                #expect(text.contains("and does not count"), "\(text)")
                 #expect(try await !world.truth(of: "anna").isOpen("pro"))
             }
         }

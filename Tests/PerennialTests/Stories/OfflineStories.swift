@@ -48,6 +48,8 @@ extension Stories {
                 try await second.until { $0["pro"].isActive && $0["pro"].basis == .store }
                 await second.enterForeground()
                 #expect(!second["guide"].isActive, "Only the server could confirm it.")
+                let text = second.explain("guide").description
+                #expect(text.contains("The server has not confirmed it since"), "\(text)")
                 await world.serverIs(.up)
                 try await second.refresh()
                 #expect(second["guide"].isActive && second["pro"].isActive)
@@ -199,6 +201,8 @@ extension Stories {
                 let third = try await phone.launch()
                 await third.enterForeground()
                 #expect(!third["guide"].isActive)
+                let text = third.explain("guide").description
+                #expect(text.contains("since the device started, so its clock counts"), "\(text)")
                 await world.serverIs(.up)
                 try await third.refresh()
                 #expect(third["guide"].isActive && third["pro"].isActive)

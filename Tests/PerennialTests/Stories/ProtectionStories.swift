@@ -1,5 +1,6 @@
 import Foundation
 import PerennialTesting
+import StoreKit
 import Testing
 
 @testable import Perennial
@@ -125,6 +126,46 @@ extension Stories {
                 #expect(await engine.memory.isXcode == false)
                 try await perennial.purchase("guide")
                 #expect(perennial["guide"].basis == .server)
+            }
+        }
+
+        @Test func `25: a result that this version does not know is no cancellation`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                let engine = try #require(perennial.engine)
+                let failure = await #expect(throws: Perennial.Failure.self) {
+                    try await engine.receive(StorePurchase.unknown, for: "guide")
+                }
+                #expect(failure?.code == .purchaseResultUnknown && failure?.charged == .unclear)
+                // If it was paid, it arrives by itself.
+                try await phone.buyElsewhere("guide")
+                await perennial.enterForeground()
+                try await perennial.until { $0["guide"].isActive }
+                #expect(try await phone.finishesAll(perennial))
+                #expect(try await world.truth(of: "anna").isOpen("guide"))
+            }
+        }
+
+        @Test func `28: a purchase that returns another product is not bought`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                try await perennial.purchase("guide")
+                let engine = try #require(perennial.engine)
+                let listed = await SimulatedDevice.$current.withValue(phone.simulated) {
+                    await StoreKitStore().documents(.entitlements)
+                }
+                let guide = try #require(listed?.first)
+                let failure = await #expect(throws: Perennial.Failure.self) {
+                    try await engine.receive(.bought(guide), for: "seeds.100")
+                }
+                #expect(failure?.code == .purchaseReturnedAnother)
+                #expect(failure?.charged == .unclear)
+                #expect(perennial.wallet("seeds").balance == 0 && perennial["guide"].isActive)
+                #expect(try await world.truth(of: "anna").count(of: "seeds.100") == 0)
             }
         }
     }

@@ -49,6 +49,20 @@ extension Phrases {
         end of a period, in the settings of your Apple account.
         """,
 
+        .payments: .plural(one: "{count} payment", other: "{count} payments"),
+        .planTotal: "{total} in all for {length}",
+        .planDisclosure: .plural(
+            one: """
+                {count} payment of {price}, {total} in all. You agree to make it, also if you cancel \
+                earlier. Renews automatically for {length} until you cancel it, at least 24 hours \
+                before the end, in the settings of your Apple account.
+                """,
+            other: """
+                {count} payments of {price}, {total} in all. You agree to make all of them, also if \
+                you cancel earlier. Renews automatically for {length} until you cancel it, at least \
+                24 hours before the end, in the settings of your Apple account.
+                """),
+
         .restore: "Restore purchases",
         .restoreQuestion: "Restore these purchases?",
         .restored: "Your purchases are restored.",

@@ -51,6 +51,21 @@ extension Phrases {
         dem Ende eines Zeitraums in den Einstellungen deines Apple Accounts.
         """,
 
+        .payments: .plural(one: "{count} Zahlung", other: "{count} Zahlungen"),
+        .planTotal: "Insgesamt {total} für {length}",
+        .planDisclosure: .plural(
+            one: """
+                {count} Zahlung von {price}, insgesamt {total}. Du verpflichtest dich dazu, auch wenn \
+                du vorher kündigst. Verlängert sich automatisch um {length}, bis du kündigst: \
+                spätestens 24 Stunden vor dem Ende, in den Einstellungen deines Apple Accounts.
+                """,
+            other: """
+                {count} Zahlungen von {price}, insgesamt {total}. Du verpflichtest dich zu allen, \
+                auch wenn du vorher kündigst. Verlängert sich automatisch um {length}, bis du \
+                kündigst: spätestens 24 Stunden vor dem Ende, in den Einstellungen deines Apple \
+                Accounts.
+                """),
+
         .restore: "Käufe wiederherstellen",
         .restoreQuestion: "Diese Käufe wiederherstellen?",
         .restored: "Deine Käufe sind wiederhergestellt.",

@@ -45,6 +45,15 @@ extension Phrases {
         Appleアカウントの設定で行ってください。
         """,
 
+        .payments: .counted("{count}回払い"),
+        .planTotal: "合計{total}（{length}）",
+        .planDisclosure: .counted(
+            """
+            {price}を{count}回、合計{total}をお支払いいただきます。途中で解約しても、すべての\
+            お支払いが必要です。解約するまで{length}ずつ自動的に更新されます。解約は、終了の\
+            24時間以上前にAppleアカウントの設定で行ってください。
+            """),
+
         .restore: "購入を復元",
         .restoreQuestion: "これらの購入を復元しますか？",
         .restored: "購入を復元しました。",

@@ -52,6 +52,20 @@ extension Phrases {
         antes del final de un periodo, en los ajustes de tu cuenta de Apple.
         """,
 
+        .payments: .plural(one: "{count} pago", other: "{count} pagos"),
+        .planTotal: "{total} en total por {length}",
+        .planDisclosure: .plural(
+            one: """
+                {count} pago de {price}, {total} en total. Te comprometes a hacerlo, aunque la \
+                canceles antes. Se renueva automáticamente por {length} hasta que la canceles, al \
+                menos 24 horas antes del final, en los ajustes de tu cuenta de Apple.
+                """,
+            other: """
+                {count} pagos de {price}, {total} en total. Te comprometes a hacerlos todos, aunque \
+                la canceles antes. Se renueva automáticamente por {length} hasta que la canceles, al \
+                menos 24 horas antes del final, en los ajustes de tu cuenta de Apple.
+                """),
+
         .restore: "Restaurar compras",
         .restoreQuestion: "¿Restaurar estas compras?",
         .restored: "Tus compras se han restaurado.",

@@ -15,6 +15,8 @@ package enum TextKey: String, CaseIterable, Sendable {
     case priceDaily, priceWeekly, priceMonthly, priceYearly, priceForLength
     // Offers
     case offerFree, offerPaid, offerInstead, disclosure
+    // Ways to pay
+    case payments, planTotal, planDisclosure
     // A restore
     case restore, restoreQuestion, restored, restoredNothingNew, restoredNothing, restoreRefused
     case itemHad, itemLinks, itemMoves, itemMovesFrom, itemShares, itemSharesWith
@@ -33,6 +35,6 @@ package enum TextKey: String, CaseIterable, Sendable {
 
     /// What a phrase has in braces: `{count}`.
     package enum Placeholder: String, CaseIterable, Sendable {
-        case count, date, name, price, length, offer, owner, first, second
+        case count, date, name, price, total, length, offer, owner, first, second
     }
 }

@@ -9,10 +9,13 @@ extension ObservableObject where ObjectWillChangePublisher == ObservableObjectPu
     public var objectWillChange: ObservableObjectPublisher { declarationOnly() }
 }
 
-public final class ObservableObjectPublisher: Sendable {
+public final class ObservableObjectPublisher {
     public init() {}
     public func send() { declarationOnly() }
 }
+
+@available(*, unavailable)
+extension ObservableObjectPublisher: Sendable {}
 
 @propertyWrapper
 public struct Published<Value> {

@@ -46,11 +46,24 @@ public struct OSLogMessage: ExpressibleByStringInterpolation {
 
 public struct OSSignposter: Sendable {
     public init(subsystem: String, category: String) {}
-    public func beginInterval(_ name: StaticString) -> OSSignpostIntervalState {
+    public func makeSignpostID() -> OSSignpostID {
+        preconditionFailure("a stub has declarations only")
+    }
+    public func beginInterval(
+        _ name: StaticString, id: OSSignpostID = .exclusive
+    ) -> OSSignpostIntervalState {
         preconditionFailure("a stub has declarations only")
     }
     public func endInterval(_ name: StaticString, _ state: OSSignpostIntervalState) {}
     public func emitEvent(_ name: StaticString) {}
 }
 
-public final class OSSignpostIntervalState: Sendable {}
+public struct OSSignpostID: Sendable {
+    public static let exclusive = Self()
+}
+
+// Apple's pages do not say that it is sendable.
+public final class OSSignpostIntervalState {}
+
+@available(*, unavailable)
+extension OSSignpostIntervalState: Sendable {}

@@ -1,0 +1,100 @@
+package import AccessRules
+internal import PerennialContract
+
+extension Perennial.Subscription {
+    /// - Parameter details: what the App Store on this device says of the same period.
+    init(
+        _ subscription: PerennialContract.Subscription, _ details: StoreTransaction.Details
+    ) {
+        self.init(
+            id: subscription.originalTransactionID,
+            product: .init(rawValue: subscription.productID),
+            state: .init(rawValue: subscription.state.rawValue),
+            from: subscription.period.from.date, until: subscription.period.until?.date,
+            willRenew: subscription.willRenew,
+            renewsTo: subscription.renewsTo.map(Perennial.ProductID.init(rawValue:)),
+            graceUntil: subscription.graceUntil?.date,
+            commitment: subscription.commitment.map {
+                Commitment(
+                    month: $0.month, months: $0.months, until: $0.until?.date, renews: $0.renews)
+            },
+            offer: AppliedOffer(details),
+            bundle: details.bundleProductID.map(Perennial.ProductID.init(rawValue:)),
+            ownership: Ownership(rawValue: subscription.ownership.rawValue))
+    }
+
+    package init(_ transaction: StoreTransaction, _ status: StoreStatus?) {
+        let state: Perennial.AccessState =
+            switch status?.state {
+            case .retry: .retry
+            case .grace: .grace
+            case .expired: .expired
+            case .revoked: .revoked
+            case .subscribed, nil: transaction.paidState
+            }
+        let details = transaction.details
+        self.init(
+            id: transaction.originalID, product: .init(rawValue: transaction.productID),
+            state: state, from: transaction.purchasedAt.date, until: transaction.expiresAt?.date,
+            willRenew: status?.willRenew, graceUntil: status?.graceUntil?.date,
+            offer: AppliedOffer(details),
+            bundle: details.bundleProductID.map(Perennial.ProductID.init(rawValue:)),
+            ownership: Ownership(transaction))
+    }
+}
+
+extension StoreTransaction {
+    /// What it says by itself, without a status.
+    fileprivate var paidState: Perennial.AccessState {
+        if revokedAt != nil { return .refunded }
+        return switch offer {
+        case .none: .paid
+        case .trial: .trial
+        case .other: .offer
+        }
+    }
+}
+
+extension Perennial.Subscription.Ownership {
+    /// The server has Apple's words in lower case, and so have we.
+    fileprivate init(_ transaction: StoreTransaction) {
+        guard let ownership = transaction.details.ownership else {
+            self = transaction.isFamilyShared ? .familyShared : .purchased
+            return
+        }
+        self.init(rawValue: ownership.lowercased())
+    }
+}
+
+extension Perennial.Subscription.AppliedOffer {
+    /// Nil if there is no offer.
+    fileprivate init?(_ details: StoreTransaction.Details) {
+        guard let type = details.offerType else { return nil }
+        let kind: Perennial.Offer.Kind =
+            switch type {
+            case 1: .introductory
+            case 2: .promotional
+            case 3: .code
+            case 4: .winBack
+            default: .init(rawValue: "\(type)")
+            }
+        self.init(
+            id: details.offerID, kind: kind,
+            paymentMode: details.paymentMode.map { .init(rawValue: $0.lowercased()) },
+            period: details.offerPeriod.flatMap { Perennial.Period(iso8601: $0) })
+    }
+}
+
+extension Perennial.Period {
+    /// A period with one unit, such as `P3M`. Nil for anything else.
+    init?(iso8601 text: String) {
+        guard text.first == "P", let unit = text.last.flatMap({ Self.units[$0] }),
+            let value = Int(text.dropFirst().dropLast()), value > 0
+        else { return nil }
+        self.init(value, unit)
+    }
+
+    private static let units: [Character: Unit] = [
+        "D": .day, "W": .week, "M": .month, "Y": .year,
+    ]
+}

@@ -1,0 +1,133 @@
+import AccessRules
+import Foundation
+import Testing
+
+@testable import Perennial
+@testable import PerennialContract
+
+/// What an app sees of a subscription, by the server's answer and by the App Store's document.
+@Suite struct SubscriptionTests {
+    private let noon = Timestamp(milliseconds: 1_798_000_000_000)
+    private let later = Timestamp(milliseconds: 1_800_000_000_000)
+
+    /// A document as StoreKit returns it. Its signature is the store's affair.
+    private func payload(_ fields: String = "") throws -> TransactionPayload {
+        let text = """
+            {"transactionId": "2", "originalTransactionId": "1", "productId": "pro.monthly", \
+            "type": "Auto-Renewable Subscription", "purchaseDate": \(noon.milliseconds), \
+            "expiresDate": \(later.milliseconds), "signedDate": \(noon.milliseconds)\(fields)}
+            """
+        let body = Data(text.utf8).base64EncodedString().replacing("=", with: "")
+        return try #require(
+            TransactionPayload(StoreDocument(jws: "e30.\(body).e30", isVerified: true)))
+    }
+
+    private func subscription(_ fields: String = "") throws -> Perennial.Subscription {
+        Perennial.Subscription(
+            try payload(fields).makeWord(isHeld: false, firstSeenFor: nil), nil)
+    }
+
+    /// What is shown where the server has answered, and the store has listed these transactions.
+    private func shown(
+        _ transactions: [StoreTransaction], ownership: PerennialContract.Ownership = .purchased,
+        isTrusted: Bool = true
+    ) throws -> Perennial.Subscription {
+        var memory = Memory(
+            state: DeviceState(keys: KeyRing()), clock: ReckonedClock(), silentHold: 0)
+        memory.answer = PerennialContract.Customer(
+            customerID: "anna", environment: .production, asOf: noon,
+            subscriptions: [
+                PerennialContract.Subscription(
+                    purchaseID: "p", productID: "pro.monthly", originalTransactionID: "1",
+                    state: .offer, period: .init(from: noon, until: later), willRenew: true,
+                    renewsTo: nil, graceUntil: nil, price: nil, ownership: ownership,
+                    environment: .production)
+            ])
+        memory.state.words = StoreWord(
+            transactions: Dictionary(uniqueKeysWithValues: transactions.map { ($0.id, $0) }),
+            isTrusted: isTrusted)
+        let evidence = memory.makeEvidence(at: noon)
+        return try #require(memory.makeSnapshot(of: evidence).snapshot.subscriptions.first)
+    }
+
+    private static let code = """
+        , "offerType": 3, "offerIdentifier": "spring", "offerDiscountType": "PAY_AS_YOU_GO", \
+        "offerPeriod": "P3M"
+        """
+    private static let spring = Perennial.Subscription.AppliedOffer(
+        id: "spring", kind: .code, paymentMode: .payAsYouGo, period: .init(3, .month))
+
+    @Test func `the store's document names the offer that a period was bought with`() throws {
+        #expect(try subscription().offer == nil)
+        #expect(try subscription().state == .paid)
+        let bought = try subscription(Self.code)
+        #expect(bought.offer == Self.spring)
+        #expect(bought.state == .offer)
+        let trial = try subscription(#", "offerType": 1, "offerDiscountType": "FREE_TRIAL""#)
+        #expect(trial.offer == .init(kind: .introductory, paymentMode: .freeTrial))
+        #expect(trial.state == .trial)
+    }
+
+    @Test func `words of a later StoreKit survive`() throws {
+        let fields = """
+            , "offerType": 9, "offerDiscountType": "BARTER", "offerPeriod": "P1Y2M", \
+            "inAppOwnershipType": "BORROWED"
+            """
+        let subscription = try subscription(fields)
+        #expect(subscription.offer?.kind.rawValue == "9")
+        #expect(subscription.offer?.paymentMode?.rawValue == "barter")
+        #expect(subscription.offer?.period == nil)
+        #expect(subscription.ownership.rawValue == "borrowed")
+        #expect(try shown([], ownership: .init(rawValue: "lent")).ownership.rawValue == "lent")
+    }
+
+    @Test func `ownership and bundle are those of the document`() throws {
+        #expect(try subscription().ownership == .purchased)
+        #expect(try subscription().bundle == nil)
+        let family = try subscription(#", "inAppOwnershipType": "FAMILY_SHARED""#)
+        #expect(family.ownership == .familyShared && family.isFamilyShared)
+        let assigned = try subscription(
+            #", "inAppOwnershipType": "ASSIGNED", "bundleProductId": "all""#)
+        #expect(assigned.ownership == .assigned && !assigned.isFamilyShared)
+        #expect(assigned.bundle == "all")
+    }
+
+    @Test func `the end of an assignment is no refund`() throws {
+        func isRefund(_ ownership: String) throws -> Bool {
+            try !payload(#", "inAppOwnershipType": "\#(ownership)""#)
+                .makeWord(isHeld: false, firstSeenFor: nil).isRevokedByFamily
+        }
+        #expect(try isRefund("PURCHASED"))
+        #expect(try !isRefund("FAMILY_SHARED"))
+        #expect(try !isRefund("ASSIGNED"))
+    }
+
+    @Test func `the server's answer is completed by the store's document of the same period`()
+        throws
+    {
+        let fields = Self.code + #", "bundleProductId": "all""#
+        let bought = try payload(fields).makeWord(isHeld: false, firstSeenFor: nil)
+        #expect(try shown([]).offer == nil)
+        let both = try shown([bought])
+        #expect(both.offer == Self.spring && both.bundle == "all" && both.state == .offer)
+        // An earlier period, another purchase, and words that are not proven yet say nothing of it.
+        var earlier = bought
+        (earlier.purchasedAt, earlier.expiresAt) = (Timestamp(milliseconds: 1), noon)
+        #expect(try shown([earlier]).offer == nil)
+        var another = bought
+        another.originalID = "7"
+        #expect(try shown([another]).offer == nil)
+        #expect(try shown([bought], isTrusted: false).offer == nil)
+    }
+
+    @Test func `a period is read as the App Store writes it`() {
+        func period(_ text: String) -> Perennial.Period? { Perennial.Period(iso8601: text) }
+        #expect(period("P3D") == .init(3, .day))
+        #expect(period("P2W") == .init(2, .week))
+        #expect(period("P1M") == .init(1, .month))
+        #expect(period("P1Y") == .init(1, .year))
+        for text in ["", "P", "P1", "PM", "P0M", "P-1M", "1M", "P1M2D", "PT1H"] {
+            #expect(period(text) == nil, "\(text)")
+        }
+    }
+}
