@@ -120,6 +120,8 @@ private struct Example {
             case .trials: trials(of: chain, paidBy: [.converted])
             case .trialsPaidEver: trials(of: chain, paidBy: [.converted, .new])
             case .payments, .standardPayments, .revenue, .days: payments(of: chain)
+            // No other service counts what these count.
+            case .endings, .wallets: []
             }
         }.filter { days.contains($0.day) }
     }
