@@ -21,7 +21,7 @@ extension Engine {
     /// What is compared in place of a product, where a report does not name products as we do.
     private static let subscriptions: ProductID = "subscriptions"
     /// A document is signed a moment after what it is about.
-    private static let signatureDelayMax = Duration.minutes(1)
+    private static let signatureDelayMax = Duration.seconds(60)
 
     /// Compares what we know with the subscription, event, subscriber and financial reports that
     /// are stored. A kind without any file is left out.
