@@ -29,7 +29,7 @@ package struct Viewer: Hashable, Sendable {
         self.hasSession = hasSession
     }
 
-    var mayHelp: Bool { role != .viewer }
+    package var mayHelp: Bool { role != .viewer }
     var mayConfigure: Bool { role == .admin }
     var seesDocuments: Bool { role != .viewer }
 }
