@@ -30,7 +30,7 @@
 
         private func buy(_ request: Perennial.PurchaseRequest) async {
             let perennial = model.perennial
-            notice = await model.buy(request.product, Wording(locale: locale)) {
+            notice = await model.buy(.init(product: request.product), Wording(locale: locale)) {
                 () async throws(Perennial.Failure) in
                 var options = Perennial.PurchaseOptions()
                 if let id = request.offerID {
