@@ -3,7 +3,7 @@
 Usage: python screenshots.py [--readme] FOLDER, with `--readme` only the two of the documentation.
 
 A server is never slow enough to show what a page says while it waits. These pages are written by
-`PERENNIAL_PAGES=folder bin/test DashboardTests`; with the same variable they are in the pictures.
+`PERENNIAL_PAGES=folder bin/test --filter DashboardTests`; with the same variable they are in the pictures.
 """
 
 import functools
