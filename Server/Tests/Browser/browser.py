@@ -72,4 +72,4 @@ def tap(page, button):
     # A piece that differs is replaced, and so is this one.
     page.locator("#screen").evaluate("screen => screen.setAttribute('data-old', '')")
     button.click()
-    page.locator("#screen:not([data-old])").wait_for()
+    page.locator("#sim:not([aria-busy=true]) #screen:not([data-old])").wait_for()

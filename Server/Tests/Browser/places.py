@@ -2,8 +2,9 @@
 cast of population.py has lived."""
 
 CHARTS = [
-    "mrr", "mrr_movement", "revenue", "refunds", "payments", "active", "active_movement", "trials",
-    "churn", "trial_conversion", "retention", "ltv", "billing",
+    "mrr", "arr", "mrr_movement", "revenue", "refunds", "payments", "one_time", "active",
+    "active_movement", "trials", "churn", "trial_conversion", "retention", "retention_days", "ltv",
+    "refund_cohorts", "billing",
 ]  # fmt: skip
 
 # One of each kind. A quick run leaves out the pages that look like these.
@@ -21,7 +22,9 @@ def pages(world, is_whole=True):
 
 
 def all_pages(world):
-    failing = world.api("/v1/webhooks")["items"][-1]["webhook_id"]
+    webhooks = world.api("/v1/webhooks")["items"]
+    failing = next(one for one in webhooks if one["failing_since"])["webhook_id"]
+    well = next(one for one in webhooks if not one["failing_since"])["webhook_id"]
     delivery = world.api(f"/v1/webhooks/{failing}/deliveries?limit=1")["items"][0]["delivery_id"]
     purchases = "/charts/mrr/purchases?column=mrr&by=month&currency=USD"
     month = world.sim("clock")["now"][:7]
@@ -43,11 +46,15 @@ def all_pages(world):
         "events-of-ben": "/events?customer_id=ben",
         "notifications": "/notifications",
         "notifications-sent-on": "/notifications/sent-on",
+        "notifications-asked": "/notifications/asked",
         "webhooks": "/webhooks",
         "webhook-failing": f"/webhooks/{failing}",
+        "webhook-well": f"/webhooks/{well}",
         "webhook-delivery": f"/webhooks/{failing}?delivery={delivery}",
+        "reports": "/reports",
         "products": "/products",
         "health": "/checks",
+        "audit": "/audit",
         "problem": "/webhooks/wh_none",
         "phone": "/phone",
     }

@@ -1,15 +1,23 @@
 """Pictures of every page of the dashboard, and an index.html that shows them.
 
 Usage: python screenshots.py [--readme] FOLDER, with `--readme` only the two of the documentation.
+
+A server is never slow enough to show what a page says while it waits. These pages are written by
+`PERENNIAL_PAGES=folder bin/test --filter DashboardTests`; with the same variable they are in the pictures.
 """
 
+import functools
 import html
+import os
 import pathlib
 import sys
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 from playwright.sync_api import sync_playwright
 
 import browser as chromium
+import states
 from places import pages
 from population import Population
 from world import World
@@ -24,6 +32,10 @@ EMPTY = {
     "empty-customers": "/customers",
     "empty-events": "/events",
     "empty-notifications": "/notifications",
+    "empty-sent-on": "/notifications/sent-on",
+    "empty-reports": "/reports",
+    "empty-audit": "/audit",
+    "empty-health": "/checks",
     "empty-webhooks": "/webhooks",
     "empty-customer": "/customers/nobody",
     "empty-phone": "/phone",
@@ -39,6 +51,14 @@ OPENED = {
 }
 
 
+# Pages that wait, or on which something went wrong that no server does at will.
+SAMPLES = [
+    "chart-counting", "checks-waiting", "customers-none", "documents-none", "events-waiting",
+    "login-shut", "mrr", "mrr-movement", "notifications-trouble", "problem-403", "problem-500",
+    "products-empty", "purchases", "reports", "retention", "webhook",
+]  # fmt: skip
+
+
 class Album:
     def __init__(self, folder, page):
         self.folder = pathlib.Path(folder)
@@ -46,11 +66,11 @@ class Album:
         self.page = page
         self.names = []
 
-    def add(self, name):
+    def add(self, name, widths=WIDTHS):
         """The page as it is now, at every width and in both themes."""
-        self.names.append(name)
+        self.names.append((name, widths))
         print(name, flush=True)
-        for width in WIDTHS:
+        for width in widths:
             for theme in chromium.THEMES:
                 chromium.look(self.page, width, theme, HEIGHTS[width])
                 height = self.page.evaluate("document.documentElement.scrollHeight")
@@ -59,7 +79,7 @@ class Album:
                 self.page.screenshot(path=self.folder / file(name, width, theme), full_page=is_long)
 
     def write_index(self):
-        rows = "".join(self._row(name) for name in self.names)
+        rows = "".join(self._row(*each) for each in self.names)
         (self.folder / "index.html").write_text(
             "<!doctype html><meta charset=utf-8><title>Screenshots</title>"
             "<style>body{font:15px system-ui;margin:2rem}section{overflow-x:auto}"
@@ -67,8 +87,8 @@ class Album:
             f"</style><h1>Screenshots</h1>{rows}\n"
         )
 
-    def _row(self, name):
-        files = [file(name, width, theme) for width in WIDTHS for theme in chromium.THEMES]
+    def _row(self, name, widths):
+        files = [file(name, width, theme) for width in widths for theme in chromium.THEMES]
         shots = "".join(
             f'<a href="{one}"><img src="{one}" alt="{one}" loading=lazy></a>' for one in files
         )
@@ -97,13 +117,38 @@ def take_all(page, folder):
             album.add(name)
         chromium.look(page, 390)
         page.get_by_role("button", name="Menu").click()
-        album.add("menu")
+        album.add("menu", [390])
         take_phone(album, page, world)
+        for changes in [states.live_states(page, world), states.broken_states(page, world)]:
+            for name in changes:
+                album.add(name)
+                chromium.look(page, 1440)
         population.stop()
     finally:
         world.stop()
+    for name in states.account_states(page):
+        album.add(name)
+        chromium.look(page, 1440)
+    if os.environ.get("PERENNIAL_PAGES"):
+        take_samples(album, page, os.environ["PERENNIAL_PAGES"])
     album.write_index()
     print(f"{album.folder / 'index.html'} shows {len(album.names)} pages")
+
+
+def take_samples(album, page, folder):
+    """Pages of made-up values, as the tests of the dashboard write them."""
+    handler = functools.partial(QuietHandler, directory=folder)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for name in SAMPLES:
+        page.goto(f"http://127.0.0.1:{server.server_port}/{name}.html")
+        album.add(f"sample-{name}")
+    server.shutdown()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 def visit(page, world, path):
@@ -127,7 +172,9 @@ PHONE = {
     "phone-paid": ["Confirm", "1 month", "$1.99 100 seeds", "Confirm"],
     "phone-grace": ["My card works", "1 month"],
     "phone-refunded": ["My card works", "Ask for a refund", "Go there"],
+    "phone-restored": ["Restore on another device"],
     "phone-privacy": ["Family and privacy"],
+    "phone-ask": ["Ask a parent first", "Back to the birds", "$24.99 Field guide", "Confirm"],
 }
 
 

@@ -42,6 +42,22 @@ def test_a_newcomer_who_follows_the_hints_does_all_five_steps(world, any_page, s
     say("The answer at the end:", page.locator("#line").inner_text())
 
 
+def test_a_tap_while_time_passes_is_done_afterwards(world, page, say):
+    page.goto(world.server + "/phone")
+    page.get_by_role("button", name="Start over").click()
+    expect(page.locator("#line")).to_contain_text("may use nothing yet")
+    page.get_by_role("button", name="Buy Monthly").click()
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.locator("#line")).to_contain_text("may use pro")
+    expect(page.locator("#sim:not([aria-busy=true])")).to_have_count(1)
+    page.evaluate(
+        """() => ['year', 'sheet guide'].forEach(
+            act => document.querySelector(`#sim button[value="${act}"]`).click())"""
+    )
+    expect(page.locator("#screen .sheet")).to_contain_text("Field guide")
+    say("A year passed, and then the sheet opened:", page.locator("#now").inner_text())
+
+
 def test_the_phone_says_what_the_customer_may_use(world, any_page, say):
     page = any_page
     page.goto(world.server + "/phone")

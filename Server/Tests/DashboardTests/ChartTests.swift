@@ -25,6 +25,27 @@ import Testing
         }
     }
 
+    @Test func `a share of nothing is a dash, and no point of the line`() {
+        func point(_ name: String, _ value: Int64, _ hasValue: Bool = true) -> LineChart.Point {
+            .init(label: name, name: name, value: value, hasValue: hasValue)
+        }
+        let chart = LineChart(
+            unit: .share, name: "Churn rate",
+            points: [point("May", 0, false), point("June", 500), point("July", 250)])
+        let table = chart.table(period: "Month", in: frame).html
+        #expect(table.components(of: "–") == 1 && !table.contains("0.0\u{A0}%"))
+        let picture = chart.picture(height: 300, in: frame).html
+        #expect(texts(of: "tip", in: picture).first == "May: –")
+        #expect(picture.components(of: "<circle") == 2)
+    }
+
+    @Test func `what is under a span is longer than it`() {
+        let rows: [(milliseconds: Int64, text: String)] = [
+            (0, "1 s"), (999, "1 s"), (1_200, "2 s"), (61_000, "2 min"), (7_300_000, "3 h"),
+        ]
+        for row in rows { #expect(Duration.longer(milliseconds: row.milliseconds) == row.text) }
+    }
+
     @Test func `each number that bars show stands in their table, and nets are sums`() {
         let chart = samples.movementChart
         let tips = texts(of: "tip", in: chart.picture(height: 300, in: frame).html)

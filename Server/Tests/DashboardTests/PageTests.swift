@@ -1,4 +1,5 @@
 import Foundation
+import PerennialContract
 import Testing
 
 @testable import Dashboard
@@ -79,6 +80,24 @@ import Testing
         #expect(samples.customer.html(in: samples.frame).contains("/customers/cleo/grants"))
         #expect(!samples.customer.html(in: samples.frame).contains("/customers/cleo/erase"))
         #expect(!samples.webhooks.html(in: samples.frame).contains("/webhooks/crm.example.com/"))
+    }
+
+    @Test func `of a form that was filled in wrongly the page says what, and leads back`() {
+        let problem = Problem(
+            code: .requestNotUnderstood, status: 400, title: "The request was not understood.",
+            detail: "The id that was typed is another one.", remedy: "Compare it.")
+        let html = ProblemPage(problem, wasAct: true, origin: .customer("cleo"))
+            .html(in: Samples().frame)
+        #expect(html.contains("<strong><bdi>The id that was typed is another one.</bdi></strong>"))
+        #expect(html.contains("href=\"/customers/cleo\">Back</a>"))
+        #expect(!html.contains("Compare it."))
+    }
+
+    @Test func `a webhook to which nothing was sent is not called delivered`() {
+        let samples = Samples()
+        let webhook = samples.webhook("crm.example.com", failing: false)
+        let card = WebhookCard(webhook: webhook, figures: .init(hours: []))
+        #expect(card.chip(in: samples.frame).markup.html.contains("nothing sent lately"))
     }
 
     @Test func `the sandbox is said on top of every page, and stays in every link`() {

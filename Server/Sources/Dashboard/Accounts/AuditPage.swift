@@ -36,10 +36,10 @@ package struct AuditPage: Sendable {
     }
 
     private var empty: Markup {
-        Empty(
+        let empty = Empty(
             title: "Nothing yet",
-            text: "What somebody does here by hand is recorded with their name."
-        ).markup
+            text: "What somebody does here by hand is recorded with their name.")
+        return "<section class=\"panel\">\(empty.markup)</section>"
     }
 
     private func list(in frame: Frame) -> Markup {

@@ -27,10 +27,14 @@ package enum ChartUnit: Hashable, Sendable {
         }
     }
 
-    /// As ``signedText(_:)``, with the thousandths: `+ $4.999`. For rows that one adds up.
-    func exactText(_ value: Int64) -> String {
-        guard case .money(let currency) = self else { return signedText(value) }
-        return Figures.signedMoney(Money(milliunits: value, currency: currency))
+    /// As ``signedText(_:)``, or as ``text(_:)``, with the thousandths: `+ $4.999`. For rows that
+    /// one adds up.
+    func exactText(_ value: Int64, isSigned: Bool = true) -> String {
+        guard case .money(let currency) = self else {
+            return isSigned ? signedText(value) : text(value)
+        }
+        let money = Money(milliunits: value, currency: currency)
+        return isSigned ? Figures.signedMoney(money) : Figures.money(money)
     }
 
     /// To the cent, half a cent away from zero; yen, which have no cents, to the yen.

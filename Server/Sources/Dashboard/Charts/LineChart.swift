@@ -15,6 +15,8 @@ package struct LineChart: Sendable {
         /// In the table: `November 2025`.
         package var name: String
         package var value: Int64
+        /// False where there is no number, such as a share of nothing.
+        package var hasValue: Bool
         /// As it was shown when the period had just ended. Nil if it was not recorded.
         package var then: Int64?
         /// What made the difference to `then`: `1 refund, heard 12 Nov`.
@@ -27,12 +29,14 @@ package struct LineChart: Sendable {
         package var purchases: DashboardPath?
 
         package init(
-            label: String, name: String, value: Int64, then: Int64? = nil, learned: String? = nil,
-            before: Int64? = nil, isOver: Bool = true, purchases: DashboardPath? = nil
+            label: String, name: String, value: Int64, hasValue: Bool = true,
+            then: Int64? = nil, learned: String? = nil, before: Int64? = nil,
+            isOver: Bool = true, purchases: DashboardPath? = nil
         ) {
             self.label = label
             self.name = name
             self.value = value
+            self.hasValue = hasValue
             self.then = then
             self.learned = learned
             self.before = before
@@ -85,20 +89,21 @@ package struct LineChart: Sendable {
         func corner(_ index: Int, _ value: Int64) -> Markup {
             "\((columns.middle(index) * 10).svg),\((scale.y(value) - Self.top).svg)"
         }
-        let corners = points.indices.map { corner($0, points[$0].value) }
+        let drawn = points.indices.filter { points[$0].hasValue }
+        let corners = drawn.map { corner($0, points[$0].value) }
         let zero = (scale.y(0) - Self.top).svg
-        let (first, last) = (columns.middle(0) * 10, columns.middle(points.count - 1) * 10)
-        let over = points.prefix { $0.isOver }.count
+        let ends = [drawn.first, drawn.last].map { columns.middle($0 ?? 0) * 10 }
+        let over = drawn.prefix { points[$0].isOver }.count
         let before = points.indices.compactMap { index in
             points[index].before.map { corner(index, $0) }
         }
         return """
             <svg viewBox="0 0 1000 \(plot.svg)" preserveAspectRatio="none" x="0" y="28" \
             width="100%" height="\(plot.svg)" overflow="visible">\
-            <polygon class="area" points="\(first.svg),\(zero) \(corners.joined(by: " ")) \
-            \(last.svg),\(zero)"/>\
+            <polygon class="area" points="\(ends[0].svg),\(zero) \(corners.joined(by: " ")) \
+            \(ends[1].svg),\(zero)"/>\
             \(Self.line(before, " cmp"))\(Self.line(corners.prefix(over), ""))\
-            \(over < points.count ? Self.line(corners.dropFirst(max(over - 1, 0)), " sofar") : "")\
+            \(over < drawn.count ? Self.line(corners.dropFirst(max(over - 1, 0)), " sofar") : "")\
             </svg>
             """
     }
@@ -123,9 +128,11 @@ package struct LineChart: Sendable {
     ) -> Markup {
         points.indices.map { index -> Markup in
             let point = points[index]
-            let text =
-                "\(point.name): \(unit.text(point.value))" + (point.isOver ? "" : " so far")
-            let circle: Markup = """
+            let text = "\(point.name): \(text(of: point))" + (point.isOver ? "" : " so far")
+            let circle: Markup =
+                !point.hasValue
+                ? ""
+                : """
                 <circle class="mark" cx="\(columns.middle(index).svg)%" \
                 cy="\(scale.y(point.value).svg)" r="4"/>
                 """
@@ -191,8 +198,12 @@ extension LineChart {
         ).markup
     }
 
+    private func text(of point: Point) -> String {
+        point.hasValue ? unit.text(point.value) : "–"
+    }
+
     private func number(of point: Point, in frame: Frame) -> Markup {
-        let text = unit.text(point.value)
+        let text = text(of: point)
         guard let path = point.purchases else { return "\(text)" }
         return "<a href=\"\(frame.link(path))\">\(text)</a>"
     }

@@ -9,7 +9,8 @@ package struct Sparkline: Sendable {
         let corners = values.indices.map { index -> Markup in
             let x = 1000 * Double(index) / Double(values.count - 1)
             let share =
-                most > least ? Double(values[index] - least) / Double(most - least) : 0.5
+                most > least
+                ? Double(values[index] - least) / Double(most - least) : most == 0 ? 0 : 0.5
             return "\(x.rounded().svg),\((26 - 24 * share).svg)"
         }
         return """

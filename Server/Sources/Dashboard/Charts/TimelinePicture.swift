@@ -249,13 +249,16 @@ private struct Axis {
         return lines
     }
 
+    /// The flag stands in the middle of its line, but not outside of the picture.
     func now(_ now: Timestamp, height: Int) -> Markup {
-        """
-        <line class="nowline" x1="\(x(now).svg)%" x2="\(x(now).svg)%" y1="14" y2="\(height - 22)"/>\
-        <svg x="\(x(now).svg)%" overflow="visible"><rect class="flag" x="-20" width="40" \
-        height="17" \
-        rx="8.5"/><text class="flagt" y="12.5" text-anchor="middle">now</text></svg>
-        """
+        let shift = x(now) < 7 ? 18 : 0
+        return """
+            <line class="nowline" x1="\(x(now).svg)%" x2="\(x(now).svg)%" y1="14" \
+            y2="\(height - 22)"/>\
+            <svg x="\(x(now).svg)%" overflow="visible"><rect class="flag" x="\(shift - 20)" \
+            width="40" height="17" rx="8.5"/><text class="flagt" x="\(shift)" y="12.5" \
+            text-anchor="middle">now</text></svg>
+            """
     }
 
     private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -219,7 +219,9 @@ package struct CustomerPage: Sendable {
     }
 
     private var ids: Markup {
-        let others = customer.aliases.map { alias -> Markup in
+        // Apple's notifications know them by the token, so that it is an alias, too.
+        let others = customer.aliases.filter { $0 != customer.accountToken }.map {
+            alias -> Markup in
             "<dt>Also</dt><dd class=\"mono\">\(.bdi(alias))</dd>"
         }
         let token: Markup =

@@ -89,7 +89,9 @@ package struct CustomersPage: Sendable {
     }
 
     private func lede(in frame: Frame) -> Markup {
-        guard let total else { return "Everybody whose id came with a purchase, or was granted." }
+        guard let total else {
+            return "Everybody whose id came with a purchase, or who was given access by hand."
+        }
         let place = frame.environment.rawValue
         let opened: Markup = open.map { ", \(Figures.count($0)) of them with something open" } ?? ""
         return "\(Figures.count(total)) in \(place)\(opened)."
@@ -168,22 +170,26 @@ package struct CustomersPage: Sendable {
     // MARK: - Table
 
     private func table(in frame: Frame) -> Markup {
-        Table(
+        // What was found has no news.
+        let hasNews = rows.contains { $0.newsAt != nil }
+        return Table(
             name: query.isEmpty ? "Customers, latest news first" : "Customers that were found",
             columns: [
                 .init("Customer"), .init("State"), .init("Until"), .init("May use"), .init("By"),
-                .number("Paid in all"), .init("Since"), .init("Last news"),
-            ], rows: rows.map { row($0, in: frame) }
+                .number("Paid in all"), .init("Since"),
+            ] + (hasNews ? [.init("Last news")] : []),
+            rows: rows.map { row($0, hasNews: hasNews, in: frame) }
         ).markup
     }
 
-    private func row(_ row: Row, in frame: Frame) -> Markup {
+    private func row(_ row: Row, hasNews: Bool, in frame: Frame) -> Markup {
         let found: Markup =
             row.by.flatMap { $0 == "id" ? nil : $0 }.map {
                 " <span class=\"muted small\">by \($0.replacing("_", with: " "))</span>"
             } ?? ""
         let chip = row.state.map { Chip($0).markup } ?? "<span class=\"muted\">nothing yet</span>"
         let rights = row.entitlements.map(Markup.bdi).joined(by: ", ")
+        let news = Table.Cell("\(row.newsAt.map { frame.shortTime($0) } ?? "–")", "alt")
         return Table.row(
             .init("\(frame.customer(row.customerID))\(found)"),
             [
@@ -192,8 +198,7 @@ package struct CustomersPage: Sendable {
                 .init(row.productID.map(Markup.bdi) ?? "–", "alt"),
                 .init(Self.sum(row.paid), "num"),
                 .init("\(row.since.map { CivilTime($0).date } ?? "–")", "alt"),
-                .init("\(row.newsAt.map { frame.shortTime($0) } ?? "–")", "alt"),
-            ])
+            ] + (hasNews ? [news] : []))
     }
 
     private static func until(_ row: Row, in frame: Frame) -> String {

@@ -45,8 +45,8 @@ extension NotificationsPage {
             """
         }
         let (middle, slow) = (
-            Duration.short(milliseconds: day.milliseconds),
-            Duration.short(milliseconds: day.slowMilliseconds)
+            day.milliseconds < 1000 ? "< 1 s" : Duration.short(milliseconds: day.milliseconds),
+            Duration.longer(milliseconds: day.slowMilliseconds)
         )
         return """
             <div class="stats" id="day">\
@@ -55,7 +55,7 @@ extension NotificationsPage {
             \(tile("Had to be asked for", "\(Figures.count(day.asked))", "in 24 hours"))\
             \(tile(
                 "Came twice, refused",
-                "\(Figures.count(day.repeated)), \(Figures.count(day.refused))",
+                "\(Figures.count(day.repeated)) and \(Figures.count(day.refused))",
                 "since this server began"))</div>
             """
     }
@@ -219,12 +219,16 @@ extension NotificationsPage {
             <b>\(Figures.count(values.missed))</b> had not reached us, and \
             \(values.missed == 1 ? "was" : "were") read that way, \(late) late at most.
             """
+        let sent: Markup =
+            values.notifications == 0
+            ? "In the last week there was none."
+            : """
+            In the last week there \(values.notifications == 1 ? "was" : "were") \
+            \(Figures.count(values.notifications)). \(missed)
+            """
         return Panel(
             title: "Notifications", side: next,
-            content: """
-                <p>Once an hour Apple is asked for what did not reach us. In the last week there \
-                were \(Figures.count(values.notifications)). \(missed)</p>
-                """
+            content: "<p>Once an hour Apple is asked for what did not reach us. \(sent)</p>"
         ).markup
     }
 
@@ -251,8 +255,12 @@ extension NotificationsPage {
             return Table.row(
                 .init(DocumentLink.all(of: check.transaction, in: frame)),
                 [
-                    .init("\(frame.shortTime(check.dueAt))"),
-                    .init(check.askedAt.map { "\(frame.shortTime($0))" } ?? "not yet"),
+                    .init("<span class=\"fold-only\">due </span>\(frame.shortTime(check.dueAt))"),
+                    .init(
+                        """
+                        <span class="fold-only">asked </span>\
+                        \(check.askedAt.map { frame.shortTime($0) } ?? "not yet")
+                        """),
                     .init(failures, "r"),
                 ])
         }

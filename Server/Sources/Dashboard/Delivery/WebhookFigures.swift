@@ -45,8 +45,9 @@ struct WebhookCard {
         if let since = webhook.failingSince {
             return Chip("down for \(frame.span(since: since))", .bad)
         }
-        return figures.waiting > 0
-            ? Chip("\(Figures.count(figures.waiting)) wait", .warn) : Chip("all delivered", .open)
+        if figures.waiting > 0 { return Chip("\(Figures.count(figures.waiting)) wait", .warn) }
+        return figures.lastStatus == nil && figures.delivered == 0
+            ? Chip("nothing sent lately", .neutral) : Chip("all delivered", .open)
     }
 
     var strip: Markup {

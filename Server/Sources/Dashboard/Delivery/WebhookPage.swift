@@ -138,7 +138,10 @@ package struct WebhookPage: Sendable {
                     WebhookCard.response(delivery.lastStatus, delivery.lastTrouble) ?? "none yet",
                     "full"),
                 .init(
-                    "\(Figures.count(delivery.attempts))<span class=\"fold-only\"> attempts</span>",
+                    """
+                    \(Figures.count(delivery.attempts))<span class="fold-only"> \
+                    \(delivery.attempts == 1 ? "attempt" : "attempts")</span>
+                    """,
                     "num"), .init(when), .init(sendNow(delivery, in: frame), "r"),
             ])
     }

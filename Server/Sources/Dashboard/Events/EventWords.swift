@@ -74,6 +74,7 @@ struct EventWords {
     /// The state before, and the state after as a chip.
     var change: Markup {
         guard event.before != nil || event.after != nil else { return "" }
+        guard event.before?.state != nil || event.after?.state != nil else { return "" }
         if event.before == event.after { return "<span class=\"muted\">the same</span>" }
         let before = event.before?.state.map { Markup.bdi($0.rawValue) } ?? "–"
         let after = event.after?.state.map { Chip($0).markup } ?? "–"
@@ -88,7 +89,8 @@ struct EventWords {
             ).markup(in: frame)
         }
         if let author = event.cause.author {
-            return "<span class=\"muted\">\(.bdi(author.actor ?? author.keyName))</span>"
+            let name: Markup = author.actor.map(Markup.bdi) ?? "key \(.bdi(author.keyName))"
+            return "<span class=\"muted\">\(name)</span>"
         }
         return "<span class=\"muted\">\(.bdi(event.cause.kind))</span>"
     }

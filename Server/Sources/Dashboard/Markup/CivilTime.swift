@@ -106,4 +106,16 @@ extension Duration {
         default: return "\(seconds / 86_400) days"
         }
     }
+
+    /// The next longer span in the same unit, one second at least: what it is under.
+    static func longer(milliseconds: Int64) -> String {
+        let unit: Int64 =
+            switch milliseconds {
+            case ..<60_000: 1000
+            case ..<3_600_000: 60_000
+            case ..<172_800_000: 3_600_000
+            default: 86_400_000
+            }
+        return short(milliseconds: milliseconds + unit)
+    }
 }

@@ -145,12 +145,14 @@ package struct Layout: Sendable {
     /// The line of the sandbox first, then what acts have said.
     private func news(in frame: Frame) -> Markup {
         var notices = frame.notices.map { $0.markup(in: frame) }
-        if frame.environment == .sandbox, !frame.isSimulated {
+        if frame.environment == .sandbox {
+            let time: Markup =
+                frame.isSimulated
+                ? "" : " No money here, and time is short: a month is five minutes."
             notices.insert(
                 """
                 <div class="say">\(Icon.about.markup)<div><strong>You look at the \
-                sandbox.</strong> \
-                No money here, and time is short: a month is five minutes. \
+                sandbox.</strong>\(time) \
                 <a href="\(DashboardPath.overview.text)">Back to production</a></div></div>
                 """, at: 0)
         }

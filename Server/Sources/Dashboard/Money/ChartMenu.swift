@@ -181,7 +181,7 @@ package struct ChartDefinition: Sendable {
             """
         return Panel(
             title: "How this number is made", side: "Definition \(version)",
-            content: "<p>\(.bdi(sentence))</p>\(details)"
+            content: facts.isEmpty ? "<p>\(.bdi(sentence))</p>" : details
         ).markup
     }
 }

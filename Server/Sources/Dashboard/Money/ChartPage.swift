@@ -150,10 +150,13 @@ package struct ChartPage: Sendable {
     private func empty(
         _ title: String, _ text: String, _ first: DashboardPath?, in frame: Frame
     ) -> Markup {
+        let phone: Markup =
+            frame.isSimulated
+            ? "<a class=\"btn go\" href=\"\(frame.link(.phone))\">Open the phone</a>" : ""
         let link: Markup =
             first.map {
                 "<a class=\"btn\" href=\"\(frame.link($0))\">Show from there</a>"
-            } ?? ""
+            } ?? phone
         let empty = Empty(title: .bdi(title), text: .bdi(text), actions: link)
         return "<section class=\"panel\">\(empty.markup)</section>"
     }

@@ -12,6 +12,8 @@ package struct ChartPurchasesPage: Sendable {
     package var unit: ChartUnit
     /// The number that one came from.
     package var number: Int64
+    /// Whether it is what came and went. If not, it is how much there was, and has no plus.
+    package var isFlow: Bool
     package var rows: [Row]
     /// How many there are in all.
     package var total: Int
@@ -58,8 +60,8 @@ package struct ChartPurchasesPage: Sendable {
 
     package init(
         chart: ChartMenu.Entry, period: String, part: String, sentence: String = "",
-        unit: ChartUnit, number: Int64, rows: [Row], total: Int, olderCursor: String? = nil,
-        path: DashboardPath, ratesSentence: String = ""
+        unit: ChartUnit, number: Int64, isFlow: Bool = true, rows: [Row], total: Int,
+        olderCursor: String? = nil, path: DashboardPath, ratesSentence: String = ""
     ) {
         self.chart = chart
         self.period = period
@@ -67,6 +69,7 @@ package struct ChartPurchasesPage: Sendable {
         self.sentence = sentence
         self.unit = unit
         self.number = number
+        self.isFlow = isFlow
         self.rows = rows
         self.total = total
         self.olderCursor = olderCursor
@@ -81,8 +84,9 @@ package struct ChartPurchasesPage: Sendable {
 
     package func html(in frame: Frame) -> String {
         let verb: Markup = total == 1 ? "makes" : "make"
-        let heading: Markup =
-            "\(Figures.count(total, "purchase")) \(verb) \(unit.exactText(number))"
+        // As the chart shows it. The rows and their sum have the thousandths.
+        let sum = isFlow ? unit.signedText(number) : unit.text(number)
+        let heading: Markup = "\(Figures.count(total, "purchase")) \(verb) \(sum)"
         return Layout(
             title: "\(chart.title), \(part)", section: .charts, heading: heading,
             lede:
@@ -119,13 +123,22 @@ package struct ChartPurchasesPage: Sendable {
     private func table(in frame: Frame) -> Markup {
         Table(
             name: "Purchases behind the number",
-            columns: [
-                .init("Customer"), .init("What"), .init("On"), .init("Price"),
-                .number("Counts, own currency"), .number("Rate of the day"), .number("Counts"),
-                .init("Signed by Apple"),
-            ], rows: rows.map { row($0, in: frame) }, foot: foot, classes: "roomy"
+            columns: [.init("Customer"), .init("What"), .init("On")]
+                + (hasPrices ? [.init("Price")] : [])
+                + (hasRates ? [.number("Counts, own currency"), .number("Rate of the day")] : [])
+                + [.number("Counts"), .init("Signed by Apple")],
+            rows: rows.map { row($0, in: frame) }, foot: foot, classes: "roomy"
         ).markup
     }
+
+    private var hasPrices: Bool { rows.contains { $0.price != nil || $0.priceBefore != nil } }
+    private var hasRates: Bool { rows.contains { $0.rate != nil } }
+
+    /// The columns before the one that is added up.
+    private var columnsBefore: Int { 3 + (hasPrices ? 1 : 0) + (hasRates ? 2 : 0) }
+
+    /// With the thousandths, so that one can add up.
+    private func text(_ value: Int64) -> String { unit.exactText(value, isSigned: isFlow) }
 
     private func row(_ row: Row, in frame: Frame) -> Markup {
         let product: Markup = """
@@ -134,34 +147,37 @@ package struct ChartPurchasesPage: Sendable {
         let prices = [row.priceBefore, row.price].compactMap { $0 }.map {
             Markup(text: Figures.money($0))
         }
+        let price = Table.Cell(prices.joined(by: " → "))
+        let own = Table.Cell(row.amount.map { "\(Figures.signedMoney($0))" } ?? "–", "num")
+        let rate = Table.Cell(row.rate.map(Markup.bdi) ?? "–", "num")
         return Table.row(
             .init(frame.customer(row.customerID)),
-            [
-                .init(product), .init("\(frame.day(row.at))"), .init(prices.joined(by: " → ")),
-                .init(row.amount.map { "\(Figures.signedMoney($0))" } ?? "–", "num"),
-                .init(row.rate.map(Markup.bdi) ?? "–", "num"),
-                .init("\(unit.exactText(row.value))", "num"),
-                .init(DocumentLink.all(of: row.transaction, in: frame)),
-            ])
+            [.init(product), .init("\(frame.day(row.at))", "nowrap")] + (hasPrices ? [price] : [])
+                + (hasRates ? [own, rate] : []) + [
+                    .init("\(text(row.value))", "num"),
+                    .init(DocumentLink.all(of: row.transaction, in: frame)),
+                ])
     }
 
     private var foot: Markup {
         guard isWhole else {
             return """
-                <tr><th scope="row" colspan="6">Sum of these \(Figures.count(rows.count)); all \
-                \(Figures.count(total)) make \(unit.exactText(number))</th>\
-                <td class="num">\(unit.exactText(sum))</td><td></td></tr>
+                <tr><th scope="row" colspan="\(columnsBefore)">Sum of these \
+                \(Figures.count(rows.count)); all \
+                \(Figures.count(total)) make \(text(number))</th>\
+                <td class="num">\(text(sum))</td><td></td></tr>
                 """
         }
         let difference = number - sum
         let line: Markup = """
-            <tr><th scope="row" colspan="6">Sum, the number you came from</th>\
-            <td class="num">\(unit.exactText(sum))</td><td></td></tr>
+            <tr><th scope="row" colspan="\(columnsBefore)">Sum, the number you came from</th>\
+            <td class="num">\(text(sum))</td><td></td></tr>
             """
         guard difference != 0 else { return line }
         return """
-            \(line)<tr><th scope="row" colspan="6"><span class="down">They do not add up. \
-            Difference</span></th><td class="num down">\(unit.exactText(difference))</td><td></td>\
+            \(line)<tr><th scope="row" colspan="\(columnsBefore)"><span class="down">They do not \
+            add up. \
+            Difference</span></th><td class="num down">\(text(difference))</td><td></td>\
             </tr>
             """
     }

@@ -217,7 +217,7 @@ package struct ProductsPage: Sendable {
         let lines = offerings.wallets.sorted { $0.key < $1.key }.map { name, wallet -> Markup in
             let offline: Markup =
                 wallet.maxOffline.map {
-                    ", \(Figures.count($0)) before we confirm"
+                    ", up to \(Figures.count($0)) while offline"
                 } ?? ""
             let debt: Markup = wallet.allowsDebt ? ", also below zero" : ""
             return """

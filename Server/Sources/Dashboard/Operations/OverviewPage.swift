@@ -141,6 +141,7 @@ package struct OverviewPage: Sendable {
         let counted: Markup = tile.countedAt.map { ", of \(frame.shortTime($0))" } ?? ""
         if tile.isAtRisk { return "<span class=\"at-risk\">\(.bdi(tile.remark))</span>\(counted)" }
         guard let change = tile.change else { return "\(.bdi(tile.remark))\(counted)" }
+        if change == 0 { return "as at the end of last month\(counted)" }
         let direction: Markup = change < 0 ? "down" : "up"
         let sign = change < 0 ? Figures.minus + "\u{A0}" : change > 0 ? "+\u{A0}" : ""
         let size = tile.unit.roughText(change < 0 ? -change : change)
@@ -160,9 +161,8 @@ package struct OverviewPage: Sendable {
 
     private func chartPanel(in frame: Frame) -> Markup {
         guard let chart else { return "" }
-        let name = Markup.bdi(chart.name)
         return Panel(
-            title: "\(name) over \(Figures.count(max(chart.points.count - 1, 1), "month"))",
+            title: "\(.bdi(chart.name)), month by month",
             side: "<a href=\"\(frame.link(.chart("mrr")))\">Open chart and table</a>",
             content: """
                 <figure><figcaption>\(.bdi(chartFinding))</figcaption>\

@@ -30,7 +30,7 @@ struct PhoneBooks: Hashable, Sendable {
             default: ""
             }
         var (monthly, revenue): ([String: Int64], Int64) = ([:], 0)
-        for event in state.events.sorted(by: { ($0.at, $0.sequence) < ($1.at, $1.sequence) }) {
+        for event in state.events.sorted(by: { PhonePicture.order($0) < PhonePicture.order($1) }) {
             if let money = event.money, money.currency == currency {
                 revenue += Self.milliunits(money)
             }

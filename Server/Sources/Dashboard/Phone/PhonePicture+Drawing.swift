@@ -77,7 +77,9 @@ extension PhonePicture {
     private func months(_ axis: Axis, _ height: Int) -> Markup {
         let count = (axis.end - axis.start) / (30 * 86_400_000)
         let every = max(1, Int(count + 5) / 6)
-        var month = Timestamp(milliseconds: axis.start).nextMonth
+        // A first of the month a day before the purchase is still named.
+        let day: Int64 = 86_400_000
+        var month = Timestamp(milliseconds: axis.first.milliseconds - day).nextMonth
         var (lines, index) = (Markup.empty, 0)
         while month.milliseconds < axis.end {
             if index.isMultiple(of: every) {
@@ -113,11 +115,11 @@ extension PhonePicture {
 
     /// The newest words, without those that would stand on another.
     private func words(_ axis: Axis) -> Markup {
-        var (shown, near) = (Markup.empty, -9_900)
-        for flag in flags.suffix(Self.flagsMax) {
+        var (shown, near) = (Markup.empty, 19_900)
+        for flag in flags.suffix(Self.flagsMax).reversed() {
             // The name of the lane stands at the left.
             let place = max(1_200, axis.place(flag.at))
-            guard place - near > 1_300 else { continue }
+            guard near - place > 1_300 else { continue }
             near = place
             let anchor: Markup = place > 8_500 ? "end" : place < 2_000 ? "start" : "middle"
             shown += """

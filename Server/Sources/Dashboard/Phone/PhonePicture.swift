@@ -31,7 +31,7 @@ struct PhonePicture: Hashable, Sendable {
     init(_ state: PhoneState) {
         now = state.now
         let own = state.events.filter { state.product($0.productID)?.period != nil }
-            .sorted { ($0.at, $0.sequence) < ($1.at, $1.sequence) }
+            .sorted { Self.order($0) < Self.order($1) }
         let chains = Dictionary(grouping: own.filter { $0.after != nil }) { $0.purchaseID ?? "" }
         let spans = chains.sorted { $0.key < $1.key }.flatMap { Self.spans(of: $0.value) }
         lanes = spans.isEmpty ? [] : [Lane(name: state.entitlement, spans: spans)]
@@ -47,6 +47,12 @@ struct PhonePicture: Hashable, Sendable {
         {
             lanes[0].spans.append(Span(from: end, until: Self.openEnd, look: .next))
         }
+    }
+
+    /// By time. What is of one second is in the order of the log: a payment that came after all has
+    /// the second of the refusal, and may have an earlier millisecond.
+    static func order(_ event: Event) -> (Int64, Int64) {
+        (event.at.milliseconds / 1000, Int64(event.sequence))
     }
 
     /// Later than anything that is drawn.

@@ -134,10 +134,18 @@ extension PhonePiece.Name {
                 : "In her family, ben may use <b>\(.bdi(open.joined(separator: ", ")))</b>."
         }
         return """
-            <div class="row" id="others">\(parts.joined())\
+            <div class="row" id="others">\(parts.isEmpty ? "" : Self.othersName)\(parts.joined())\
             \(family.map { "<span class=\"small muted\">\($0)</span>" })</div>
             """
     }
+
+    /// A long path may be broken before its last word.
+    private static func breakable(_ path: String) -> Markup {
+        guard path.count > 24, let slash = path.lastIndex(of: "/") else { return "\(path)" }
+        return "\(String(path[...slash]))<wbr>\(String(path[path.index(after: slash)...]))"
+    }
+
+    private static let othersName: Markup = "<span class=\"small muted\">Others:</span>"
 
     private static func wire(_ state: PhoneState) -> Markup {
         let entries = state.wire.prefix(WireEntry.countMax).map(entry)
@@ -156,7 +164,7 @@ extension PhonePiece.Name {
         let lines = entry.lines.map { line -> Markup in
             let content: Markup =
                 switch line.content {
-                case .code(let code): "<code>\(code)</code>"
+                case .code(let code): "<code>\(breakable(code))</code>"
                 case .sentence(let text): .bdi(text)
                 case .event(let type): "<b>\(type)</b>"
                 }

@@ -59,7 +59,7 @@ struct PhoneSettings {
             PhoneScreen.name(of: $0, in: state)
         }
         return names.isEmpty
-            ? "nothing here can be shared" : "\(names.joined(separator: ", ")) can be shared"
+            ? "nothing here can be shared" : "\(names.joined(separator: " and ")) can be shared"
     }
 
     private var renewal: Markup {
@@ -78,15 +78,19 @@ struct PhoneSettings {
         let decided = state.refund.map { Markup(text: CivilTime($0.decidedAt).date) }
         return entry(
             .requestRefund, decided == nil ? "Ask for a refund" : "Refund asked for",
-            decided.map { "Apple decides on \($0)" } ?? "",
+            decided.map { "Apple decides on \($0)" }
+                ?? (mustPayFirst ? "first let the card work" : ""),
             isDisabled: decided != nil || state.refundableID == nil)
     }
+
+    /// Whether there will be something to give back once the payment is collected.
+    private var mustPayFirst: Bool { state.refundableID == nil && running?.isRetried == true }
 
     private var restore: Markup {
         let count = state.device.restoredCount
         return entry(
             .restoreElsewhere, "Restore on another device",
-            count == 0 ? "" : "also open on \(count) \(count == 1 ? "iPad" : "iPads")",
+            count == 0 ? "" : "restored on \(count) \(count == 1 ? "iPad" : "iPads")",
             isDisabled: state.books.isEmpty)
     }
 

@@ -2,15 +2,15 @@
 'use strict';
 {
   const form = document.getElementById('sim'), newest = () => +document.querySelector('#wire li')?.dataset.id || 0;
-  let busy = false;
+  let busy = false, next = null;
 
   // The button that has the focus, so that its successor gets it: the payment sheet's, the same one,
   // the one that opened the sheet, or else the one that comes next.
   const focused = () => document.activeElement?.name === 'act' ? document.activeElement.value : null;
   let opener = null, lost = null, later = null;
+  const find = wanted => form.querySelector(`button[name=act][value="${CSS.escape(wanted || '-')}"]:not([disabled])`);
   const focus = value => {
     lost = null;
-    const find = wanted => form.querySelector(`button[name=act][value="${CSS.escape(wanted || '-')}"]:not([disabled])`);
     (form.querySelector('.sheet .buy') || find(value) || find(opener) || form.querySelector('.hint') ||
       form.querySelector('#screen button:not([disabled])'))?.focus({ preventScroll: true });
   };
@@ -38,9 +38,10 @@
 
   form.addEventListener('submit', async event => {
     const act = event.submitter?.value;
-    if (!act || busy) return event.preventDefault();
     event.preventDefault();
-    busy = true;
+    // What is tapped while time passes is done afterwards, if it can be done then.
+    if (!act || busy) return next = act;
+    form.ariaBusy = busy = true;
     if (act.startsWith('sheet ')) opener = act;
     try {
       const body = new URLSearchParams(new FormData(form));
@@ -49,7 +50,12 @@
       if (!answer.ok) return location.reload();
       replace(await answer.json());
       if (act === 'yes' || act === 'no') opener = null;
-    } catch { location.reload(); } finally { busy = false; }
+    } catch { location.reload(); } finally {
+      form.ariaBusy = busy = false;
+      const button = find(next);
+      next = null;
+      button?.click();
+    }
   });
 
   addEventListener('keydown', event => {

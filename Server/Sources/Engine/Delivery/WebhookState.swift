@@ -6,6 +6,8 @@ import Synchronization
 package struct WebhookState: Hashable, Sendable {
     package var app: AppID
     package var webhook: WebhookID
+    /// Its address without its path: see ``ForwardLabel``.
+    package var label: String
     package var waiting: Int
     /// How long the oldest has waited.
     package var oldestAge: Duration
@@ -46,12 +48,15 @@ extension Engine {
         try await prepareWebhooks()
         let webhooks = try await webhooks()
         let now = now()
+        let urls = webhooks.map(\.settings.url)
         let seen = try await read { tx in
             try webhooks.map { webhook in
                 let backlog = try tx.backlog(ofDeliveriesTo: webhook.id, of: webhook.app)
                 let last = try tx.lastSequence(of: webhook.app)
                 return WebhookState(
-                    app: webhook.app, webhook: webhook.id, waiting: backlog.count,
+                    app: webhook.app, webhook: webhook.id,
+                    label: ForwardLabel.text(of: webhook.settings.url, among: urls),
+                    waiting: backlog.count,
                     oldestAge: backlog.oldest.map { now - $0 } ?? .zero,
                     unreadEvents: max(0, last - webhook.stored.cursor),
                     isPaused: webhook.isPaused,

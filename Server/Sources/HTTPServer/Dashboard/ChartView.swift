@@ -109,7 +109,8 @@ struct ChartView: Sendable {
     func filters(_ currencies: [String]) -> [ChartFilter] {
         var filters = [
             Self.filter(
-                "by", "Period", ReportPeriod.Length.allCases.map { ($0.rawValue, $0.rawValue) },
+                "by", "Period",
+                ReportPeriod.Length.allCases.map { ($0.rawValue, Self.title($0.rawValue)) },
                 query.length.rawValue)
         ]
         if !showsCohorts { filters.append(columnFilter) }
@@ -118,29 +119,30 @@ struct ChartView: Sendable {
             filters.append(
                 Self.filter(
                     "segment", "Divided by",
-                    [("", "nothing")] + Division.allCases.map { ($0.rawValue, $0.rawValue) },
+                    [("", "Nothing")]
+                        + Division.allCases.map { ($0.rawValue, Self.title($0.rawValue)) },
                     query.division?.rawValue ?? ""))
         }
         if currencies.count > 1 {
             filters.append(
                 Self.filter(
                     "currency", isConvertible ? "Converted to" : "Currency",
-                    [("", isConvertible ? "nothing" : "the largest")]
+                    [("", isConvertible ? "Nothing" : "The largest")]
                         + currencies.map { ($0, $0) }, currency ?? ""))
         }
         guard definition.cohort?.isOfPresent != true else { return filters }
         filters.append(
             Self.filter(
                 "known", "As known",
-                [("", "now")] + Self.knownDays.map { ($0.word, $0.label.lowercased()) }, known))
+                [("", "Now")] + Self.knownDays.map { ($0.word, $0.label) }, known))
         return filters
     }
 
     private var columnFilter: ChartFilter {
         Self.filter(
             "column", "Number",
-            (stack == nil ? [] : [("", "all together")])
-                + definition.columns.map { ($0.name, Self.words($0.name)) }, column ?? "")
+            (stack == nil ? [] : [("", "All together")])
+                + definition.columns.map { ($0.name, Self.title($0.name)) }, column ?? "")
     }
 
     /// Whether each column is what is left of the one before, so that all are shown as a table.
@@ -165,8 +167,8 @@ struct ChartView: Sendable {
     /// The name of a column as words.
     static func words(_ name: String) -> String {
         switch name {
-        case "mrr", "arr": name.uppercased()
-        default: name.replacing("_", with: " ")
+        case "mrr", "arr", "ltv": name.uppercased()
+        default: name.replacing("mrr_", with: "MRR ").replacing("_", with: " ")
         }
     }
 }

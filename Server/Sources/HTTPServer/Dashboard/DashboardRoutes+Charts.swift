@@ -110,12 +110,13 @@ extension DashboardRoutes {
 
     /// The number of the last period: the closing one of a movement, or that of the column.
     private static func headline(_ picture: ReportPicture) -> String {
-        if picture.view.showsCohorts { return picture.view.definition.title }
+        let length = picture.view.query.length.rawValue
+        if picture.view.showsCohorts { return "By \(length) of the first payment" }
         guard let period = picture.result.periods.last, !picture.isEmpty else { return "" }
         let columns = picture.view.definition.columns
         guard let stack = picture.view.drawnStack else {
             let column = picture.view.drawnColumn
-            return picture.unit(column).text(picture.value(column, in: period))
+            return picture.text(column, in: period)
         }
         if let closing = columns.firstIndex(where: { $0.name == "closing" }) {
             return picture.unit(closing).text(picture.value(closing, in: period))
@@ -125,17 +126,23 @@ extension DashboardRoutes {
     }
 
     /// The first and the last number in words.
-    private static func finding(_ picture: ReportPicture) -> String {
-        if picture.view.showsCohorts { return picture.view.definition.sentence }
-        guard picture.view.drawnStack == nil, let first = picture.result.periods.first,
-            let last = picture.result.periods.last
-        else { return "Above zero what came, below zero what went." }
+    static func finding(_ picture: ReportPicture) -> String {
+        let length = picture.view.query.length.rawValue
+        if picture.view.showsCohorts {
+            return "A row is those who first paid in one \(length), a column is a renewal."
+        }
         let column = picture.view.drawnColumn
+        let periods = picture.result.periods
+        guard picture.view.drawnStack == nil, let last = periods.last,
+            let first = periods.first(where: { picture.hasValue(column, in: $0) }) ?? periods.first
+        else {
+            return picture.isMovement
+                ? "Above zero what came, below zero what went."
+                : "A column is one \(length), and what it consists of."
+        }
         let name = ChartView.title(picture.view.definition.columns[column].name)
-        let unit = picture.unit(column)
-        return "\(name): "
-            + "\(unit.text(picture.value(column, in: first))) in \(picture.name(of: first)), "
-            + "\(unit.text(picture.value(column, in: last))) in \(picture.name(of: last))."
+        return "\(name): \(picture.text(column, in: first)) in \(picture.name(of: first)), "
+            + "\(picture.text(column, in: last)) in \(picture.name(of: last))."
     }
 
     private static func gaps(_ picture: ReportPicture) -> [Notice] {
@@ -223,7 +230,7 @@ extension DashboardRoutes {
             part: [ChartView.title(sources.column.name), part].compactMap(\.self)
                 .joined(separator: ", "),
             sentence: sources.column.sentence, unit: picture.unit(column),
-            number: isFlow ? number.reduce(0, +) : number.last ?? 0,
+            number: isFlow ? number.reduce(0, +) : number.last ?? 0, isFlow: isFlow,
             rows: sources.movements.map { Self.row($0, sources.column) }, total: total,
             olderCursor: sources.next?.text, path: view.path(page.query))
     }

@@ -73,13 +73,14 @@ extension DashboardRoutes {
         let states = engine.webhookStates.filter { $0.app == app }
         let failing = states.filter(\.isFailing)
         guard failing.isEmpty else {
-            let names = failing.map(\.webhook.rawValue).joined(separator: ", ")
+            let names = failing.map(\.label).joined(separator: ", ")
             return .init(
                 "Webhooks", .needsYou, "Failing for an hour or longer: \(names).",
                 link: .init("Look at them", .webhooks))
         }
         let waiting = states.map(\.waiting).reduce(0, +)
-        return .init("Webhooks", .well, "None has failed for an hour. \(waiting) deliveries wait.")
+        let sentence = waiting == 1 ? "1 delivery waits." : "\(waiting) deliveries wait."
+        return .init("Webhooks", .well, "None has failed for an hour. \(sentence)")
     }
 
     private var forwardCheck: ChecksPage.Check {
@@ -118,11 +119,11 @@ extension DashboardRoutes {
     private var clockCheck: ChecksPage.Check {
         let ahead = engine.counts.documentsSignedAhead
         return ahead == 0
-            ? .init("Clock", .well, "No document was signed later than this machine's time.")
+            ? .init("Clock", .well, "No document was signed later than this machine’s time.")
             : .init(
                 "Clock", .needsYou,
                 "\(ahead) documents were signed more than five minutes ahead of this machine.",
-                remedy: "Compare this machine's clock with the correct time.")
+                remedy: "Compare this machine’s clock with the correct time.")
     }
 
     private var configurationCheck: ChecksPage.Check {

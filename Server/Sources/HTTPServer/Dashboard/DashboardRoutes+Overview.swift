@@ -31,7 +31,7 @@ extension DashboardRoutes {
         return OverviewPage(
             warnings: Self.warnings(cachedChecks), tiles: tiles,
             chart: hasMoney ? mrr.line(0) : nil,
-            chartFinding: hasMoney ? "MRR at the end of each month." : "",
+            chartFinding: hasMoney ? Self.finding(mrr) : "",
             movement: movement.isEmpty
                 ? nil : movement.view.drawnStack.flatMap { movement.sum($0) },
             events: log.events, left: Array(left.prefix(Self.leftMax)), leftTotal: left.count

@@ -282,12 +282,23 @@ struct DashboardRoutes: Sendable {
         found.log(requestID: context.requestID, to: context.logger)
         found.problem.requestID = context.requestID
         let frame = frame(of: request, .production, visit, [])
+        let wasAct = request.method == .post
+        let page = ProblemPage(
+            found.problem, wasAct: wasAct, origin: wasAct ? Self.origin(of: context) : nil)
         var response = response(
-            ProblemPage(found.problem, wasAct: request.method == .post).html(in: frame),
-            to: request,
+            page.html(in: frame), to: request,
             status: HTTPResponse.Status(code: found.problem.status))
         for field in found.headers { response.headers[field.name] = field.value }
         return response
+    }
+
+    /// The page with the form of an act on a customer or on a webhook.
+    private static func origin(of context: ServerContext) -> DashboardPath? {
+        func parameter(_ name: String) -> String? {
+            try? PerennialServer.parameter(name, called: name, in: context)
+        }
+        return parameter("id").map(DashboardPath.customer)
+            ?? parameter("webhook_id").map(DashboardPath.webhook)
     }
 
     static func refusal(_ sentence: String) -> Response {

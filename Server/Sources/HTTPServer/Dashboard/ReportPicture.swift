@@ -20,8 +20,7 @@ struct ReportPicture: Sendable {
         var sizes: [String: Int64] = [:]
         for row in result.report.rows {
             guard let currency = row.currency else { continue }
-            let values = row.values.map { Int64(clamping: $0.whole.magnitude) }
-            let size = values.indices.contains(column) ? values[column] : 0
+            let size = row.values.indices.contains(column) ? row.values[column].size : 0
             sizes[currency, default: 0] += size
         }
         currencies = sizes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
@@ -36,10 +35,20 @@ struct ReportPicture: Sendable {
         return result.report.rows.filter { currency == nil || $0.currency == currency }
     }
 
-    /// The currency of what a column counts. Nil for pieces.
+    /// The currency of what a column counts. Nil for pieces, and for shares of pieces.
     func currency(of column: Int) -> String? {
-        view.definition.columns[column].unit == .count ? nil : currency
+        let column = view.definition.columns[column]
+        return switch column.unit {
+        case .money: currency
+        case .count: nil
+        case .percent:
+            column.name.hasPrefix("mrr_") || view.definition.columns.contains { $0.unit == .money }
+                ? currency : nil
+        }
     }
+
+    /// Whether the parts of a stack lead from an opening number to a closing one.
+    var isMovement: Bool { index("opening") != nil && view.stack != nil }
 
     func unit(_ column: Int) -> ChartUnit {
         switch view.definition.columns[column].unit {
@@ -58,16 +67,26 @@ struct ReportPicture: Sendable {
         return values.map(\.whole).reduce(0, +)
     }
 
+    /// Whether there is a number. There is no share of nothing.
+    func hasValue(_ column: Int, in period: ReportPeriod) -> Bool {
+        guard view.definition.columns[column].unit == .percent else { return true }
+        return rows(column).contains { $0.period == period && $0.values[column].size > 0 }
+    }
+
+    func text(_ column: Int, in period: ReportPeriod) -> String {
+        hasValue(column, in: period) ? unit(column).text(value(column, in: period)) : "–"
+    }
+
     // MARK: - Pictures
 
     func line(_ column: Int) -> LineChart {
         let definition = view.definition.columns[column]
         return LineChart(
-            unit: unit(column), name: ChartView.words(definition.name),
+            unit: unit(column), name: ChartView.title(definition.name),
             points: result.periods.map { period in
                 LineChart.Point(
-                    label: names(of: period).short, name: names(of: period).long,
-                    value: value(column, in: period),
+                    label: label(of: period), name: names(of: period).long,
+                    value: value(column, in: period), hasValue: hasValue(column, in: period),
                     isOver: !period.isIncomplete(on: result.today),
                     purchases: purchases(column, period))
             })
@@ -84,7 +103,7 @@ struct ReportPicture: Sendable {
             series: zip(titles, Self.colors).map { BarChart.Series($0.0, $0.1) },
             columns: result.periods.map { period in
                 BarChart.Column(
-                    label: names(of: period).short, name: names(of: period).long,
+                    label: label(of: period), name: names(of: period).long,
                     isOver: !period.isIncomplete(on: result.today),
                     values: drawn.map { value($0, in: period) },
                     purchases: drawn.map { purchases($0, period) },
@@ -99,7 +118,7 @@ struct ReportPicture: Sendable {
         let parts = largestParts(column)
         let hasRest = allParts(column).count > parts.count
         return BarChart(
-            unit: unit(column), name: ChartView.words(definition.name),
+            unit: unit(column), name: ChartView.title(definition.name),
             series: zip(
                 parts.map { $0 ?? "unknown" } + (hasRest ? ["other"] : []), Self.partColors
             ).map { BarChart.Series($0.0, $0.1) },
@@ -107,7 +126,7 @@ struct ReportPicture: Sendable {
                 let values = parts.map { value(column, in: period, of: $0) }
                 let all = value(column, in: period)
                 return BarChart.Column(
-                    label: names(of: period).short, name: names(of: period).long,
+                    label: label(of: period), name: names(of: period).long,
                     isOver: !period.isIncomplete(on: result.today),
                     values: values + (hasRest ? [all - values.reduce(0, +)] : []),
                     purchases: parts.map { part in
@@ -235,7 +254,7 @@ struct ReportPicture: Sendable {
         let title = "By \(division.rawValue), \(name(of: period))"
         return Breakdown(
             title: title, rowName: division.rawValue.capitalized,
-            valueName: ChartView.words(definition.name), unit: unit(column),
+            valueName: ChartView.title(definition.name), unit: unit(column),
             rows: allParts(column).map { part in
                 Breakdown.Row(
                     part ?? "unknown", value: value(column, in: period, of: part),
@@ -249,10 +268,27 @@ struct ReportPicture: Sendable {
         period.names(view.query.length)
     }
 
+    /// Under the axis: the year of a month or quarter only with the first of each year. Of many
+    /// periods not all have a label, so that each has its year.
+    private func label(of period: ReportPeriod) -> String {
+        let short = names(of: period).short
+        let isFirst = period == result.periods.first || CivilDate(period).month == 1
+        return switch view.query.length {
+        case .month where !isFirst && result.periods.count <= 16,
+            .quarter where !isFirst && result.periods.count <= 16:
+            String(short.dropLast(3))
+        default: short
+        }
+    }
+
     /// In a sentence: `May 2026 so far`.
     func name(of period: ReportPeriod) -> String {
         names(of: period).long + (period.isIncomplete(on: result.today) ? " so far" : "")
     }
+}
+
+extension CivilDate {
+    fileprivate init(_ period: ReportPeriod) { self.init(dayNumber: period.days.lowerBound) }
 }
 
 extension ReportPeriod {
@@ -292,6 +328,14 @@ extension ReportValue {
         case .money(let milliunits): milliunits
         case .count(let count): count
         case .share: Self.share(of: [self])
+        }
+    }
+
+    /// How much there is of it, to compare: of a share its whole.
+    var size: Int64 {
+        switch self {
+        case .money(let number), .count(let number), .share(_, let number):
+            Int64(clamping: number.magnitude)
         }
     }
 

@@ -30,6 +30,30 @@ import Testing
         #expect(texts(life).last == "next 2027-01-20 – …")
     }
 
+    @Test func `a payment that came after all in the second of its refusal is drawn as paid`() {
+        var life = PhoneLife()
+        life.add(
+            .purchased, "2026-10-24T09:00:00Z", .paid, until: "2026-11-24T09:00:00Z", money: "9.99")
+        life.add(.billingFailed, "2026-11-24T09:00:00.001Z", .grace, until: "2026-12-10T09:00:00Z")
+        life.add(
+            .billingRecovered, "2026-11-24T09:00:00.000Z", .paid, until: "2026-12-24T09:00:00Z",
+            money: "9.99")
+        #expect(
+            texts(life) == [
+                "paid 2026-10-24 – 2026-11-24", "paid 2026-11-24 – 2026-12-24",
+                "next 2026-12-24 – …",
+            ])
+        #expect(PhoneBooks(life.state).monthly == 9990)
+    }
+
+    @Test func `where two words do not fit, the newer one stands`() {
+        var life = PhoneLife.inGrace
+        life.add(.refunded, "2026-11-24T09:00:00Z", .refunded, money: "-9.99")
+        #expect(PhonePicture(life.state).flags.map(\.word) == ["card failed", "refunded"])
+        #expect(life.piece("picture").contains(">refunded</text>"))
+        #expect(!life.piece("picture").contains(">card failed</text>"))
+    }
+
     @Test func `a refunded period is drawn until the end that it would have had`() {
         var life = PhoneLife()
         life.add(
