@@ -70,8 +70,8 @@ extension Perennial {
 
     /// The offers of a product, those first that the customer may take, each with its reason.
     ///
-    /// - Parameter plan: one of the product's plans, whose offers are meant. Nil: those of the whole
-    ///   period at once.
+    /// - Parameter plan: one of the product's plans, whose offers are meant. Nil: those of the
+    ///   whole period at once.
     public func offers(
         for product: ProductID, of plan: Plan? = nil
     ) async throws(Failure) -> [Offer] {

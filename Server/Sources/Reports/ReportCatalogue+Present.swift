@@ -6,8 +6,8 @@ extension ReportCatalogue {
 
     private typealias Column = ReportDefinition.Column
 
-    /// In this order in ``CohortSum/numbers``. The last one stands for subscriptions that came back,
-    /// of which no reason is kept.
+    /// In this order in ``CohortSum/numbers``. The last one stands for subscriptions that came
+    /// back, of which no reason is kept.
     package static let endings = [
         "cancelled", "billing", "price_not_agreed", "product_unavailable", "refunded", "other",
         "returned",

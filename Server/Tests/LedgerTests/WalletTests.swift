@@ -249,11 +249,6 @@ import Testing
                 == ["wallet_restored 100"])
         #expect(steps(wallet(pack("a")), wallet(pack("a"), spent: 9)) == ["wallet_debited -9"])
         #expect(steps(wallet(pack("a"), spent: 9), wallet(pack("a"))) == ["wallet_adjusted 9"])
-        let gift = Booking(
-            .credit, id: "c", currency: "gems", amount: 7, reason: "", at: Instant(milliseconds: 2))
-        let given = Wallet(of: "gems", [pack("a")], [gift], rules: rules)
-        #expect(steps(wallet(pack("a")), given) == ["wallet_credited_by_hand 7"])
-        #expect(steps(given, wallet(pack("a"))) == ["wallet_adjusted -7"])
         // What is kept credits nothing, whatever the rules say of it.
         var kept = pack("k")
         #expect(rules.currencies(of: timeline(of: kept)) == ["gems"])
@@ -279,5 +274,17 @@ import Testing
                 wallet(pack("a", refunded: true), spent: 60),
                 wallet(pack("a", refunded: true), pack("b"), spent: 60))
                 == ["wallet_credited 100", "wallet_clawed_back -60"])
+    }
+
+    @Test func `a credit by hand is a step of its own`() {
+        let gift = Booking(
+            .credit, id: "c", currency: "gems", amount: 7, reason: "", at: Instant(milliseconds: 2))
+        let nothing = Wallet(of: "gems", [], [], rules: WalletRules())
+        let given = Wallet(of: "gems", [], [gift], rules: WalletRules())
+        func steps(_ one: Wallet, _ other: Wallet) -> [String] {
+            one.steps(to: other).map { "\($0.kind.rawValue) \($0.amount)" }
+        }
+        #expect(steps(nothing, given) == ["wallet_credited_by_hand 7"])
+        #expect(steps(given, nothing) == ["wallet_adjusted -7"])
     }
 }

@@ -20,7 +20,7 @@ enum Arrows {
         "AccessRules": ["PerennialContract"],
         // CryptoKit, Security and os are Apple's; on Linux, Crypto stands in for the first.
         "Perennial": foundation.union([
-            "AccessRules", "PerennialContract", "StoreKit", "Observation",
+            "AccessRules", "PerennialContract", "StoreKit", "Observation", "Combine",
             "FoundationNetworking", "Crypto", "CryptoKit", "Security", "os",
         ]),
         // The views over it, on Apple's systems only.

@@ -66,7 +66,7 @@ enum Rooms {
     /// the rows of grants, as functions of a database session.
     private static let topicEndings = ["Rows", "Routes", "Codec", "Events", "Tests", "Stories"]
     /// Nouns that end like a gerund or a participle.
-    private static let nouns: Set = ["Spelling", "String", "Messaging", "Verified"]
+    private static let nouns: Set = ["Booking", "Spelling", "String", "Messaging", "Verified"]
     /// Files that hold several small types, or one topic of a type with many. No new one without
     /// need.
     private static let collections: Set = [

@@ -91,7 +91,7 @@ extension Engine {
         let unknown = ids.map(\.rawValue).filter { products[$0]?.storeProduct == nil }
         if !unknown.isEmpty {
             let interval = SignpostInterval("products")
-            defer { interval.end() }
+            defer { interval.close() }
             do {
                 for product in try await store.products(unknown) { products[product.id] = product }
                 saveCatalogue()

@@ -97,7 +97,7 @@ extension Engine {
             case .document(let first) = entries.first?.content
         else { return }
         let interval = SignpostInterval("post")
-        defer { interval.end() }
+        defer { interval.close() }
         var body = PurchasesRequest(
             customerID: customer, intent: first.intent, placement: first.placement,
             sdk: Perennial.libraryName)

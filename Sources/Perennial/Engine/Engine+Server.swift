@@ -21,7 +21,7 @@ extension Engine {
     /// Sends a request, takes the server's time from the answer, and obeys `Retry-After`.
     func send(_ request: ServerRequest) async throws(ServerError) -> ServerAnswer {
         let interval = SignpostInterval("server")
-        defer { interval.end() }
+        defer { interval.close() }
         requestsSent += 1
         let number = requestsSent
         do {

@@ -47,7 +47,7 @@ extension Engine {
     func readStore() async {
         await open()
         let interval = SignpostInterval("store")
-        defer { interval.end() }
+        defer { interval.close() }
         await readEnvironment()
         let unfinished = await store.documents(.unfinished) ?? []
         let entitlements = await store.documents(.entitlements) ?? []

@@ -88,7 +88,7 @@ actor Engine {
         self.stored = stored
         logged = picture.snapshot
         self.answering = logged.isKnown ? nil : answering
-        if logged.isKnown { answering.end() }
+        if logged.isKnown { answering.close() }
     }
 
     private let stored: StoredState?
@@ -198,7 +198,7 @@ extension Engine {
     func publish() async -> Perennial.Snapshot {
         let snapshot = picture.publish(memory)
         if snapshot.isKnown {
-            answering?.end()
+            answering?.close()
             answering = nil
         }
         logChanges(to: snapshot)

@@ -13,7 +13,7 @@ final class RunningEngine: Sendable {
     ) {
         let starting = SignpostInterval("init")
         let answering = SignpostInterval("first-answer")
-        defer { starting.end() }
+        defer { starting.close() }
         let stored = files.storedState(configuration)
         let memory = Memory(launching: configuration, stored, clock: clock)
         let picture = Picture(memory, clock: clock)

@@ -24,7 +24,7 @@ struct SignpostInterval {
     }
 
     /// Call it once.
-    func end() {
+    func close() {
         #if canImport(os)
             Self.signposter.endInterval(name, state)
         #endif

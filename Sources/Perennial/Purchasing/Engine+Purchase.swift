@@ -29,7 +29,7 @@ extension Engine {
         anchor: PurchaseAnchor?
     ) async -> PurchaseOutcome {
         let interval = SignpostInterval("purchase")
-        defer { interval.end() }
+        defer { interval.close() }
         await open()
         do throws(Perennial.Failure) {
             try await checkMayBuy()

@@ -8,7 +8,7 @@ extension Engine {
     /// another customer would lose something.
     func restore() async throws(Perennial.Failure) -> Perennial.Restoration {
         let interval = SignpostInterval("restore")
-        defer { interval.end() }
+        defer { interval.close() }
         await open()
         var documents = await ownDocuments()
         if documents.isEmpty {
@@ -40,7 +40,7 @@ extension Engine {
         _ shown: Perennial.RestorePreview
     ) async throws(Perennial.Failure) -> Perennial.Restoration {
         let interval = SignpostInterval("restore")
-        defer { interval.end() }
+        defer { interval.close() }
         await open()
         let documents = await ownDocuments()
         let preview = try await preview(documents)

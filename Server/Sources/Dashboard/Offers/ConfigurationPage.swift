@@ -13,7 +13,7 @@ package struct ConfigurationPage: Sendable {
             heading: "What the configuration would change",
             lede: "Nothing was changed, and the text was not kept.",
             content: """
-                <div class="stack">\(answer(in: frame))\(entitlements(in: frame))\(differences)\
+                <div class="stack">\(outcome(in: frame))\(entitlements(in: frame))\(differences)\
                 \(Self.form(in: frame))</div>
                 """
         ).html(in: frame)
@@ -21,7 +21,7 @@ package struct ConfigurationPage: Sendable {
 
     private var losses: Int { preview.entitlements.map(\.losing).reduce(0, +) }
 
-    private func answer(in frame: Frame) -> Markup {
+    private func outcome(in frame: Frame) -> Markup {
         let looked = Figures.count(preview.customers, "customer")
         let text =
             preview.complete

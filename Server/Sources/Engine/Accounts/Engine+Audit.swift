@@ -58,7 +58,7 @@ extension Engine {
         return PendingAct(entry)
     }
 
-    /// Adds to the entry of an act what it has changed, and appends the entry if no transaction has.
+    /// Adds to the entry of an act what it has changed, and appends it if no transaction has.
     ///
     /// - Parameter subject: nil if it is the one with which the act began.
     package func complete(

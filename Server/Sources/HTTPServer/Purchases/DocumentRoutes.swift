@@ -5,8 +5,8 @@ import Ledger
 import PerennialContract
 
 extension PerennialServer {
-    /// What was signed may hold what customers would not want to show, so reading it takes more than
-    /// the scope `read`.
+    /// What was signed may hold what customers would not want to show, so reading it takes more
+    /// than the scope `read`.
     var documentRoutes: [Route] {
         let purchase = OpenAPIParameter(
             name: "original_transaction_id",

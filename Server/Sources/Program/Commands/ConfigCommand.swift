@@ -228,8 +228,8 @@ struct ConfigChange {
                 + "end, \(impact.gained) would begin."
         ]
         lines += impact.changes.sorted { $0.key < $1.key }.map { part, change in
-            "  \(part.entitlement) (\(part.environment.rawValue)): \(change.losing) customers would "
-                + "lose it, \(change.gaining) would gain it"
+            "  \(part.entitlement) (\(part.environment.rawValue)): \(change.losing) customers "
+                + "would lose it, \(change.gaining) would gain it"
         }
         lines += impact.firstLosses.map {
             "  \($0.customer) would lose \($0.entitlement) (\($0.environment.rawValue))"

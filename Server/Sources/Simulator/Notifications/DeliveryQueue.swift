@@ -87,7 +87,7 @@ struct DeliveryQueue: Sendable {
 
     private var inOrder: [SentNotification] { made(from: oldest) }
 
-    /// What was made about some accounts, in that order: strays, and notifications of both versions.
+    /// What was made about some accounts, in that order: strays, and both versions.
     func made(about accounts: Set<String>) -> [SentNotification] {
         (oldest..<max(oldest, count)).compactMap { number in
             guard let account = stored[number]?.draft.account, accounts.contains(account) else {

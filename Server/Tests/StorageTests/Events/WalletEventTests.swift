@@ -6,20 +6,11 @@ import Testing
 private let token = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
 private let tokenID = CustomerID(rawValue: token.uppercased())
 
-/// A pack of 100 gems, which is also 5 coins.
 private func pack(
     _ number: Int, quantity: Int = 1, at moment: Instant = now, refundedAt: Instant? = nil,
     token: String? = nil
 ) -> Fact {
-    Fact(
-        about: packID(number), attestedAt: refundedAt ?? moment,
-        .payment(
-            Payment(
-                transaction: TransactionID(rawValue: "\(number)"), product: "gems.100",
-                kind: .consumable, from: moment, until: nil, quantity: quantity,
-                price: Money(milliunits: 990, currency: "USD"),
-                revocation: refundedAt.map { Revocation(at: $0, kind: .refund) },
-                accountToken: token)))
+    GemPack.fact(number, quantity: quantity, at: moment, refundedAt: refundedAt, token: token)
 }
 
 private func inSandbox(_ fact: Fact) -> Fact {
@@ -28,17 +19,9 @@ private func inSandbox(_ fact: Fact) -> Fact {
         fact.statement)
 }
 
-private func packID(_ number: Int) -> PurchaseID {
-    PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
-}
+private func packID(_ number: Int) -> PurchaseID { GemPack.id(number) }
 
-private let rules = DatabaseRules(
-    wallets: [app: WalletRules(credits: ["gems.100": ["gems": 100, "coins": 5]])],
-    erasedHash: hash)
-
-private func hash(_ id: CustomerID) -> [UInt8] {
-    Array((Array(id.rawValue.lowercased().utf8) + Array(repeating: 0, count: 32)).prefix(32))
-}
+private let rules = GemPack.rules
 
 extension Database {
     fileprivate func hear(_ document: StoredDocument, _ facts: Fact...) async throws {
@@ -69,16 +52,6 @@ extension Database {
                 reason: "an oak", at: now + .seconds(1))
             let kept = StoredBooking(debit, of: customer, in: .production, balance: balance)
             try tx.book(kept, key: key, in: app, at: now + .seconds(1))
-        }
-    }
-
-    fileprivate func give(_ amount: Int64, leaving balance: Int64, key: String) async throws {
-        try await transaction { tx in
-            let gift = Booking(
-                .credit, id: BookingID(rawValue: "c\(amount)"), currency: "gems", amount: amount,
-                reason: "sorry", at: now + .seconds(2))
-            let kept = StoredBooking(gift, of: "anna", in: .production, balance: balance)
-            try tx.book(kept, key: key, in: app, at: now + .seconds(2))
         }
     }
 
@@ -138,39 +111,6 @@ extension Database {
             let debit = try #require(events[1].change.wallet)
             #expect(debit.debit == "d30" && debit.reason == "an oak" && debit.key == "order-7")
             #expect(events.allSatisfy { $0.environment == .production })
-            try await store.expectWholeLog()
-        }
-    }
-
-    @Test(arguments: Driver.allCases)
-    func `what is credited by hand is an event of its own, and no refund takes it`(
-        driver: Driver
-    ) async throws {
-        try await driver.withStore(rules: rules) { store in
-            try await store.hear(document(1), pack(1))
-            try await store.link(1, to: "anna")
-            try await store.spend(30, leaving: 70)
-            try await store.give(50, leaving: 120, key: "ticket-7")
-            try await store.hear(document(2), pack(1, refundedAt: now + .days(1)))
-            #expect(
-                try await store.told() == [
-                    "anna wallet_credited 100: 0 → 100", "anna wallet_debited -30: 100 → 70",
-                    "anna wallet_credited_by_hand 50: 70 → 120",
-                    "anna wallet_clawed_back -70: 120 → 50",
-                ])
-            let gift = try #require(
-                try await store.walletEvents().map(\.entry).first {
-                    $0.change.kind == .walletCreditedByHand
-                })
-            let wallet = try #require(gift.change.wallet)
-            #expect(gift.cause == .request && gift.purchase == nil)
-            #expect(gift.change.transaction == nil && gift.change.product == nil)
-            #expect(wallet.credit == "c50" && wallet.debit == nil)
-            #expect(wallet.reason == "sorry" && wallet.key == "ticket-7")
-            let sum = try await store.read {
-                try $0.spendings(of: "anna", in: app, environment: .production)
-            }
-            #expect(sum == ["gems": Spending(amount: -20, lastAt: now + .seconds(2))])
             try await store.expectWholeLog()
         }
     }

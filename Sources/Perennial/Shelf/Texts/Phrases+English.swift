@@ -53,13 +53,16 @@ extension Phrases {
         .planTotal: "{total} in all for {length}",
         .planDisclosure: .plural(
             one: """
-                {count} payment of {price}, {total} in all. You agree to make it, also if you cancel \
+                {count} payment of {price}, {total} in all. You agree to make it, also if you \
+                cancel \
                 earlier. Renews automatically for {length} until you cancel it, at least 24 hours \
                 before the end, in the settings of your Apple account.
                 """,
             other: """
-                {count} payments of {price}, {total} in all. You agree to make all of them, also if \
-                you cancel earlier. Renews automatically for {length} until you cancel it, at least \
+                {count} payments of {price}, {total} in all. You agree to make all of them, also \
+                if \
+                you cancel earlier. Renews automatically for {length} until you cancel it, at \
+                least \
                 24 hours before the end, in the settings of your Apple account.
                 """),
 

@@ -57,14 +57,18 @@ extension Phrases {
         .planTotal: "{total} au total pour {length}",
         .planDisclosure: .plural(
             one: """
-                {count} paiement de {price}, {total} au total. Vous vous engagez à le régler, même si \
-                vous résiliez avant. Renouvelé automatiquement pour {length} jusqu’à résiliation, au \
+                {count} paiement de {price}, {total} au total. Vous vous engagez à le régler, même \
+                si \
+                vous résiliez avant. Renouvelé automatiquement pour {length} jusqu’à résiliation, \
+                au \
                 moins 24 heures avant la fin, dans les réglages de votre compte Apple.
                 """,
             other: """
-                {count} paiements de {price}, {total} au total. Vous vous engagez à tous les régler, \
+                {count} paiements de {price}, {total} au total. Vous vous engagez à tous les \
+                régler, \
                 même si vous résiliez avant. Renouvelé automatiquement pour {length} jusqu’à \
-                résiliation, au moins 24 heures avant la fin, dans les réglages de votre compte Apple.
+                résiliation, au moins 24 heures avant la fin, dans les réglages de votre compte \
+                Apple.
                 """),
 
         .restore: "Restaurer les achats",

@@ -55,7 +55,8 @@ extension Phrases {
         .planTotal: "Insgesamt {total} für {length}",
         .planDisclosure: .plural(
             one: """
-                {count} Zahlung von {price}, insgesamt {total}. Du verpflichtest dich dazu, auch wenn \
+                {count} Zahlung von {price}, insgesamt {total}. Du verpflichtest dich dazu, auch \
+                wenn \
                 du vorher kündigst. Verlängert sich automatisch um {length}, bis du kündigst: \
                 spätestens 24 Stunden vor dem Ende, in den Einstellungen deines Apple Accounts.
                 """,

@@ -61,8 +61,10 @@ extension Phrases {
                 menos 24 horas antes del final, en los ajustes de tu cuenta de Apple.
                 """,
             other: """
-                {count} pagos de {price}, {total} en total. Te comprometes a hacerlos todos, aunque \
-                la canceles antes. Se renueva automáticamente por {length} hasta que la canceles, al \
+                {count} pagos de {price}, {total} en total. Te comprometes a hacerlos todos, \
+                aunque \
+                la canceles antes. Se renueva automáticamente por {length} hasta que la canceles, \
+                al \
                 menos 24 horas antes del final, en los ajustes de tu cuenta de Apple.
                 """),
 
