@@ -47,7 +47,8 @@ package struct CreditPage: Sendable {
             <dt>Afterwards</dt><dd><b>\(after) \(unit)</b></dd>\
             <dt>Why</dt><dd>\(.bdi(reason))</dd></dl>\
             <p>\(name) gets it at once, and their app is told by an event. No refund takes it \
-            away. It is spent after what was bought.</p>\(form(in: frame))</section>
+            away. It is spent after what was bought.</p>\
+            \(frame.viewer.mayHelp ? form(in: frame) : "")</section>
             """
     }
 
