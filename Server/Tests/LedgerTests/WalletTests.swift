@@ -279,8 +279,8 @@ import Testing
     @Test func `a credit by hand is a step of its own`() {
         let gift = Booking(
             .credit, id: "c", currency: "gems", amount: 7, reason: "", at: Instant(milliseconds: 2))
-        let nothing = Wallet(of: "gems", [], [], rules: WalletRules())
-        let given = Wallet(of: "gems", [], [gift], rules: WalletRules())
+        let nothing = Wallet(of: "gems", [], [], rules: WalletRules(credits: [:]))
+        let given = Wallet(of: "gems", [], [gift], rules: WalletRules(credits: [:]))
         func steps(_ one: Wallet, _ other: Wallet) -> [String] {
             one.steps(to: other).map { "\($0.kind.rawValue) \($0.amount)" }
         }

@@ -27,7 +27,7 @@ enum GemPack {
                     accountToken: token)))
     }
 
-    private static func hash(_ id: CustomerID) -> [UInt8] {
+    static func hash(_ id: CustomerID) -> [UInt8] {
         Array((Array(id.rawValue.lowercased().utf8) + Array(repeating: 0, count: 32)).prefix(32))
     }
 }
