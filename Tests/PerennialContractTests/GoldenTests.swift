@@ -131,7 +131,7 @@ import Testing
                     currency: "seeds", amount: 50, before: 70, after: 120, reason: "ticket 7",
                     idempotencyKey: "ticket-7", creditID: "c7"),
                 cause: .init(kind: "request")),
-        ], nextCursor: "15")
+        ], nextCursor: "14")
 
     @Test func `events are written as the golden file`() throws {
         try check(Self.events, against: "events")
