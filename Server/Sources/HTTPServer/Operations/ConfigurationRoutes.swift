@@ -125,18 +125,3 @@ extension ConfigurationPreview {
             })
     }
 }
-
-extension ProblemCatalogue.Entry {
-    static let configurationNotValid = Self(
-        .configurationNotValid, .unprocessableContent,
-        "The configuration could not be put in force.",
-        remedy: "Correct it. Files, folders and variables that the present configuration does not "
-            + "name are not read here: for those use `perennial config diff`.")
-
-    static let configurationNotRead = configurationNotValid.variant(
-        "This server has no configuration file.", remedy: "Use `perennial config diff`.")
-
-    static let previewRunning = serverBusy.variant(
-        "Another preview of a configuration is running.",
-        remedy: "Send the same request again in a few seconds.")
-}

@@ -290,7 +290,8 @@ extension Database {
             try await store.transaction { tx in
                 let person = try #require(try tx.customer(known: tokenID, in: app))
                 try tx.erase(
-                    person, names: [tokenID: "erased_1"], hashes: [GemPack.hash(tokenID)], in: app, at: now)
+                    person, names: [tokenID: "erased_1"], hashes: [GemPack.hash(tokenID)], in: app,
+                    at: now)
             }
             let debit = try await store.walletEvents()
                 .compactMap { $0.entry.change.wallet }.last
