@@ -46,6 +46,14 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
             ours.restoredTrials = 1
             apples.trials -= 1
         },
+        PlantedStanding(
+            "a free period that began in grace", [.chargeOnAnotherDay], isResidual: false
+        ) { ours, apples in
+            (ours.collected, ours.collectedTrials) = (1, 1)
+            ours.trials += 1
+            apples.active += 1
+            apples.grace += 1
+        },
         PlantedStanding("a retry that ended at midnight", [.dayBoundary], isResidual: false) {
             ours, apples in
             ours.overSoon = 1

@@ -120,7 +120,8 @@ extension Engine {
                 atEnd.key = .init(day: day, country: country)
                 (atEnd.restored, atEnd.restoredTrials) =
                     Self.restored(known.shifts, in: country, at: end)
-                atEnd.collected = Self.collected(known.shifts, in: country, at: end)
+                (atEnd.collected, atEnd.collectedTrials) =
+                    Self.collected(known.shifts, in: country, at: end)
                 atEnd.overSoon = -rest.prefix { $0.at <= end + Self.signatureDelayMax }
                     .filter { $0.retry < 0 && Self.twoLetters($0.storefront) == country }
                     .reduce(0) { $0 + $1.retry }
@@ -150,16 +151,17 @@ extension Engine {
         storefront.map { CountryCode.twoLetters(of: $0) ?? $0 }
     }
 
-    /// How many subscriptions were in a grace period at a moment in which they were paid later.
+    /// How many subscriptions were in a grace period at a moment in which they were paid later:
+    /// all of them, and those whose next period costs nothing.
     private static func collected(
         _ shifts: [TransactionShift], in country: String?, at moment: Instant
-    ) -> Int64 {
-        Int64(
-            shifts.count { shift in
-                guard case .collectedLater(let collected) = shift.kind else { return false }
-                return twoLetters(shift.line.segment.storefront) == country
-                    && shift.line.from < moment && moment <= collected
-            })
+    ) -> (all: Int64, free: Int64) {
+        let collected = shifts.filter { shift in
+            guard case .collectedLater(let collected) = shift.kind else { return false }
+            return twoLetters(shift.line.segment.storefront) == country
+                && shift.line.from < moment && moment <= collected
+        }
+        return (Int64(collected.count), Int64(collected.count { $0.line.gross == 0 }))
     }
 
     private static func summed(_ figures: [StandingFigure]) -> [StandingFigure] {

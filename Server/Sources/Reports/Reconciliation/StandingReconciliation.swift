@@ -30,6 +30,8 @@ package struct StandingFigure: Hashable, Sendable {
     package var restoredTrials: Int64 = 0
     /// Of the active ones, only we know them: in a grace period then, and paid since.
     package var collected: Int64 = 0
+    /// Of the trials, the same: the period cost nothing.
+    package var collectedTrials: Int64 = 0
     /// Of those in retry, by the first document that says so it was over soon after the day's end.
     package var overSoon: Int64 = 0
 
@@ -43,6 +45,7 @@ package struct StandingFigure: Hashable, Sendable {
         restored += other.restored
         restoredTrials += other.restoredTrials
         collected += other.collected
+        collectedTrials += other.collectedTrials
         overSoon += other.overSoon
     }
 }
@@ -85,6 +88,12 @@ package struct StandingReconciliation: Sendable {
         // What was collected in a grace period counts as paid from its beginning.
         let collected = min(mine.collected, max(0, theirs.grace - mine.grace))
         shift(&mine, \.grace, by: collected, .grace, .chargeOnAnotherDay)
+        // One that costs nothing is a trial of ours from its beginning.
+        let collectedTrials = min(
+            mine.collectedTrials, collected, max(0, mine.trials - theirs.trials),
+            max(0, theirs.active - mine.active))
+        shift(&mine, \.active, by: collectedTrials, .active, .chargeOnAnotherDay)
+        shift(&mine, \.trials, by: -collectedTrials, .trials, .chargeOnAnotherDay)
         let overSoon = min(mine.overSoon, max(0, mine.retry - theirs.retry))
         shift(&mine, \.retry, by: -overSoon, .retry, .dayBoundary)
         // A grace period after a free one is free for us, and a grace period for Apple.

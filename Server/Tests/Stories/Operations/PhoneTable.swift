@@ -95,7 +95,8 @@ struct PhoneTable: Sendable {
         func html(_ id: String) -> String { texts[id] ?? "" }
 
         func text(_ id: String) -> String {
-            html(id).replacing(#/<[^>]*>/#, with: " ").replacing("&quot;", with: "\"")
+            html(id).replacing("<wbr>", with: "").replacing(#/<[^>]*>/#, with: " ")
+                .replacing("&quot;", with: "\"")
                 .replacing(#/\s+/#, with: " ")
         }
 
