@@ -148,7 +148,11 @@ package struct Engine: Sendable {
 
     /// Runs a closure in a transaction. The first one of an owner's act also appends its entry in
     /// the audit: see ``PendingAct``.
+    ///
+    /// - Parameter isDone: whether what came of it is what the act wanted. What was refused has no
+    ///   entry.
     func transaction<Value: Sendable>(
+        isDone: @escaping @Sendable (Value) -> Bool = { _ in true },
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {
         do {
@@ -157,10 +161,10 @@ package struct Engine: Sendable {
             }
             let value = try await db.transaction { tx in
                 let value = try body(tx)
-                try tx.append(entry)
+                if isDone(value) { try tx.append(entry) }
                 return value
             }
-            act.appended()
+            if isDone(value) { act.appended() }
             return value
         } catch { throw EngineFailure(error) }
     }

@@ -31,6 +31,9 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
 
     /// Whether it rests on rows that do not say what was known earlier.
     package var isOfPresent: Bool { self == .endings || self == .wallets }
+
+    /// Whether a period opens with what came before it. Then it has a row also if nothing happened.
+    var isCarried: Bool { self == .wallets }
 }
 
 /// What became of the subscriptions that began on one day.
@@ -156,18 +159,20 @@ extension Report {
     }
 
     /// A report about cohorts: one row for each period in which some began, and currency or part.
-    /// If some lie before all periods, their sums are what the first period opens with.
     package init(
         _ definition: ReportDefinition, _ periods: [ReportPeriod], cohorts: [CohortSum]
     ) {
         var rows: [Row] = []
+        let isCarried = definition.cohort?.isCarried == true
         let groups = Dictionary(grouping: cohorts, by: CohortKey.init).sorted { $0.key < $1.key }
         for period in periods {
             for (key, sums) in groups {
                 let within = sums.filter { period.days.contains($0.day) }
-                guard !within.isEmpty else { continue }
-                let before = sums.filter { $0.day < period.days.lowerBound }
-                let tally = PeriodTally(cohort: Self.sum(within), before: Self.sum(before))
+                let before = isCarried ? sums.filter { $0.day < period.days.lowerBound } : []
+                guard !within.isEmpty || !before.isEmpty else { continue }
+                let nothing = sums[0].numbers.map { _ in Int64(0) }
+                let tally = PeriodTally(
+                    cohort: within.isEmpty ? nothing : Self.sum(within), before: Self.sum(before))
                 rows.append(
                     Row(
                         period: period, currency: key.currency, part: key.part,

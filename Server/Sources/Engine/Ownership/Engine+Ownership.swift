@@ -138,7 +138,11 @@ extension Engine {
     func decide<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseSession) throws -> Result<Value, EngineFailure>
     ) async throws(EngineFailure) -> Value {
-        try await transaction(body).get()
+        let result = try await transaction(
+            isDone: { (result: Result<Value, EngineFailure>) in
+                if case .success = result { true } else { false }
+            }, body)
+        return try result.get()
     }
 }
 

@@ -185,16 +185,17 @@ extension DatabaseSession {
             """, values)
         return try rows.map { (row) throws(StorageFailure) in
             let state = try row.optionalText(1).flatMap(Access.State.init(rawValue:))
-            let place = Self.place(of: try row.optionalText(2), isOpen: state?.isOpen == true)
+            let place = Self.place(of: try row.optionalText(2), state)
             var numbers = [Int64](repeating: 0, count: ReportCatalogue.endings.count)
             numbers[place] = try row.integer(3)
             return CohortSum(day: try row.integer(0), numbers: numbers)
         }
     }
 
-    private static func place(of reason: String?, isOpen: Bool) -> Int {
+    private static func place(of reason: String?, _ state: Access.State?) -> Int {
         let endings = ReportCatalogue.endings
-        let word = isOpen ? "returned" : reason
+        // While the App Store still tries to collect the payment, there is no other reason yet.
+        let word = state == .retry ? "billing" : state?.isOpen == true ? "returned" : reason
         return endings.firstIndex { $0 == word } ?? endings.firstIndex { $0 == "other" } ?? 0
     }
 

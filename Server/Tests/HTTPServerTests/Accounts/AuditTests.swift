@@ -48,6 +48,16 @@ import Testing
                         app: "birds", environment: .production)
                 }
             }
+            // The engine returns this refusal out of a transaction that is committed.
+            let spent = server.engine.begin("customers.wallets.debits", by: "mira", app: "birds")
+            await #expect(throws: EngineFailure.insufficientBalance("seeds", balance: 0)) {
+                try await PendingAct.$current.withValue(spent) {
+                    _ = try await server.engine.book(
+                        NewBooking(
+                            .debit, currency: "seeds", amount: 30, reason: "sorry", key: nil),
+                        of: "anna", app: "birds", environment: .production)
+                }
+            }
             #expect(try await entries(server).isEmpty)
             let asked = server.engine.begin("notifications.test", by: "mira", app: "birds")
             try await server.engine.complete(asked)
