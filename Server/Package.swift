@@ -193,8 +193,8 @@ let package = Package(
             [
                 "HTTPServer", "Engine", "Ledger", "AppStoreFormats", "AppStoreTrust",
                 "Eventually", "PostgresCluster", "Signing", "Storage", "StoragePostgres",
-                "StorageSQLite", contract, crypto, hummingbird, hummingbirdTesting, logging,
-                nioCore, nioEmbedded, nioHTTP1, serviceLifecycle,
+                "StorageSQLite", contract, crypto, httpClient, hummingbird, hummingbirdTesting,
+                logging, nioCore, nioEmbedded, nioHTTP1, serviceLifecycle,
             ]),
         tests(
             "SimulatorTests",

@@ -32,7 +32,7 @@ struct MoneyRowsBench {
     }
 
     func measureOnPostgres() async throws -> String {
-        let server = try PostgresServer()
+        let server = try await PostgresServer()
         try await server.start()
         let outcome: Result<String, any Error>
         do {

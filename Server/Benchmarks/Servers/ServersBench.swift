@@ -168,7 +168,7 @@ struct ServersBench {
     }
 
     private func withPostgres(_ body: (PostgresServer) async throws -> Void) async throws {
-        let server = try PostgresServer()
+        let server = try await PostgresServer()
         try await server.start()
         do { try await body(server) } catch {
             try await server.remove()

@@ -24,8 +24,16 @@ extension Process {
     /// As ``waitForEnd()``, without a thread that other tests need.
     @discardableResult
     package func waitForEnd() async -> Int32 {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: self.waitForEnd()) }
-        }
+        await onOwnThread { self.waitForEnd() }
+    }
+}
+
+/// Runs what blocks, such as reading what another program writes, on a thread of its own. On the
+/// few threads that all tests share, two that block would hold up the rest.
+package func onOwnThread<Value: Sendable>(
+    _ work: @escaping @Sendable () -> Value
+) async -> Value {
+    await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: work()) }
     }
 }

@@ -53,7 +53,7 @@ package actor PostgresCluster {
     }
 
     private static func startedServer() async throws -> PostgresServer {
-        let server = try PostgresServer()
+        let server = try await PostgresServer()
         try await server.start()
         try Administration.run(
             "CREATE DATABASE \(template) TEMPLATE template0 \(sorting)",

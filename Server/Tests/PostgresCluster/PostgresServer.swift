@@ -53,8 +53,8 @@ package actor PostgresServer {
     package static var isInstalled: Bool { programs != nil }
 
     /// Makes a cluster. ``start()`` starts it.
-    package init() throws {
-        try self.init(
+    package init() async throws {
+        try await self.init(
             filling:
                 "exec \"$0/initdb\" -D \"$1/data\" -U \(Self.user) -A trust -E UTF8 --no-locale "
                 + "--no-sync")
@@ -62,8 +62,8 @@ package actor PostgresServer {
 
     /// Makes a copy of a running server that follows it. Once it is started, the other waits with
     /// each commit until this one has it on disk too.
-    package init(following primary: PostgresServer) throws {
-        try self.init(
+    package init(following primary: PostgresServer) async throws {
+        try await self.init(
             filling: "exec \"$0/pg_basebackup\" -D \"$1/data\" -R --checkpoint=fast --no-sync "
                 + "-d '\(primary.url(of: "postgres"))'")
         try Administration.run(
@@ -72,7 +72,7 @@ package actor PostgresServer {
             "SELECT pg_reload_conf()", at: primary.url(of: "postgres"))
     }
 
-    private init(filling command: String) throws {
+    private init(filling command: String) async throws {
         guard let programs = Self.programs else {
             throw Failure(description: "PostgreSQL is not installed: bin/test installs it")
         }
@@ -85,7 +85,7 @@ package actor PostgresServer {
         try account?.own(folder)
         let filling = process("\(command) >\"$1/filling.log\" 2>&1")
         try filling.run()
-        guard filling.waitForEnd() == 0 else {
+        guard await filling.waitForEnd() == 0 else {
             throw Failure(description: "no cluster: \(Self.text(folder, "filling.log"))")
         }
     }
@@ -110,14 +110,14 @@ package actor PostgresServer {
     }
 
     /// Starts the server, and returns when it takes connections.
-    package func start() throws {
+    package func start() async throws {
         precondition(watch == nil, "The server runs already.")
         let process = process(Self.watching)
         let pipe = Pipe()
         process.standardInput = pipe
         try process.run()
         watch = (process, pipe)
-        try wait("start") { try Administration.isReady(url(of: "postgres")) }
+        try await wait("start") { try Administration.isReady(url(of: "postgres")) }
     }
 
     /// Waits for a word on the pipe: then it ends the server and keeps the folder. The end of the
@@ -141,21 +141,21 @@ package actor PostgresServer {
     }
 
     /// Ends the server and returns when it has ended. ``start()`` starts it again.
-    package func stop(_ end: End) throws {
+    package func stop(_ end: End) async throws {
         guard let watch else { return }
         self.watch = nil
         try watch.pipe.fileHandleForWriting.write(contentsOf: Data("\(end.rawValue)\n".utf8))
-        watch.process.waitForEnd()
+        await watch.process.waitForEnd()
         try watch.pipe.fileHandleForWriting.close()
     }
 
     /// Ends the server and removes its folder.
-    package func remove() throws {
+    package func remove() async throws {
         if let watch {
+            self.watch = nil
             try watch.pipe.fileHandleForWriting.close()
-            watch.process.waitForEnd()
+            await watch.process.waitForEnd()
         }
-        watch = nil
         if FileManager.default.fileExists(atPath: folder.path) {
             try FileManager.default.removeItem(at: folder)
         }
@@ -175,8 +175,8 @@ package actor PostgresServer {
         return process
     }
 
-    private func wait(_ what: String, _ isDone: () throws -> Bool) throws {
-        do { try blockUntil(within: Self.seconds, what, isDone) } catch is NeverCame {
+    private func wait(_ what: String, _ isDone: () throws -> Bool) async throws {
+        do { try await eventually(within: Self.seconds, what, isDone) } catch is NeverCame {
             throw Failure(description: "no \(what): \(Self.text(folder, "log"))")
         }
     }

@@ -150,7 +150,7 @@ enum Arrows {
         "HTTPServerTests": testing([
             "HTTPServer", "HummingbirdTesting", "Engine", "Ledger", "PerennialContract",
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "AppStoreFormats",
-            "AppStoreTrust", "ServiceLifecycle", "Signing", "Eventually",
+            "AppStoreTrust", "ServiceLifecycle", "Signing", "Eventually", "AsyncHTTPClient",
             // Time limits of a connection are tested by a clock that the test moves.
             "NIOEmbedded", "NIOHTTP1",
         ]).union(web).union(certificates),

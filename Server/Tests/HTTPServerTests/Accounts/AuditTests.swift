@@ -39,9 +39,10 @@ import Testing
     @Test func `an act that is refused has no entry, and one without a transaction has one`()
         async throws
     {
-        try await DashboardServer.run(with: {
+        let seeds: (inout AppSettings) -> Void = {
             $0.wallets = WalletRules(credits: ["seeds.100": ["seeds": 100]])
-        }) { server in
+        }
+        try await DashboardServer.run(with: seeds) { server in
             let refused = server.engine.begin("customers.grants", by: "mira", app: "birds")
             await #expect(throws: EngineFailure.self) {
                 try await PendingAct.$current.withValue(refused) {

@@ -72,7 +72,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func `a connection cut after the commit stands, before it is told`() async throws {
-        let server = try PostgresServer()
+        let server = try await PostgresServer()
         try await server.start()
         let url = server.url(of: "postgres")
         let database = try PostgresDriver(url: url)
@@ -107,7 +107,7 @@ import Testing
     func `a connection whose process is killed before statements travel together costs nothing`(
         isGoneBefore: Bool
     ) async throws {
-        let server = try PostgresServer()
+        let server = try await PostgresServer()
         try await server.start()
         let database = try PostgresDriver(url: server.url(of: "postgres"))
         let store = Database(database)
@@ -128,7 +128,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func `of many who ask a server that stays away, none waits for the others`() async throws {
-        let server = try PostgresServer()
+        let server = try await PostgresServer()
         try await server.start()
         var limits = PostgresDriver.Limits()
         limits.readers = 1
@@ -162,7 +162,7 @@ import Testing
     /// Stopped it says nothing, and its machine acknowledges what it is sent.
     @Test(.timeLimit(.minutes(10)))
     func `a server that stands still is not waited for at the end`() async throws {
-        let server = try PostgresServer()
+        let server = try await PostgresServer()
         try await server.start()
         var limits = PostgresDriver.Limits()
         limits.readers = 1
@@ -214,7 +214,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func `where one connection can be had, a second that cannot shuts nobody out`() async throws {
-        let server = try PostgresServer()
+        let server = try await PostgresServer()
         try await server.start()
         let url = server.url(of: "postgres")
         try Administration.run("CREATE ROLE few LOGIN CONNECTION LIMIT 1", at: url)
@@ -242,7 +242,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func `whatever was acknowledged survives a server that drops dead`() async throws {
-        let server = try PostgresServer()
+        let server = try await PostgresServer()
         try await server.start()
         let url = server.url(of: "postgres")
         let database = try PostgresDriver(url: url)

@@ -89,7 +89,7 @@ import Testing
                 try await giving
                 try await Self.expectAll(receiver, program, at: servers[1].wire)
                 for server in servers.dropFirst() { server.kill() }
-                try program.expectClean()
+                try await program.expectClean()
             }
         }
     }

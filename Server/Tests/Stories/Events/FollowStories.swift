@@ -48,7 +48,8 @@ import Testing
             let program = try await ServerProgram(
                 folder: folder, simulator: shop.simulator, on: .sqlite, folder.path + "/p.sqlite")
             for (cursor, message) in [("7", "past the end"), ("x", "no cursor")] {
-                let ended = try program.run(["events", "follow", "--after", cursor], within: 60)
+                let ended = try await program.run(
+                    ["events", "follow", "--after", cursor], within: 60)
                 #expect(ended.status == 1)
                 #expect(ended.output.contains(message), "\(ended.output)")
             }

@@ -285,9 +285,9 @@ import Testing
             running.kill()
             #expect(try await program.linesImported() < rows)
         }
-        let end = try program.run(arguments)
+        let end = try await program.run(arguments)
         #expect(end.status == 0, "\(end.output)")
-        try program.expectClean()
+        try await program.expectClean()
         let summary = end.output.split(separator: "\n").last.map(String.init) ?? ""
         return Left(
             report: try String(contentsOfFile: file + ".report.csv", encoding: .utf8),

@@ -27,7 +27,7 @@ import Testing
             while acknowledged.all.count < notifications.count / 2 {
                 let file = folder.path + "/backup-\(backups.count)"
                 let before = acknowledged.all
-                let made = try program.run(["backup", file])
+                let made = try await program.run(["backup", file])
                 #expect(made.status == 0, "\(made.output)")
                 backups.append((file, before))
                 try await eventually { acknowledged.all.count > before.count }
@@ -38,14 +38,14 @@ import Testing
             for (file, before) in backups {
                 #expect(try await program.missing(before, in: file).isEmpty, "\(file)")
             }
-            let refused = try program.run(["restore", backups[0].file])
+            let refused = try await program.run(["restore", backups[0].file])
             #expect(refused.status == 1 && refused.output.contains("Another server works on"))
             server.kill()
             let last = try #require(backups.last)
-            let restored = try program.run(["restore", last.file])
+            let restored = try await program.run(["restore", last.file])
             #expect(restored.status == 0, "\(restored.output)")
             #expect(try await program.missing(last.before).isEmpty)
-            try program.expectClean()
+            try await program.expectClean()
             try await program.start().kill()
         }
     }
@@ -71,14 +71,14 @@ import Testing
                 ])
             let shared = try await log.all()
             let file = folder.path + "/backup"
-            let made = try program.run(["backup", file])
+            let made = try await program.run(["backup", file])
             #expect(made.status == 0, "\(made.output)")
             let original = try bought.text("original_transaction_id")
             let lostTransfer = try await log.transfer(original, to: "ben")
             let lost = try await log.all()
             server.kill()
 
-            let restored = try program.run(["restore", file])
+            let restored = try await program.run(["restore", file])
             #expect(restored.status == 0, "\(restored.output)")
             server = try await program.start()
             log = LogReader(server, program)
@@ -110,7 +110,7 @@ import Testing
 
             #expect(try await log.wire.send("DELETE", path + transfer).status == 200)
             server.kill()
-            try program.expectClean()
+            try await program.expectClean()
         }
     }
 
@@ -126,9 +126,9 @@ import Testing
                 try await LogReader(server, program).addAlias("a-1")
                 let before = try await LogReader(server, program).all()
                 server.kill()
-                let refused = try program.run(["backup", folder.path + "/b"])
+                let refused = try await program.run(["backup", folder.path + "/b"])
                 #expect(refused.status == 1 && refused.output.contains("pg_dump"))
-                let marked = try program.run(["restore", "--mark"])
+                let marked = try await program.run(["restore", "--mark"])
                 #expect(marked.status == 0, "\(marked.output)")
                 server = try await program.start()
                 let log = LogReader(server, program)
@@ -154,13 +154,13 @@ import Testing
                 folder: folder, simulator: shop.simulator, on: .sqlite,
                 folder.path + "/p.sqlite")
             let first = try await program.start()
-            let second = try program.run(
+            let second = try await program.run(
                 ["serve", "--port", "0", "--clock-from", shop.simulator.base],
                 within: ServerProgram.refusalSeconds)
             #expect(second.status == 1, "\(second.output)")
             #expect(second.output.contains("(process \(first.process))"), "\(second.output)")
-            #expect(try program.run(["keys", "list"]).status == 0)
-            let made = try program.run(["keys", "create", "--app", "birds", "--kind", "app"])
+            #expect(try await program.run(["keys", "list"]).status == 0)
+            let made = try await program.run(["keys", "create", "--app", "birds", "--kind", "app"])
             #expect(made.status == 0)
             #expect(try await first.wire.send("GET", "/ready").status == 200)
             first.kill()

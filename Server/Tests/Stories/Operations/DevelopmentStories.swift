@@ -48,7 +48,7 @@ import Testing
                 dev.kill()
             }
             #expect(!FileManager.default.fileExists(atPath: folder.path + "/dev.sqlite"))
-            let refused = try DevelopmentProgram.run(
+            let refused = try await DevelopmentProgram.run(
                 in: folder, ["--fresh", "--database", address])
             #expect(refused.status == 1, "\(refused.output)")
             #expect(refused.output.contains("--fresh cannot be used"), "\(refused.output)")
@@ -60,7 +60,7 @@ import Testing
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let dev = try await DevelopmentProgram.start(in: folder)
-        let second = try DevelopmentProgram.run(in: folder, ["--fresh"])
+        let second = try await DevelopmentProgram.run(in: folder, ["--fresh"])
         #expect(second.status == 1 && second.output.contains("Another server"), "\(second.output)")
         #expect(FileManager.default.fileExists(atPath: folder.path + "/dev.sqlite"))
         dev.kill()

@@ -35,7 +35,9 @@ import Testing
                 .map { $0["status"]?.integer }
             #expect(statuses == [200, 200], "SUBSCRIBED, DID_RENEW")
 
-            let explained = try program.run(["explain", "anna", "--clock-from", simulator.base])
+            let explained = try await program.run([
+                "explain", "anna", "--clock-from", simulator.base,
+            ])
             server.kill()
             #expect(explained.status == 0)
             #expect(explained.output.contains("pro: open"), "\(explained.output)")
@@ -67,13 +69,13 @@ import Testing
             let now = try await Stage(simulator: shop.simulator, server: shop.server).now()
             // The server may have been killed while it asked: then its lease must end first.
             try await eventually {
-                let one = try program.run(
+                let one = try await program.run(
                     ["reconcile", "--customer", "anna", "--clock-from", shop.simulator.base])
                 return one.status == 0 && one.output.contains("answered with")
             }
             let original = try bought.text("original_transaction_id")
             #expect(try await program.askedAt(original) == now)
-            let all = try program.run(["reconcile", "--clock-from", shop.simulator.base])
+            let all = try await program.run(["reconcile", "--clock-from", shop.simulator.base])
             #expect(all.status == 0 && all.output.contains("birds production: 0 due"))
             #expect(!all.output.contains("machine's clock"), "\(all.output)")
         }

@@ -48,7 +48,7 @@ import Testing
         }
         #expect(acknowledged.all.count > kills, "the kills left nothing to look at")
         // Also: no change that was acknowledged lacks its event.
-        try program.expectClean()
+        try await program.expectClean()
         #expect(try await program.eventCount() > 0)
 
         // What was never acknowledged is sent again, as the App Store would; then all of it is
@@ -58,6 +58,6 @@ import Testing
         server.kill()
         #expect(acknowledged.all.count == notifications.count)
         #expect(try await program.missing(acknowledged.all).isEmpty)
-        try program.expectClean()
+        try await program.expectClean()
     }
 }

@@ -156,7 +156,7 @@ import Testing
                 if isTrue { break }
             }
             server.kill()
-            try program.expectClean()
+            try await program.expectClean()
             return wrong
         }
 

@@ -72,7 +72,7 @@ import Testing
                 #expect(repeated.isSubset(of: slept.union(lost)))
                 // What it had not begun to ask it left to the others.
                 #expect(repeated.intersection(slept).count <= Self.askedAtOnce)
-                try program.expectClean()
+                try await program.expectClean()
             }
         }
     }

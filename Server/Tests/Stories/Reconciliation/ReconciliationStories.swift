@@ -166,13 +166,13 @@ import Testing
                 try await shop.simulator.post("/_sim/subscriptions/\(original)/cancel")
                 // The server may have been killed while it asked: then its lease must end first.
                 try await eventually {
-                    let one = try program.run(["reconcile", "--customer", Stage.account])
+                    let one = try await program.run(["reconcile", "--customer", Stage.account])
                     return one.status == 0 && one.output.contains("answered with")
                 }
                 #expect(try await program.willRenew(original) == false)
-                let none = try program.run(["reconcile", "--customer", "nobody"])
+                let none = try await program.run(["reconcile", "--customer", "nobody"])
                 #expect(none.status == 0 && none.output.contains("no known purchases"))
-                let all = try program.run(["reconcile"])
+                let all = try await program.run(["reconcile"])
                 #expect(all.status == 0, "\(all.output)")
                 #expect(all.output.contains("birds production: 0 due"), "\(all.output)")
             }

@@ -73,7 +73,7 @@ struct ServerProgram: Sendable {
         let root = try await simulator.send("GET", "/_sim/root.cer")
         try Data(root.body).write(to: URL(filePath: folder.path + "/root.cer"))
         try Data((text + "\n" + more + asking).utf8).write(to: URL(filePath: configuration))
-        let made = try Self.run(
+        let made = try await Self.run(
             ["keys", "create", "--app", "birds", "--kind", "secret"], on: configuration, database)
         guard made.status == 0, let key = made.output.firstMatch(of: /sk_\w+/) else {
             throw Missing(description: made.output)
@@ -198,22 +198,22 @@ struct ServerProgram: Sendable {
     /// - Parameter seconds: after which it is killed.
     func run(
         _ arguments: [String], within seconds: Double? = nil
-    ) throws -> (status: Int32, output: String) {
-        try Self.run(arguments, on: configuration, database, within: seconds)
+    ) async throws -> (status: Int32, output: String) {
+        try await Self.run(arguments, on: configuration, database, within: seconds)
     }
 
     private static func run(
         _ arguments: [String], on configuration: String, _ database: String,
         within seconds: Double? = nil
-    ) throws -> (status: Int32, output: String) {
-        try output(
+    ) async throws -> (status: Int32, output: String) {
+        try await output(
             ofProgramWith: arguments + ["--config", configuration, "--database", database],
             within: seconds)
     }
 
     fileprivate static func output(
         ofProgramWith arguments: [String], within seconds: Double?
-    ) throws -> (status: Int32, output: String) {
+    ) async throws -> (status: Int32, output: String) {
         let process = Process()
         process.executableURL = try executable()
         process.arguments = arguments
@@ -227,13 +227,13 @@ struct ServerProgram: Sendable {
             DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: guardian)
         }
         defer { guardian.cancel() }
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        return (process.waitForEnd(), String(decoding: output, as: UTF8.self))
+        let output = await onOwnThread { pipe.fileHandleForReading.readDataToEndOfFile() }
+        return (await process.waitForEnd(), String(decoding: output, as: UTF8.self))
     }
 
     /// Whether the rows are what the documents make, and the log tells of all of them.
-    func expectClean() throws {
-        let verdict = try run(["rebuild", "--verify"])
+    func expectClean() async throws {
+        let verdict = try await run(["rebuild", "--verify"])
         #expect(verdict.status == 0, "\(verdict.output)")
     }
 
@@ -362,8 +362,8 @@ struct DevelopmentProgram: Sendable {
     /// Runs it to its end, which comes at once where it may not start.
     static func run(
         in folder: TemporaryFolder, _ arguments: [String]
-    ) throws -> (status: Int32, output: String) {
-        try ServerProgram.output(
+    ) async throws -> (status: Int32, output: String) {
+        try await ServerProgram.output(
             ofProgramWith: ["dev", "--data", folder.path, "--port", "0", "--simulator-port", "0"]
                 + arguments, within: ServerProgram.refusalSeconds)
     }
