@@ -40,7 +40,7 @@ struct CommitBench {
     }
 
     func measureOnPostgres() async throws -> [Measured] {
-        let server = try await PostgresServer()
+        let server = try await PostgresServer(surviving: .power)
         try await server.start()
         let outcome: Result<Measured, any Error>
         do { outcome = .success(try await measure(on: server)) } catch { outcome = .failure(error) }

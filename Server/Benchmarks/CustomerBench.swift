@@ -20,7 +20,7 @@ struct CustomerBench {
     private var customers: Int { bench.count(1_000_000, quick: 20_000) }
 
     func measure() async throws -> [Measured] {
-        let full = try await population()
+        let full = try await PopulationDatabase(programs, customers: customers).path()
         let empty = try bench.freshDatabase("empty.sqlite")
         _ = try programs.createKey(empty)
         let clock = try programs.simulate()
@@ -41,23 +41,6 @@ struct CustomerBench {
                     + "at most \(Table.number(memory.most))"),
             start,
         ]
-    }
-
-    /// Returns the database. Creates it if there is none with the current schema.
-    private func population() async throws -> String {
-        let partial = try bench.freshDatabase("partial.sqlite")
-        _ = try programs.createKey(partial)
-        let prefix = "customers-\(customers)-"
-        let name = prefix + (try await Population.schemaName(of: partial)) + ".sqlite"
-        let path = bench.path(name)
-        guard !FileManager.default.fileExists(atPath: path) else { return path }
-        try bench.remove { $0.hasPrefix(prefix) }
-        let maker = DocumentMaker(authority: bench.authority)
-        try await Population(customers, maker).fill(partial)
-        try DatabaseFiles.checkpoint(partial)
-        // Renamed only when complete.
-        try FileManager.default.moveItem(atPath: partial, toPath: path)
-        return path
     }
 
     private func start(

@@ -159,8 +159,16 @@ enum HTTPResponseBytes {
 
 enum HTTPRequestBytes {
     static func get(_ path: String, key: String = "none") -> [UInt8] {
-        Array(
-            "GET \(path) HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer \(key)\r\n\r\n".utf8)
+        get(path, host: "127.0.0.1", field: "authorization: Bearer \(key)")
+    }
+
+    /// A request for a page of the dashboard.
+    static func page(_ path: String, port: UInt16) -> [UInt8] {
+        get(path, host: "127.0.0.1:\(port)", field: "\(Programs.ownerField): \(Programs.owner)")
+    }
+
+    private static func get(_ path: String, host: String, field: String) -> [UInt8] {
+        Array("GET \(path) HTTP/1.1\r\nhost: \(host)\r\n\(field)\r\n\r\n".utf8)
     }
 
     static func notification(_ jws: String) -> [UInt8] {

@@ -38,7 +38,7 @@ struct NotificationBench {
     }
 
     func measureOnPostgres() async throws -> [Measured] {
-        let server = try await PostgresServer()
+        let server = try await PostgresServer(surviving: .power)
         try await server.start()
         let outcome: Result<Measured, any Error>
         do {

@@ -52,6 +52,39 @@ struct Programs: Sendable {
             port: port, ready: "/ready")
     }
 
+    /// Starts a server with a dashboard, which believes whoever connects from this machine that
+    /// they are ``owner``.
+    func serveDashboard(
+        _ database: String, clock: RunningProgram
+    ) throws -> RunningProgram {
+        let port = try Sockets.freePort()
+        let file = bench.path("dashboard.yaml")
+        let text =
+            Self.configuration + """
+
+                dashboard:
+                  url: http://127.0.0.1:\(port)
+                  trusted_proxy:
+                    addresses: [127.0.0.1]
+                    user_header: \(Self.ownerField)
+                """
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        let arguments = ["--config", file, "--database", database]
+        // Who is invited already stays invited.
+        _ = try output(
+            of: ["owners", "invite", Self.owner, "--role", "admin"] + arguments)
+        return try run(
+            "perennial",
+            [
+                "serve", "--port", "\(port)", "--clock-from", "http://127.0.0.1:\(clock.port)",
+            ] + arguments,
+            port: port, ready: "/ready")
+    }
+
+    /// The name of the dashboard's owner, and the field of a request that says it.
+    static let owner = "bench"
+    static let ownerField = "x-forwarded-user"
+
     /// Starts a server with a route that always responds with the same bytes.
     func constantServer(bytes: Int) throws -> RunningProgram {
         let port = try Sockets.freePort()
@@ -78,21 +111,27 @@ struct Programs: Sendable {
 
     /// Creates the tables and a key. Returns the key.
     func createKey(_ database: String) throws -> String {
+        let made = try output(
+            of: ["keys", "create", "--app", "birds", "--kind", "secret"] + common(database))
+        guard made.status == 0, let key = made.text.firstMatch(of: /sk_\w+/) else {
+            throw BenchFailure("perennial keys create failed: \(made.text)")
+        }
+        return String(key.output)
+    }
+
+    /// Runs a command of Perennial to its end.
+    private func output(of arguments: [String]) throws -> (status: Int32, text: String) {
         let process = Process()
         process.executableURL = folder.appending(path: "perennial")
-        process.arguments =
-            ["keys", "create", "--app", "birds", "--kind", "secret"] + common(database)
+        process.arguments = arguments
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardError = FileHandle.nullDevice
         try process.run()
-        let output = String(
+        let text = String(
             decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        guard process.terminationStatus == 0, let key = output.firstMatch(of: /sk_\w+/) else {
-            throw BenchFailure("perennial keys create failed: \(output)")
-        }
-        return String(key.output)
+        return (process.terminationStatus, text)
     }
 
     private func common(_ database: String) -> [String] {

@@ -32,7 +32,7 @@ struct ReportsBench {
     }
 
     func measureOnPostgres() async throws -> String {
-        let server = try await PostgresServer()
+        let server = try await PostgresServer(surviving: .power)
         try await server.start()
         let outcome: Result<String, any Error>
         do {

@@ -168,7 +168,7 @@ struct ServersBench {
     }
 
     private func withPostgres(_ body: (PostgresServer) async throws -> Void) async throws {
-        let server = try await PostgresServer()
+        let server = try await PostgresServer(surviving: .power)
         try await server.start()
         do { try await body(server) } catch {
             try await server.remove()

@@ -10,7 +10,7 @@ package actor PostgresServer {
     /// The superuser of the cluster; the only one.
     private static let user = "perennial"
 
-    /// What a server is without, to be small: nothing that keeps rows from being lost.
+    /// What a server is without, to be small.
     private static let settings = [
         "listen_addresses": "", "shared_buffers": "32MB", "max_connections": "800",
         "max_wal_size": "256MB", "autovacuum_naptime": "1h", "jit": "off",
@@ -30,6 +30,7 @@ package actor PostgresServer {
     }
 
     private let folder: URL
+    private let settings: [String: String]
     private let programs: URL
     private let account: Account?
     /// The process that watches over the server, and the end of the pipe that keeps it.
@@ -53,17 +54,30 @@ package actor PostgresServer {
     package static var isInstalled: Bool { programs != nil }
 
     /// Makes a cluster. ``start()`` starts it.
-    package init() async throws {
+    ///
+    /// - Parameter surviving: what acknowledged rows survive. The end of all programs is enough for
+    ///   tests, which do not cut the power. On a busy disk it saves them most of their time, as
+    ///   each database that is removed would wait for everything that others write.
+    package init(surviving losses: Losses = .programs) async throws {
         try await self.init(
+            losses,
             filling:
                 "exec \"$0/initdb\" -D \"$1/data\" -U \(Self.user) -A trust -E UTF8 --no-locale "
                 + "--no-sync")
+    }
+
+    package enum Losses: Sendable {
+        /// All programs end, however.
+        case programs
+        /// The machine loses its power, too. A bench measures this, as production has it.
+        case power
     }
 
     /// Makes a copy of a running server that follows it. Once it is started, the other waits with
     /// each commit until this one has it on disk too.
     package init(following primary: PostgresServer) async throws {
         try await self.init(
+            .programs,
             filling: "exec \"$0/pg_basebackup\" -D \"$1/data\" -R --checkpoint=fast --no-sync "
                 + "-d '\(primary.url(of: "postgres"))'")
         try Administration.run(
@@ -72,11 +86,12 @@ package actor PostgresServer {
             "SELECT pg_reload_conf()", at: primary.url(of: "postgres"))
     }
 
-    private init(filling command: String) async throws {
+    private init(_ losses: Losses, filling command: String) async throws {
         guard let programs = Self.programs else {
             throw Failure(description: "PostgreSQL is not installed: bin/test installs it")
         }
         self.programs = programs
+        settings = Self.settings.merging(["fsync": losses == .power ? "on" : "off"]) { $1 }
         account = Account.forServer
         // Short: the address of a socket has about a hundred bytes.
         folder = FileManager.default.temporaryDirectory.appending(
@@ -112,7 +127,7 @@ package actor PostgresServer {
     /// Starts the server, and returns when it takes connections.
     package func start() async throws {
         precondition(watch == nil, "The server runs already.")
-        let process = process(Self.watching)
+        let process = process(watching)
         let pipe = Pipe()
         process.standardInput = pipe
         try process.run()
@@ -122,7 +137,7 @@ package actor PostgresServer {
 
     /// Waits for a word on the pipe: then it ends the server and keeps the folder. The end of the
     /// pipe means that this process is gone: then nothing is kept.
-    private static var watching: String {
+    private var watching: String {
         let settings = settings.sorted { $0.key < $1.key }
             .map { "-c \($0.key)='\($0.value)'" }.joined(separator: " ")
         return """
