@@ -88,6 +88,12 @@ import Testing
             testDescription: "is refunded", steps: [.buy("pro.monthly"), .does(.refund())],
             day: "2026-01-10", events: ["Refund \(pro)", "Subscribe \(pro)"]),
         Life(
+            testDescription: "is refunded, which is reversed, and upgrades on the next day",
+            steps: [
+                .buy("pro.monthly"), .does(.refund()), .does(.reverseRefund()), .waits("P1D"),
+                .buy("premium.monthly"),
+            ], day: "2026-01-10", events: ["Refund \(pro)", "Subscribe \(pro)"]),
+        Life(
             testDescription: "upgrades", steps: [.buy("pro.monthly"), .changes("premium.monthly")],
             day: "2026-01-10", events: ["Subscribe \(pro)", "Upgrade of Birds Premium, monthly"]),
         Life(

@@ -195,8 +195,8 @@ package struct AppleReportsPage: Sendable {
             text: """
                 With a team key of App Store Connect this server fetches each day’s files. Or \
                 download them there (Sales and Trends), and import them here: \
-                <code>perennial apple-reports import S_D_*.txt.gz</code>. Each file is stored \
-                byte for byte, and a second time changes nothing.
+                <code>perennial apple-reports import S_D_*.txt.gz</code>. The text of each file \
+                is stored byte for byte, and a second time changes nothing.
                 """)
         return "<section class=\"panel\">\(empty.markup)</section>"
     }

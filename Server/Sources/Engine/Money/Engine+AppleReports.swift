@@ -36,6 +36,10 @@ extension Engine {
     /// Reads one of the App Store's report files and stores it byte for byte. Nothing is stored if
     /// any of it cannot be read. Idempotent.
     ///
+    /// - Parameters:
+    ///   - content: the text of the file, decompressed.
+    ///   - name: under which Apple sent the file; some reports say their day only there.
+    ///   - app: whose sales the file is about.
     /// - Throws: ``SalesReportFailure``, which names line and column; ``EngineFailure``.
     package func importAppleReport(
         _ content: [UInt8], name: String, of app: AppID

@@ -57,7 +57,7 @@ struct AppleReportsFetchCommand: AsyncParsableCommand {
     }
 }
 
-/// Reads report files and stores them byte for byte.
+/// Reads report files, and stores the text of each one byte for byte, decompressed.
 struct AppleReportsImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Read report files and store them.",

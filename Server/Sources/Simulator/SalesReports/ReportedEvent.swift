@@ -103,12 +103,14 @@ extension ReportedPurchase {
 
     // MARK: - Refunds and ends
 
-    /// What an upgrade gives back is no refund that the customer asked for.
+    /// What an upgrade gives back is no refund that the customer asked for. One that was reversed
+    /// before the upgrade is.
     private var refundEvents: [ReportedEvent] {
-        charges.indices.filter { !charges[$0].transaction.isUpgraded }.flatMap { place in
-            charges[place].refunds.filter { $0.amount > 0 }.map {
-                ReportedEvent(.refund, at: $0.at, place: place)
-            }
+        charges.indices.flatMap { place in
+            let isUpgraded = charges[place].transaction.isUpgraded
+            return charges[place].refunds
+                .filter { $0.amount > 0 && ($0.reversed != nil || !isUpgraded) }
+                .map { ReportedEvent(.refund, at: $0.at, place: place) }
         }
     }
 

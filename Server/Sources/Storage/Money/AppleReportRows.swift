@@ -130,7 +130,7 @@ extension DatabaseSession {
         var sales = try connection.rows(
             "SELECT product, storefront, currency, ownership, quantity, from_ms, gross, tax, "
                 + "commission, refunded_at_ms, refunded, refunded_tax, refunded_commission, "
-                + "kind, purchase, is_renewal FROM money_transactions "
+                + "kind, purchase, transaction_id FROM money_transactions "
                 + "WHERE app = $1 AND environment = 'production' "
                 + "AND ((from_ms >= $2 AND from_ms < $3) "
                 + "OR (refunded_at_ms >= $2 AND refunded_at_ms < $3))",
@@ -139,27 +139,44 @@ extension DatabaseSession {
                 .integer(span.upperBound.milliseconds),
             ]
         ).map { (row) throws(StorageFailure) in try TransactionSale(row) }
-        let bought = Dictionary(grouping: sales.filter { !$0.isRenewal }, by: \.purchase)
-        for index in sales.indices where sales[index].refundedAt != nil {
-            let sale = sales[index]
-            sales[index].isReplaced = (bought[sale.purchase] ?? []).contains(where: sale.isReplaced)
+        let refunded = sales.indices.filter { sales[$0].isSubscription && sales[$0].refunded > 0 }
+        let replaced = try replacedTransactions(
+            of: Set(refunded.map { sales[$0].purchase }), in: app)
+        for index in refunded {
+            let own = replaced[sales[index].purchase] ?? []
+            sales[index].isReplaced = own.contains(sales[index].transaction)
         }
         return sales
     }
+
+    /// The transactions in whose place another product was bought, by purchase. The moments of
+    /// refunds and purchases do not show it: a customer may upgrade twice at once, or buy something
+    /// else at the moment of a refund.
+    private func replacedTransactions(
+        of purchases: Set<String>, in app: AppID
+    ) throws(StorageFailure) -> [String: Set<TransactionID>] {
+        let names = purchases.sorted()
+        let rows = try connection.rowsEach(
+            "SELECT timeline FROM purchases WHERE app = $1 AND environment = 'production' "
+                + "AND purchase = $2", names.map { [.text(app.rawValue), .text($0)] })
+        var replaced: [String: Set<TransactionID>] = [:]
+        for (name, rows) in zip(names, rows) {
+            guard let row = rows.first else { continue }
+            let timeline = try Timeline(
+                stored: try row.bytes(0),
+                of: PurchaseID(TransactionID(rawValue: name), in: .production))
+            replaced[name] = Set(
+                timeline.periods.filter(\.gaveWayToAnother).map(\.payment.transaction))
+        }
+        return replaced
+    }
 }
 
-extension TransactionSale {
-    /// A renewal is charged so long before its beginning at most (Apple: "up to 24 hours").
-    private static let chargedAheadMax = Duration.hours(24)
-
-    /// Whether this was given back because another sale of the same purchase, which is no renewal,
-    /// took its place: at the moment of the refund, or, for what was charged ahead and never began,
-    /// within the day before.
-    fileprivate func isReplaced(by other: Self) -> Bool {
-        guard let refundedAt else { return false }
-        guard refundedAt <= chargedAt else { return other.chargedAt == refundedAt }
-        return isRenewal && other.product != product && other.chargedAt <= chargedAt
-            && other.chargedAt >= chargedAt - Self.chargedAheadMax
+extension Timeline.Period {
+    /// Whether another product was bought in its place. What was charged ahead and never began may
+    /// not be reported as upgraded; if it has a refund of its own, the customer asked for that.
+    fileprivate var gaveWayToAnother: Bool {
+        payment.isUpgraded || isVoid && payment.revocation == nil
     }
 }
 
@@ -219,8 +236,8 @@ package struct TransactionSale: Hashable, Sendable {
     package var isSubscription: Bool
     /// Whether the refund is what an upgrade gave back.
     package fileprivate(set) var isReplaced: Bool
+    package private(set) var transaction: TransactionID
     fileprivate var purchase: String
-    fileprivate var isRenewal: Bool
 
     /// Reports have no units for a refund of a part; it counts as one.
     package var refundedUnits: Int64 { refunded == gross ? quantity : 1 }
@@ -240,7 +257,7 @@ package struct TransactionSale: Hashable, Sendable {
         isSubscription = line.kind == .autoRenewable
         isReplaced = false
         purchase = ""
-        isRenewal = line.isRenewal
+        transaction = line.transaction
     }
 
     fileprivate init(_ row: Row) throws(StorageFailure) {
@@ -257,7 +274,7 @@ package struct TransactionSale: Hashable, Sendable {
         refundedProceeds = refunded - (try row.integer(11)) - (try row.integer(12))
         isSubscription = try row.text(13) == "auto_renewable"
         purchase = try row.text(14)
-        isRenewal = try row.integer(15) == 1
+        transaction = TransactionID(rawValue: try row.text(15))
         isReplaced = false
     }
 }

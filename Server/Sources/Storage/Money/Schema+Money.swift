@@ -129,8 +129,8 @@ extension Schema {
         """
     }
 
-    /// The App Store's own report files, byte for byte. Primary data: Apple keeps them for a year,
-    /// and never makes them again. Days are counted from 1970-01-01.
+    /// The text of the App Store's own report files, byte for byte. Primary data: Apple keeps them
+    /// for a year, and never makes them again. Days are counted from 1970-01-01.
     private static func appleReportTable(_ type: Dialect) -> String {
         """
         CREATE TABLE apple_reports (

@@ -1,0 +1,90 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+/// Which refunds are those of upgrades, which the App Store's event reports leave out.
+@Suite struct TransactionSaleTests {
+    private static let upgraded = now + .days(10)
+    private static let ahead = now + .days(29)
+
+    /// A period of a month that begins at a moment.
+    private static func payment(
+        _ id: TransactionID, _ product: ProductID, from: Instant, isRenewal: Bool = false
+    ) -> Payment {
+        Payment(
+            transaction: id, line: "l\(id)", product: product, from: from,
+            until: from + .days(30), price: Money(milliunits: 9_990, currency: "USD"),
+            isRenewal: isRenewal)
+    }
+
+    private static func replaced(_ payment: Payment, at moment: Instant) -> Payment {
+        var payment = refunded(payment, at: moment)
+        payment.isUpgraded = true
+        return payment
+    }
+
+    private static func refunded(_ payment: Payment, at moment: Instant) -> Payment {
+        var payment = payment
+        payment.revocation = Revocation(at: moment, kind: .refund, percentage: 66_666)
+        return payment
+    }
+
+    /// What the sales of a month from a moment on say, by transaction: those that were refunded.
+    private static func refunds(
+        of payments: [Payment], from moment: Instant = now
+    ) async throws -> [TransactionID: Bool] {
+        var found: [TransactionID: Bool] = [:]
+        try await Driver.sqliteMemory.withStore { store in
+            try await store.transaction { tx in
+                try tx.beginMoneyFill(of: app)
+                while try tx.continueMoneyFill(of: app) > 0 {}
+                let document = document(1, signedAt: now + .days(60))
+                #expect(try tx.insert(document))
+                let facts = payments.map {
+                    Fact(about: purchase, attestedAt: now + .days(60), .payment($0))
+                }
+                try tx.project(facts, from: document)
+            }
+            let sales = try await store.read {
+                try $0.transactionSales(of: app, in: moment..<moment + .days(60))
+            }
+            for sale in sales where sale.refunded > 0 {
+                found[sale.transaction] = sale.isReplaced
+            }
+        }
+        return found
+    }
+
+    @Test func `a refund is an upgrade's if the documents say so, whatever the moments are`()
+        async throws
+    {
+        let first = Self.payment("1", "bronze", from: now)
+        let second = Self.payment("2", "silver", from: Self.upgraded)
+        let third = Self.payment("3", "gold", from: Self.upgraded)
+        let once = try await Self.refunds(of: [Self.replaced(first, at: Self.upgraded), second])
+        #expect(once == ["1": true])
+        let twice = try await Self.refunds(of: [
+            Self.replaced(first, at: Self.upgraded), Self.replaced(second, at: Self.upgraded),
+            third,
+        ])
+        #expect(twice == ["1": true, "2": true])
+        let bought = try await Self.refunds(of: [Self.refunded(first, at: Self.upgraded), second])
+        #expect(bought == ["1": false])
+    }
+
+    @Test func `a renewal that was charged ahead and replaced before it began is an upgrade's`()
+        async throws
+    {
+        let first = Self.replaced(Self.payment("1", "bronze", from: now), at: Self.ahead)
+        let renewal = Self.payment("2", "bronze", from: now + .days(30), isRenewal: true)
+        let other = Self.payment("3", "silver", from: Self.ahead)
+        #expect(try await Self.refunds(of: [first, renewal, other]) == ["1": true, "2": true])
+        // Also if the days that are asked about begin after the other product was bought.
+        let late = try await Self.refunds(of: [first, renewal, other], from: now + .days(30))
+        #expect(late == ["2": true])
+        let asked = Self.refunded(renewal, at: now + .days(28))
+        let own = try await Self.refunds(of: [first, asked, other], from: now + .days(30))
+        #expect(own == ["2": false])
+    }
+}
