@@ -119,10 +119,9 @@ extension Engine {
         let now = now()
         // Generated before the transaction, which may run several times.
         let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
-        return try await transaction { tx in
-            guard let person = try tx.customerToErase(id, in: appID) else {
-                return ErasureResult(purchases: 0)
-            }
+        let erased = try await transaction(outcome: { $0 == nil ? .unchanged : .done }) {
+            tx -> ErasureResult? in
+            guard let person = try tx.customerToErase(id, in: appID) else { return nil }
             let names = person.ids.enumerated().map { index, id in
                 (id, CustomerID.erased(salt, index))
             }
@@ -131,6 +130,13 @@ extension Engine {
                 hashes: person.ids.map(\.hash), in: appID, at: now)
             return ErasureResult(purchases: unlinked)
         }
+        return erased ?? ErasureResult(purchases: 0)
+    }
+
+    /// Whether an id names somebody, so that there is something to erase.
+    package func isKnown(_ id: CustomerID, app appID: AppID) async throws(EngineFailure) -> Bool {
+        _ = try app(appID)
+        return try await read { tx in try tx.customerToErase(id, in: appID) != nil }
     }
 
     /// The number of erasures rewritten in one transaction.

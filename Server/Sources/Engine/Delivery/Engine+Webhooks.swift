@@ -111,9 +111,9 @@ extension Engine {
         let secret = secret ?? webhookTransport.newSecret()
         // What was committed before is not news.
         try await numberEvents()
-        try await decide { (tx) -> Result<Void, EngineFailure> in
+        try await decide { (tx) -> Decision<Void> in
             guard try tx.webhooks(of: appID).count < WebhookRules.webhooksMax else {
-                return .failure(
+                return .refused(
                     .limitExceeded(what: "webhooks", limit: WebhookRules.webhooksMax))
             }
             try tx.add(
@@ -121,7 +121,7 @@ extension Engine {
                     id: id, settings: settings, secret: secret, createdAt: now,
                     cursor: try tx.lastSequence(of: appID), pausedAt: isPaused ? now : nil),
                 of: appID)
-            return .success(())
+            return .done(())
         }
         return try await webhook(id, of: appID)
     }
@@ -139,15 +139,16 @@ extension Engine {
             try require(settings, of: app)
         }
         let (now, new) = (now(), settings)
-        try await transaction { tx in
+        _ = try await transaction(outcome: { $0 ? .done : .unchanged }) { tx in
             if change.changesSettings { try tx.update(id, new, of: appID) }
             if new.format != known.settings.format {
                 try tx.clearBodies(ofDeliveriesTo: id, of: appID)
             }
-            guard let isPaused = change.isPaused else { return }
+            guard let isPaused = change.isPaused else { return change.changesSettings }
             let stored = try tx.webhook(id, of: appID)
-            guard stored?.pausedAt == nil || !isPaused else { return }
+            guard stored?.pausedAt == nil || !isPaused else { return change.changesSettings }
             try tx.pause(id, of: appID, since: isPaused ? now : nil, isPaused ? .asked : nil)
+            return true
         }
         return try await webhook(id, of: appID)
     }
