@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct BrowserNameTests {
     private static let mac = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/"
-    private static let linux = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
+    private static let linux =
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
 
     @Test func `a browser has a short name`() {
         let rows = [
@@ -14,7 +15,10 @@ import Testing
                 Self.linux + "Ubuntu Chromium/140.0.0.0 Chrome/140.0.0.0 Safari/537.36",
                 "Chromium on Linux"
             ),
-            (Self.mac + "605.1.15 (KHTML, like Gecko) Version/19.0 Safari/605.1.15", "Safari on Mac"),
+            (
+                Self.mac + "605.1.15 (KHTML, like Gecko) Version/19.0 Safari/605.1.15",
+                "Safari on Mac"
+            ),
             (
                 Self.mac + "537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 "
                     + "Edg/140.0.0.0", "Edge on Mac"

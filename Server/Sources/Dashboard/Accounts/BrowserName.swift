@@ -33,7 +33,9 @@ struct BrowserName: Hashable, Sendable {
         ("CrOS", "ChromeOS"), ("Macintosh", "Mac"), ("Linux", "Linux"),
     ]
 
-    private static func first(of names: [(mark: String, name: String)], in text: String) -> String? {
+    private static func first(
+        of names: [(mark: String, name: String)], in text: String
+    ) -> String? {
         names.first { text.contains($0.mark) }?.name
     }
 }

@@ -119,18 +119,18 @@ extension Engine {
         let now = now()
         // Generated before the transaction, which may run several times.
         let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
-        let erased = try await transaction(outcome: { $0 == nil ? .unchanged : .done }) {
-            tx -> ErasureResult? in
-            guard let person = try tx.customerToErase(id, in: appID) else { return nil }
+        return try await decide { tx in
+            guard let person = try tx.customerToErase(id, in: appID) else {
+                return .unchanged(ErasureResult(purchases: 0))
+            }
             let names = person.ids.enumerated().map { index, id in
                 (id, CustomerID.erased(salt, index))
             }
             let unlinked = try tx.erase(
                 person, names: Dictionary(uniqueKeysWithValues: names),
                 hashes: person.ids.map(\.hash), in: appID, at: now)
-            return ErasureResult(purchases: unlinked)
+            return .done(ErasureResult(purchases: unlinked))
         }
-        return erased ?? ErasureResult(purchases: 0)
     }
 
     /// Whether an id names somebody, so that there is something to erase.

@@ -139,16 +139,18 @@ extension Engine {
             try require(settings, of: app)
         }
         let (now, new) = (now(), settings)
-        _ = try await transaction(outcome: { $0 ? .done : .unchanged }) { tx in
+        try await decide { tx -> Decision<Void> in
             if change.changesSettings { try tx.update(id, new, of: appID) }
             if new.format != known.settings.format {
                 try tx.clearBodies(ofDeliveriesTo: id, of: appID)
             }
-            guard let isPaused = change.isPaused else { return change.changesSettings }
-            let stored = try tx.webhook(id, of: appID)
-            guard stored?.pausedAt == nil || !isPaused else { return change.changesSettings }
-            try tx.pause(id, of: appID, since: isPaused ? now : nil, isPaused ? .asked : nil)
-            return true
+            let wasPaused = try tx.webhook(id, of: appID)?.pausedAt != nil
+            if let isPaused = change.isPaused, !wasPaused || !isPaused {
+                try tx.pause(id, of: appID, since: isPaused ? now : nil, isPaused ? .asked : nil)
+            } else if !change.changesSettings {
+                return .unchanged(())
+            }
+            return .done(())
         }
         return try await webhook(id, of: appID)
     }
