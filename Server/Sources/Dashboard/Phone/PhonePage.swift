@@ -66,7 +66,7 @@ package struct PhonePage: Sendable {
     private func clock(_ hint: PhoneAct?) -> Markup {
         """
         <div class="clock" role="group" aria-label="Virtual clock">
-        <div><span class="lab">Virtual time, UTC</span>\(piece(.now, hint))</div>
+        <div><span class="lab">Virtual time</span>\(piece(.now, hint))</div>
         <div><span class="lab">Let time pass</span>\(piece(.pass, hint))</div>
         \(piece(.due, hint))
         </div>
