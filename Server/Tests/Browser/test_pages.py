@@ -86,7 +86,7 @@ def test_the_table_of_a_movement_fits_beside_the_navigation(lived, page, say):
 def test_a_chart_that_is_counted_for_long_says_so(lived, page, say):
     page.goto(lived.server + "/charts/mrr")
     waiting = []
-    page.route("**/charts/mrr?*", waiting.append)
+    page.route("**/charts/mrr?*", lambda route: waiting.append(route))
     page.get_by_label("Period").select_option("week")
     expect(page.locator("main")).to_have_attribute("aria-busy", "true")
     words = page.locator("#chart h2").evaluate("head => getComputedStyle(head, '::after').content")
