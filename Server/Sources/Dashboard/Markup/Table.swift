@@ -18,8 +18,8 @@ struct Table {
     /// Rows, as `Row` makes them.
     var rows: [Markup]
     var foot: Markup = ""
-    /// `fold`: entries of some lines on a phone. `roomy`: scrolls there. `dense`: has so many columns
-    /// that they stand closer in a window of medium width.
+    /// `fold`: entries of some lines on a phone. `roomy`: scrolls there. `dense`: has so many
+    /// columns that they stand closer in a window of medium width.
     var classes: Markup = "fold"
     /// The id of the table's body, whose rows are live.
     var bodyID: Markup = ""
