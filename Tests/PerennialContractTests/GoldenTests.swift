@@ -212,10 +212,14 @@ import Testing
             .appendingPathComponent("../../Fixtures/contract/\(name).json")
     }
 
-    /// As the server answers it with `?pretty`.
     private func check<Value: Codable & Equatable>(_ value: Value, against name: String) throws {
+        try Self.check(value, against: name)
+    }
+
+    /// As the server answers it with `?pretty`.
+    static func check<Value: Codable & Equatable>(_ value: Value, against name: String) throws {
         let encoded = Data(try ContractEncoder(isIndented: true).encode(value))
-        try Self.check(encoded, of: value, against: name)
+        try check(encoded, of: value, against: name)
     }
 
     private static func check<Value: Codable & Equatable>(

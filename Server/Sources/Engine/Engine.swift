@@ -149,10 +149,9 @@ package struct Engine: Sendable {
     /// Runs a closure in a transaction. The first one of an owner's act also appends its entry in
     /// the audit: see ``PendingAct``.
     ///
-    /// - Parameter isDone: whether what came of it is what the act wanted. What was refused has no
-    ///   entry.
+    /// - Parameter outcome: what the value says of the act. Only what was done has an entry.
     func transaction<Value: Sendable>(
-        isDone: @escaping @Sendable (Value) -> Bool = { _ in true },
+        outcome: @escaping @Sendable (Value) -> ActOutcome = { _ in .done },
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {
         do {
@@ -161,10 +160,10 @@ package struct Engine: Sendable {
             }
             let value = try await db.transaction { tx in
                 let value = try body(tx)
-                if isDone(value) { try tx.append(entry) }
+                if outcome(value) == .done { try tx.append(entry) }
                 return value
             }
-            if isDone(value) { act.appended() }
+            act.record(outcome(value))
             return value
         } catch { throw EngineFailure(error) }
     }

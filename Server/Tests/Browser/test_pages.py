@@ -73,6 +73,30 @@ def test_no_page_scrolls_sideways(lived, page, say):
     assert not too_wide, "\n".join(too_wide)
 
 
+def test_the_table_of_a_movement_fits_beside_the_navigation(lived, page, say):
+    page.goto(lived.server + "/charts/mrr_movement")
+    table = page.locator(".scroll:has(table.roomy)")
+    for width in [1440, 1152, 1024]:
+        chromium.look(page, width)
+        most, room = table.evaluate("region => [region.scrollWidth, region.clientWidth]")
+        say(f"{most} in {room} at {width}")
+        assert most <= room
+
+
+def test_a_chart_that_is_counted_for_long_says_so(lived, page, say):
+    page.goto(lived.server + "/charts/mrr")
+    waiting = []
+    page.route("**/charts/mrr?*", lambda route: waiting.append(route))
+    page.get_by_label("Period").select_option("week")
+    expect(page.locator("main")).to_have_attribute("aria-busy", "true")
+    words = page.locator("#chart h2").evaluate("head => getComputedStyle(head, '::after').content")
+    say(f"The chart's number is followed by {words}")
+    assert "counting" in words
+    waiting[0].continue_()
+    expect(page.locator("main:not([aria-busy])")).to_have_count(1)
+    expect(page).to_have_url(re.compile("by=week"))
+
+
 # Everything that one can do something with and that is shown.
 EXPECT_FOCUS = """() => {
     window.expected = new Set([...document.querySelectorAll(

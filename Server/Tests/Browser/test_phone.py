@@ -39,7 +39,11 @@ def test_a_newcomer_who_follows_the_hints_does_all_five_steps(world, any_page, s
             say(f"{steps[done]}: {', '.join(tapped)}")
             tapped, done = [], count
     expect(page.locator("#sim button.hint")).to_have_count(0)
+    chromium.look(page, 390)
+    expect(page.locator("#try p")).to_be_visible()
+    expect(page.locator("#try a")).to_have_count(3)
     say("The answer at the end:", page.locator("#line").inner_text())
+    say("What comes next:", page.locator("#try p").inner_text())
 
 
 def test_a_tap_while_time_passes_is_done_afterwards(world, page, say):

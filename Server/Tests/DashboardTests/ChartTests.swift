@@ -63,9 +63,13 @@ import Testing
     @Test func `a period that does not close shows what is missing`() {
         var chart = samples.movementChart
         #expect(chart.columns.allSatisfy { $0.difference == 0 })
-        #expect(!chart.table(period: "Month", in: frame).html.contains("class=\"down\""))
+        let closed = chart.table(period: "Month", in: frame).html
+        #expect(!closed.contains("class=\"down\"") && !closed.contains(">Difference</th>"))
+        #expect(closed.contains("The parts add up in every row. Difference: $0.00"))
         chart.columns[3].closing = 0
-        #expect(chart.table(period: "Month", in: frame).html.components(of: "class=\"down\"") == 1)
+        let open = chart.table(period: "Month", in: frame).html
+        #expect(open.components(of: "class=\"down\"") == 1 && open.contains(">Difference</th>"))
+        #expect(!open.contains("add up in every row"))
     }
 
     @Test func `bars stand on zero, what went below it, and reach as far as their values`() {

@@ -1,4 +1,5 @@
 import Dashboard
+import PerennialContract
 import Testing
 
 @testable import Program
@@ -30,5 +31,24 @@ import Testing
         #expect(pages.open() == nil)
         pages.close(open[0].number)
         #expect(pages.open() != nil)
+    }
+}
+
+@Suite struct PhoneClockTests {
+    @Test func `renewals that come at another hour in UTC are explained`() throws {
+        let rows = [
+            ("2026-10-24T09:00:00Z", "2026-11-24T10:00:00Z", "back", "an hour later"),
+            ("2027-02-24T10:00:00Z", "2027-03-24T09:00:00Z", "forward", "an hour earlier"),
+            ("2026-11-24T10:00:00Z", "2026-12-24T10:00:00Z", nil, nil),
+            ("2026-10-24T09:00:00Z", "2027-10-24T09:00:00Z", nil, nil),
+        ]
+        for (start, end, word, hour) in rows {
+            let said = PhoneDesk.clockChange(
+                from: try #require(Timestamp(start)), to: try #require(Timestamp(end)))
+            #expect((said == nil) == (word == nil), "\(start)")
+            guard let word, let hour else { continue }
+            #expect(said?.contains("its clocks \(word).") == true, "\(start)")
+            #expect(said?.contains("come \(hour).") == true, "\(start)")
+        }
     }
 }

@@ -43,7 +43,7 @@ package struct AccountPage: Sendable {
         let rows = sessions.map { session -> Markup in
             let here: Markup = session.isThis ? " <span class=\"chip open\">this one</span>" : ""
             return Table.row(
-                .init("\(.bdi(session.agent.isEmpty ? "Unknown browser" : session.agent))\(here)"),
+                .init("\(browser(session.agent))\(here)"),
                 [
                     .init(.bdi(session.address)), .init("\(frame.time(session.createdAt))"),
                     .init("\(frame.time(session.usedAt))"),
@@ -61,6 +61,12 @@ package struct AccountPage: Sendable {
             title: "Where you are signed in", side: dialog.buttonMarkup,
             content: "\(table.markup)\(dialog.dialogMarkup(in: frame))", classes: "flush"
         ).markup
+    }
+
+    /// A short name, with all that the browser says of itself behind it.
+    private func browser(_ agent: String) -> Markup {
+        let name = Markup.bdi(BrowserName(userAgent: agent).text)
+        return agent.isEmpty ? name : "<span title=\"\(.value(agent))\">\(name)</span>"
     }
 
     private func passwordPanel(in frame: Frame) -> Markup {

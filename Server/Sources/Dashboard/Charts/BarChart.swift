@@ -189,12 +189,14 @@ package struct BarChart: Sendable {
 
     /// The same numbers, newest first, with their sum; with opening, closing and difference if
     /// those are known.
+    /// The difference has a column only if it is not zero somewhere; else one line says so.
     package func table(period: String, in frame: Frame) -> Markup {
         let closes = columns.contains { $0.difference != nil }
+        let differs = closes && columns.contains { $0.difference != 0 }
         let heads =
             [Table.Column(.init(text: period))] + (closes ? [.number("Opening")] : [])
             + series.map { .number(.bdi($0.name)) } + [.number(showsNet ? "Net" : "Sum")]
-            + (closes ? [.number("Closing"), .number("Difference")] : [])
+            + (closes ? [.number("Closing")] : []) + (differs ? [.number("Difference")] : [])
         let rows = columns.reversed().map { column -> Markup in
             let cells = column.values.indices.map { index -> Table.Cell in
                 .init(cell(column, index, in: frame), "num")
@@ -202,15 +204,23 @@ package struct BarChart: Sendable {
             let soFar: Markup = column.isOver ? "" : " <span class=\"muted small\">so far</span>"
             let sum = [Table.Cell("<b>\(text(column.net))</b>", "num")]
             return Table.row(
-                .init("<span class=\"nowrap\">\(.bdi(column.name))\(soFar)</span>"),
-                closes
-                    ? [amount(column.opening)] + cells + sum
-                        + [amount(column.closing), difference(column)] : cells + sum)
+                .init(.bdi(column.name) + soFar),
+                (closes ? [amount(column.opening)] : []) + cells + sum
+                    + (closes ? [amount(column.closing)] : [])
+                    + (differs ? [difference(column)] : []))
         }
         return Table(
             name: "\(name) by \(period.lowercased())", columns: heads, rows: rows,
+            foot: closes && !differs ? noDifference(width: heads.count) : "",
             classes: Table.classes(columns: heads.count)
         ).markup
+    }
+
+    private func noDifference(width: Int) -> Markup {
+        """
+        <tr><td colspan="\(width)">\(Icon.check.markup) The parts add up in every row. Difference: \
+        \(unit.text(0))</td></tr>
+        """
     }
 
     private func amount(_ value: Int64?) -> Table.Cell {

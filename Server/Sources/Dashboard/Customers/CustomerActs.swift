@@ -15,7 +15,7 @@ struct CustomerActs {
         var dialogs = [grant(in: frame), move]
         if !keepable.isEmpty { dialogs.append(keep) }
         if let question = page.waitingQuestions.first { dialogs.append(consumption(question)) }
-        if frame.viewer.mayConfigure { dialogs.append(erase) }
+        if page.isKnown, frame.viewer.mayConfigure { dialogs.append(erase) }
         let buttons = dialogs.map(\.buttonMarkup)
         let opened = dialogs.map { $0.dialogMarkup(in: frame) }
         return "<div class=\"row\">\(buttons.joined())</div>\(opened.joined())"
@@ -35,6 +35,7 @@ struct CustomerActs {
                 no money moves. You can take it back.</p>
                 """, path: .act("grants", on: id),
             fields: """
+                <input type="hidden" name="key" value="\(.value(page.formKey))">\
                 <div class="fields"><div><label for="g-e">What</label>\
                 <select id="g-e" name="entitlement">\(options.joined())</select></div>\
                 <div><label for="g-u">Until (empty: until taken back)</label>\

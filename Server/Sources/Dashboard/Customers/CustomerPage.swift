@@ -3,6 +3,8 @@ import PerennialContract
 /// The page `/customers/{id}`: what they may use, why, and what one can do.
 package struct CustomerPage: Sendable {
     package var customer: Customer
+    /// Whether the id names somebody. Of an id that names nobody there is nothing to forget.
+    package var isKnown: Bool
     /// When they were first seen, what they paid in each currency after refunds, and the three
     /// letters of their storefront. Nil and empty if that is not known.
     package var since: Timestamp?
@@ -34,8 +36,9 @@ package struct CustomerPage: Sendable {
     package var isAskingApple: Bool
 
     package init(
-        customer: Customer, since: Timestamp? = nil, paid: [Money] = [], storefront: String? = nil,
-        purchases: [PurchaseLine]? = nil, timeline: TimelinePicture = .init(lanes: []),
+        customer: Customer, isKnown: Bool = true, since: Timestamp? = nil, paid: [Money] = [],
+        storefront: String? = nil, purchases: [PurchaseLine]? = nil,
+        timeline: TimelinePicture = .init(lanes: []),
         explanation: [String] = [], wallets: [WalletStatement] = [], transfers: [Transfer] = [],
         blocked: [String] = [], grants: [Grant] = [], consumption: ConsumptionOverview? = nil,
         happened: [Event] = [], linesCount: Int = 0, history: History? = nil,
@@ -43,6 +46,7 @@ package struct CustomerPage: Sendable {
         isAskingApple: Bool = false
     ) {
         self.customer = customer
+        self.isKnown = isKnown
         self.since = since
         self.paid = paid
         self.storefront = storefront
@@ -101,7 +105,9 @@ package struct CustomerPage: Sendable {
 
     private func lede(in frame: Frame) -> Markup {
         guard let since else {
-            return "Nothing is known of this customer yet."
+            return isKnown
+                ? "Nothing was bought yet, and nothing given by hand."
+                : "Nothing is known of this customer yet."
         }
         let place: Markup = storefront.map { ", storefront \(.bdi($0))" } ?? ""
         let sum: Markup =

@@ -18,7 +18,8 @@ struct Table {
     /// Rows, as `Row` makes them.
     var rows: [Markup]
     var foot: Markup = ""
-    /// `fold`: entries of some lines on a phone. `roomy`: scrolls there.
+    /// `fold`: entries of some lines on a phone. `roomy`: scrolls there. `dense`: has so many
+    /// columns that they stand closer in a window of medium width.
     var classes: Markup = "fold"
     /// The id of the table's body, whose rows are live.
     var bodyID: Markup = ""
@@ -37,7 +38,12 @@ struct Table {
     }
 
     /// The class for a table that does not fold. On a phone one with few columns fits.
-    static func classes(columns: Int) -> Markup { columns > 3 ? "roomy" : "" }
+    static func classes(columns: Int) -> Markup {
+        columns > columnsMax ? "roomy dense" : columns > 3 ? "roomy" : ""
+    }
+
+    /// More columns of money do not fit beside the navigation.
+    private static let columnsMax = 7
 
     static func attribute(_ name: Markup, _ value: Markup) -> Markup {
         value.isEmpty ? "" : " \(name)=\"\(value)\""

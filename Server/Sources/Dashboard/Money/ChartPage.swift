@@ -136,14 +136,14 @@ package struct ChartPage: Sendable {
 
     private func cohorts(_ table: HeatTable, in frame: Frame) -> Markup {
         let shades = [1, 3, 5, 7, 9].map { Markup("<span class=\"h\($0)\">&emsp;</span>") }
+        let opens = table.cohorts.contains { $0.cells.contains { $0.purchases != nil } }
         return """
             <section class="panel" id="chart"><header><h2>\(.bdi(headline))</h2><p>\
             <span class="row"><span>fewer</span>\(shades.joined())<span>more</span></span></p>\
             </header><figure><figcaption>\(.bdi(finding)) Dashed cells are still open: they can \
             grow.</figcaption>\(table.markup(in: frame))</figure><footer>Point at a cell for the \
-            number of people; open it for the purchases. Fewer than \(HeatTable.peopleMin) \
-            people: no \
-            shade, so that chance does not look like a pattern.</footer></section>
+            number of people\(opens ? "; open it for the purchases" : ""). Fewer than \
+            \(HeatTable.peopleMin) people: no shade, so that chance does not look like a pattern.</footer></section>
             """
     }
 

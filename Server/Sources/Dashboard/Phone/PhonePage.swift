@@ -18,6 +18,15 @@ package struct PhonePage: Sendable {
         ).html(in: frame)
     }
 
+    private var introduction: Markup {
+        let name = Markup.bdi(state.customer.customerID)
+        return """
+            <p class="lede">This is the iPhone of <b>\(name)</b>, a made-up customer. What she \
+            buys here goes through a simulated App Store to your server, as it would from Apple. \
+            <b>ben</b> is another one, with a phone of his own.</p>
+            """
+    }
+
     private func piece(_ name: PhonePiece.Name, _ hint: PhoneAct?) -> Markup {
         name.markup(state, hint)
     }
@@ -30,7 +39,7 @@ package struct PhonePage: Sendable {
             data-live-source="\(frame.link(.phone))/live" \
             data-customer="\(state.customer.customerID)">\(frame.csrf)
             \(clock(hint))
-            <div class="stack">\(piece(.trouble, hint))\
+            <div class="stack">\(piece(.trouble, hint))\(introduction)\
             <div class="row end guide">\(piece(.tour, hint))\
             <button \(button(.startOver, hint).attributes("btn s"))>Start over</button></div></div>
             <div class="stage">
@@ -57,7 +66,7 @@ package struct PhonePage: Sendable {
     private func clock(_ hint: PhoneAct?) -> Markup {
         """
         <div class="clock" role="group" aria-label="Virtual clock">
-        <div><span class="lab">Virtual time, UTC</span>\(piece(.now, hint))</div>
+        <div><span class="lab">Virtual time</span>\(piece(.now, hint))</div>
         <div><span class="lab">Let time pass</span>\(piece(.pass, hint))</div>
         \(piece(.due, hint))
         </div>
@@ -96,7 +105,7 @@ package struct PhonePage: Sendable {
             <section class="panel">\(piece(.others, hint))\
             <details open><summary>What her app gets: <code>GET \(path)</code></summary>\
             \(piece(.json, hint))</details>\
-            <details><summary>All of it, in a terminal</summary><pre>\(state.curl)</pre>\
+            <details><summary>In a terminal: all of it</summary><pre>\(state.curl)</pre>\
             <button class="btn s" type="button" data-copy="\(state.curl)">Copy</button></details>\
             <div class="row"><a class="btn s" href="\(frame.link(.events))">Events</a>\
             <a class="btn s" href="\(frame.link(.webhooks))">Webhooks</a></div></section>

@@ -45,7 +45,7 @@ package struct PhonePiece: Hashable, Sendable, Codable {
 extension PhonePiece.Name {
     private static func now(_ state: PhoneState) -> Markup {
         let civil = CivilTime(state.now)
-        return "<span class=\"t\" id=\"now\">\(civil.date), \(civil.clock)</span>"
+        return "<span class=\"t\" id=\"now\">\(civil.date), \(civil.clock) UTC</span>"
     }
 
     /// The buttons that let time pass.
@@ -91,7 +91,25 @@ extension PhonePiece.Name {
                 \(isDone ? "<span class=\"vh\"> – done</span>" : "")</li>
                 """
         }
-        return "<ol class=\"try\" id=\"try\" aria-label=\"Try this\">\(steps.joined())</ol>"
+        return """
+            <div id="try"><ol class="try" aria-label="Try this">\(steps.joined())</ol>\
+            \(tour.next == nil ? whatNext(state) : "")</div>
+            """
+    }
+
+    /// Where to go after the last step.
+    private static func whatNext(_ state: PhoneState) -> Markup {
+        func link(_ path: DashboardPath, _ words: Markup) -> Markup {
+            "<a href=\"\(path.text)\">\(words)</a>"
+        }
+        let customer = Markup.bdi(state.customer.customerID)
+        let page = link(.customer(state.customer.customerID), "\(customer)’s page")
+        return """
+            <p><b>All five are done.</b> What came of it: \(page), \
+            \(link(.chart("mrr"), "the charts")), \(link(.events, "the events")). What your own \
+            app would ask is below, at <i>In a terminal</i>. <i>Start over</i> gives the phone to \
+            the next person.</p>
+            """
     }
 
     private static func line(_ state: PhoneState) -> Markup {
@@ -178,7 +196,7 @@ extension PhonePiece.Name {
         }
         let civil = CivilTime(entry.at)
         return """
-            <li data-id="\(entry.id)"><span class="when">\(civil.date), \(civil.clock)</span>\
+            <li data-id="\(entry.id)"><span class="when">\(civil.date), \(civil.clock) UTC</span>\
             \(lines.joined())</li>
             """
     }

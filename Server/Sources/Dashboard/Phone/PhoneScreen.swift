@@ -13,7 +13,7 @@ struct PhoneScreen {
     var markup: Markup {
         let now = CivilTime(state.now)
         return """
-            <div class="screen" id="screen"><div class="status"><span>\(now.clock)</span>\
+            <div class="screen" id="screen"><div class="status"><span>\(now.clock) UTC</span>\
             <span class="island"></span><span>\(now.day) \(now.shortMonth)</span></div>
             \(hero)
             \(state.device.showsChoices ? choices : app)

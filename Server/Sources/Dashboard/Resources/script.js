@@ -3,7 +3,7 @@
 const root = document.documentElement, $ = (q, e = document) => e.querySelector(q), byId = id => document.getElementById(id);
 const isDark = () => (root.dataset.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
 
-document.addEventListener('click', e => {
+addEventListener('click', e => {
   const b = e.target.closest('button'); if (!b) return;
   if ('themeButton' in b.dataset) {
     e.preventDefault();
@@ -20,22 +20,22 @@ document.addEventListener('click', e => {
 });
 
 // Fetched on change; focus stays.
-document.addEventListener('change', async e => {
+addEventListener('change', async e => {
   const form = e.target.closest('form[data-auto]'); if (!form) return;
   if (source) return form.submit();
-  const url = new URL(form.action || location.href);
+  const main = $('main'), slow = setTimeout(() => main.ariaBusy = true, 1e3), url = new URL(form.action);
   url.search = new URLSearchParams([...new FormData(form)].filter(p => p[1]));
   const answer = await fetch(url).catch(() => null);
   if (!answer?.ok) return form.submit();
-  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  if (!$('main', page)) return form.submit();
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html'), next = $('main', page);
+  if (!next) return form.submit();
   const id = document.activeElement?.id;
-  $('main').replaceChildren(...$('main', page).childNodes);
+  main.replaceChildren(...next.childNodes);
+  main.ariaBusy = clearTimeout(slow);
   document.title = page.title; history.replaceState(null, '', url);
   if (id) byId(id)?.focus();
 });
 
-// {id, html} replaces an element, or adds rows to tbody[data-rows].
 const source = document.body.dataset.source;
 let held = false, waiting = new Map(), timer = null, broken = null;
 function dot(word, off) {

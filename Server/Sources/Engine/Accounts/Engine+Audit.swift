@@ -20,8 +20,17 @@ package struct AuditPage: Sendable {
 /// An act of an owner that is being done, and its entry in the audit. The entry is committed with
 /// what the act writes first, so that neither is there without the other.
 package final class PendingAct: Sendable {
+    private enum State {
+        /// No transaction was committed with the entry.
+        case due
+        /// What the act asks for had been done before. A later transaction may still do something.
+        case unchanged
+        case appended
+        case leftOut
+    }
+
     let entry: RecordedAct
-    private let isDue = Mutex(true)
+    private let state = Mutex(State.due)
 
     fileprivate init(_ entry: RecordedAct) { self.entry = entry }
 
@@ -33,12 +42,41 @@ package final class PendingAct: Sendable {
     package var name: String { entry.act }
 
     /// The entry, as long as no transaction was committed with it.
-    var dueEntry: RecordedAct? { isDue.withLock { $0 } ? entry : nil }
+    var dueEntry: RecordedAct? {
+        switch state.withLock({ $0 }) {
+        case .due, .unchanged: entry
+        case .appended, .leftOut: nil
+        }
+    }
 
-    func appended() { isDue.withLock { $0 = false } }
+    /// Whether the act has done nothing, so that it has no entry.
+    var hasNoEntry: Bool {
+        switch state.withLock({ $0 }) {
+        case .due, .appended: false
+        case .unchanged, .leftOut: true
+        }
+    }
 
-    /// Says that nothing is done, so that no transaction writes an entry.
-    package func leaveOut() { isDue.withLock { $0 = false } }
+    func record(_ outcome: ActOutcome) {
+        state.withLock { state in
+            switch outcome {
+            case .done: state = .appended
+            case .unchanged: state = .unchanged
+            case .refused: break
+            }
+        }
+    }
+
+    /// Says that nothing is done, so that there is no entry.
+    package func leaveOut() { state.withLock { $0 = .leftOut } }
+}
+
+/// What came of an act in a transaction.
+enum ActOutcome: Hashable, Sendable {
+    case done
+    /// It had been done before, and nothing was written: as when a form is sent twice.
+    case unchanged
+    case refused
 }
 
 extension Engine {
@@ -58,13 +96,15 @@ extension Engine {
         return PendingAct(entry)
     }
 
-    /// Adds to the entry of an act what it has changed, and appends it if no transaction has.
+    /// Adds to the entry of an act what it has changed, and appends it if no transaction has. Does
+    /// nothing if the act has done nothing.
     ///
     /// - Parameter subject: nil if it is the one with which the act began.
     package func complete(
         _ act: PendingAct, subject: String? = nil, before: AuditState? = nil,
         after: AuditState? = nil
     ) async throws(EngineFailure) {
+        guard !act.hasNoEntry else { return }
         var entry = act.entry
         entry.subject = subject ?? entry.subject
         (entry.before, entry.after) = (before.flatMap(Self.text), after.flatMap(Self.text))

@@ -119,9 +119,9 @@ extension Engine {
         let now = now()
         // Generated before the transaction, which may run several times.
         let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
-        return try await transaction { tx in
+        return try await decide { tx in
             guard let person = try tx.customerToErase(id, in: appID) else {
-                return ErasureResult(purchases: 0)
+                return .unchanged(ErasureResult(purchases: 0))
             }
             let names = person.ids.enumerated().map { index, id in
                 (id, CustomerID.erased(salt, index))
@@ -129,8 +129,14 @@ extension Engine {
             let unlinked = try tx.erase(
                 person, names: Dictionary(uniqueKeysWithValues: names),
                 hashes: person.ids.map(\.hash), in: appID, at: now)
-            return ErasureResult(purchases: unlinked)
+            return .done(ErasureResult(purchases: unlinked))
         }
+    }
+
+    /// Whether an id names somebody, so that there is something to erase.
+    package func isKnown(_ id: CustomerID, app appID: AppID) async throws(EngineFailure) -> Bool {
+        _ = try app(appID)
+        return try await read { tx in try tx.customerToErase(id, in: appID) != nil }
     }
 
     /// The number of erasures rewritten in one transaction.

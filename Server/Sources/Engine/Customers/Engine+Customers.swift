@@ -99,15 +99,15 @@ extension Engine {
             if let proofs,
                 let failure = try tx.defect(in: proofs, ofBoth: [id, other], in: app, at: now)
             {
-                return .failure(failure)
+                return .refused(failure)
             }
             if proofs != nil, !app.appMayJoinPeople,
                 try tx.areTwoPeople(id, other, in: appID)
             {
-                return .failure(.aliasJoinsTwoPeople(other))
+                return .refused(.aliasJoinsTwoPeople(other))
             }
             try tx.merge(other, with: id, in: appID, at: now)
-            return .success(try tx.state(of: id, in: app, environment: environment, at: now))
+            return .done(try tx.state(of: id, in: app, environment: environment, at: now))
         }
     }
 
@@ -121,10 +121,10 @@ extension Engine {
         return try await decide { tx in
             guard alias != id, let known = try tx.customer(known: id, in: appID),
                 known.ids.contains(alias)
-            else { return .failure(.unknownAlias(alias)) }
-            guard alias != known.customer else { return .failure(.primaryID(alias)) }
+            else { return .refused(.unknownAlias(alias)) }
+            guard alias != known.customer else { return .refused(.primaryID(alias)) }
             try tx.removeID(alias, from: known.customer, in: appID, at: now)
-            return .success(try tx.state(of: id, in: app, environment: environment, at: now))
+            return .done(try tx.state(of: id, in: app, environment: environment, at: now))
         }
     }
 }

@@ -111,9 +111,9 @@ extension Engine {
         let secret = secret ?? webhookTransport.newSecret()
         // What was committed before is not news.
         try await numberEvents()
-        try await decide { (tx) -> Result<Void, EngineFailure> in
+        try await decide { (tx) -> Decision<Void> in
             guard try tx.webhooks(of: appID).count < WebhookRules.webhooksMax else {
-                return .failure(
+                return .refused(
                     .limitExceeded(what: "webhooks", limit: WebhookRules.webhooksMax))
             }
             try tx.add(
@@ -121,7 +121,7 @@ extension Engine {
                     id: id, settings: settings, secret: secret, createdAt: now,
                     cursor: try tx.lastSequence(of: appID), pausedAt: isPaused ? now : nil),
                 of: appID)
-            return .success(())
+            return .done(())
         }
         return try await webhook(id, of: appID)
     }
@@ -139,15 +139,18 @@ extension Engine {
             try require(settings, of: app)
         }
         let (now, new) = (now(), settings)
-        try await transaction { tx in
+        try await decide { tx -> Decision<Void> in
             if change.changesSettings { try tx.update(id, new, of: appID) }
             if new.format != known.settings.format {
                 try tx.clearBodies(ofDeliveriesTo: id, of: appID)
             }
-            guard let isPaused = change.isPaused else { return }
-            let stored = try tx.webhook(id, of: appID)
-            guard stored?.pausedAt == nil || !isPaused else { return }
-            try tx.pause(id, of: appID, since: isPaused ? now : nil, isPaused ? .asked : nil)
+            let wasPaused = try tx.webhook(id, of: appID)?.pausedAt != nil
+            if let isPaused = change.isPaused, !wasPaused || !isPaused {
+                try tx.pause(id, of: appID, since: isPaused ? now : nil, isPaused ? .asked : nil)
+            } else if !change.changesSettings {
+                return .unchanged(())
+            }
+            return .done(())
         }
         return try await webhook(id, of: appID)
     }

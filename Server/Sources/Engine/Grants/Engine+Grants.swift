@@ -43,10 +43,10 @@ extension Engine {
                 let isSame =
                     kept.customer == known && kept.environment == environment
                     && kept.grant.matches(order)
-                return isSame ? .success(kept) : .failure(.idempotencyKeyReused)
+                return isSame ? .unchanged(kept) : .refused(.idempotencyKeyReused)
             }
             if let until = order.until, until <= now {
-                return .failure(.grantAlreadyExpired(until))
+                return .refused(.grantAlreadyExpired(until))
             }
             let customer = try tx.customer(id, in: appID, at: now).customer
             let kept = StoredGrant(
@@ -55,7 +55,7 @@ extension Engine {
                     reason: order.reason),
                 to: customer, in: environment)
             try tx.addGrant(kept, in: appID)
-            return .success(kept)
+            return .done(kept)
         }
     }
 
@@ -68,12 +68,12 @@ extension Engine {
         return try await decide { tx in
             guard let kept = try tx.grant(grantID, in: appID),
                 try tx.customer(known: id, in: appID)?.customer == kept.customer
-            else { return .failure(.unknownGrant(grantID)) }
-            guard kept.grant.isOpen(at: now) else { return .success(kept) }
+            else { return .refused(.unknownGrant(grantID)) }
+            guard kept.grant.isOpen(at: now) else { return .unchanged(kept) }
             try tx.withdraw(kept, in: appID, at: now)
             var withdrawn = kept
             withdrawn.grant.withdrawnAt = now
-            return .success(withdrawn)
+            return .done(withdrawn)
         }
     }
 

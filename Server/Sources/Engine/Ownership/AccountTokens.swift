@@ -23,12 +23,12 @@ extension Engine {
         guard app.accountTokens == .customers else { return nil }
         let now = now()
         return try await decide { tx in
-            if let token = try tx.accountToken(of: id, in: appID) { return .success(token) }
+            if let token = try tx.accountToken(of: id, in: appID) { return .unchanged(token) }
             let customer = try tx.customer(id, in: appID, at: now)
             try tx.requireIDLimit(for: 1, beside: customer)
             let token = CustomerID(rawValue: UUID().uuidString.lowercased())
             try tx.addAccountToken(token, to: customer.customer, in: appID, at: now)
-            return .success(token)
+            return .done(token)
         }
     }
 

@@ -28,18 +28,23 @@ extension Engine {
         let now = now()
         return try await decide { tx in
             guard let timeline = try tx.timeline(of: order.purchase, in: appID) else {
-                return .failure(.unknownPurchase(order.purchase))
+                return .refused(.unknownPurchase(order.purchase))
             }
             if timeline.hasConsumables, try tx.isConsumedByErased(timeline, for: id, in: app) {
-                return .failure(.belongsToAnotherCustomer(order.purchase, .usedUp))
+                return .refused(.belongsToAnotherCustomer(order.purchase, .usedUp))
             }
             let customer = try tx.customer(id, in: appID, at: now).customer
             if try tx.beneficiary(of: order.purchase, in: appID) == customer {
-                return .success(
+                if let said = try tx.confirmation(
+                    of: order.purchase, of: customer, reason: order.reason, in: appID)
+                {
+                    return .unchanged(said)
+                }
+                return .done(
                     try tx.confirm(
                         order.purchase, of: customer, reason: order.reason, in: appID, at: now))
             }
-            return .success(
+            return .done(
                 try tx.move(
                     order.purchase, to: customer, by: .support, reason: order.reason, in: appID,
                     at: now))
@@ -74,10 +79,10 @@ extension Engine {
             guard let customer, let transfer = try tx.transfer(place.sequence, in: appID),
                 transfer.position == place,
                 transfer.customer == customer || transfer.former == customer
-            else { return .failure(.unknownTransfer(place)) }
-            guard transfer.undoneAt == nil else { return .success(transfer) }
+            else { return .refused(.unknownTransfer(place)) }
+            guard transfer.undoneAt == nil else { return .unchanged(transfer) }
             guard try tx.isCurrent(transfer, in: appID) else {
-                return .failure(.transferSuperseded(transfer.number))
+                return .refused(.transferSuperseded(transfer.number))
             }
             try tx.undo(transfer, in: appID, at: now)
             let isShared = try transfer.former.map { try tx.isAnonymous($0, in: appID) } ?? false
@@ -86,7 +91,7 @@ extension Engine {
             }
             var undone = transfer
             undone.undoneAt = now
-            return .success(undone)
+            return .done(undone)
         }
     }
 
@@ -101,7 +106,7 @@ extension Engine {
             if try tx.link(of: order.purchase, in: appID) == nil {
                 try tx.link(order.purchase, to: owner, by: .token, in: appID, at: now)
             }
-            try tx.block(order.purchase, of: owner, reason: order.reason, in: appID, at: now)
+            return try tx.block(order.purchase, of: owner, reason: order.reason, in: appID, at: now)
         }
     }
 
@@ -115,34 +120,49 @@ extension Engine {
         }
     }
 
+    /// - Parameter body: returns whether it has changed anything.
     private func changeBlock(
         of purchase: PurchaseID, of id: CustomerID, app appID: AppID,
-        _ body: @escaping @Sendable (DatabaseSession, CustomerID) throws -> Void
+        _ body: @escaping @Sendable (DatabaseSession, CustomerID) throws -> Bool
     ) async throws(EngineFailure) {
         _ = try app(appID)
         let now = now()
-        try await decide { tx -> Result<Void, EngineFailure> in
+        try await decide { tx -> Decision<Void> in
             guard let owner = try tx.beneficiary(of: purchase, or: id, in: appID, at: now) else {
-                return .failure(.unknownPurchase(purchase))
+                return .refused(.unknownPurchase(purchase))
             }
             guard try tx.customer(known: id, in: appID)?.customer == owner else {
-                return .failure(.belongsToAnotherCustomer(purchase, .kept))
+                return .refused(.belongsToAnotherCustomer(purchase, .kept))
             }
-            try body(tx, owner)
-            return .success(())
+            return try body(tx, owner) ? .done(()) : .unchanged(())
         }
     }
 
     /// Runs a transaction that may reject the request. A rejection must not roll back other
     /// transactions of a shared commit, so it is returned and not thrown.
     func decide<Value: Sendable>(
-        _ body: @escaping @Sendable (DatabaseSession) throws -> Result<Value, EngineFailure>
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Decision<Value>
     ) async throws(EngineFailure) -> Value {
-        let result = try await transaction(
-            isDone: { (result: Result<Value, EngineFailure>) in
-                if case .success = result { true } else { false }
-            }, body)
-        return try result.get()
+        switch try await transaction(outcome: \.outcome, body) {
+        case .done(let value), .unchanged(let value): return value
+        case .refused(let failure): throw failure
+        }
+    }
+}
+
+/// What a transaction has decided about a request.
+enum Decision<Value: Sendable>: Sendable {
+    case done(Value)
+    /// It had been done before, and nothing was written. The value is that of the first time.
+    case unchanged(Value)
+    case refused(EngineFailure)
+
+    var outcome: ActOutcome {
+        switch self {
+        case .done: .done
+        case .unchanged: .unchanged
+        case .refused: .refused
+        }
     }
 }
 

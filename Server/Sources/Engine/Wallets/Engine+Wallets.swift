@@ -123,13 +123,13 @@ extension DatabaseSession {
     fileprivate func book(
         _ order: NewBooking, named name: BookingID, of id: CustomerID, in app: AppSettings,
         environment: Environment, at now: Instant
-    ) throws -> Result<StoredBooking, EngineFailure> {
+    ) throws -> Decision<StoredBooking> {
         let known = try customer(known: id, in: app.id)
         if let kept = try booking(name, in: app.id) {
             let isSame =
                 kept.customer == known?.customer && kept.environment == environment
                 && kept.booking.matches(order)
-            return isSame ? .success(kept) : .failure(.idempotencyKeyReused)
+            return isSame ? .unchanged(kept) : .refused(.idempotencyKeyReused)
         }
         let currency = order.currency
         let payments = try payments(of: known, or: id, in: app, environment: environment)
@@ -138,7 +138,7 @@ extension DatabaseSession {
                 currency] ?? 0
         if order.kind == .debit {
             guard balance >= order.amount || app.wallets.currency(currency).allowsDebt else {
-                return .failure(.insufficientBalance(currency, balance: balance))
+                return .refused(.insufficientBalance(currency, balance: balance))
             }
         }
         let owner = try customer(id, in: app.id, at: now).customer
@@ -157,7 +157,7 @@ extension DatabaseSession {
         let kept = StoredBooking(
             booking, of: owner, in: environment, balance: balance + booking.signedAmount)
         try book(kept, key: order.key, in: app.id, at: now)
-        return .success(kept)
+        return .done(kept)
     }
 }
 

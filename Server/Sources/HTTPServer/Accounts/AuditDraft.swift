@@ -8,8 +8,6 @@ final class AuditDraft: Sendable {
         var subject: String?
         var before: AuditState?
         var after: AuditState?
-        /// Whether nothing was done yet, as when somebody searched first.
-        var isLeftOut = false
         fileprivate var act: PendingAct?
     }
 
@@ -29,12 +27,10 @@ final class AuditDraft: Sendable {
         }
     }
 
-    /// Says that nothing was done, so that there is no entry. Call it before anything is read.
+    /// Says that nothing is done yet, as when somebody searches first, so that there is no entry.
+    /// Call it before anything is read.
     func leaveOut() {
-        stored.withLock { content in
-            content.isLeftOut = true
-            content.act?.leaveOut()
-        }
+        stored.withLock { $0.act?.leaveOut() }
     }
 
     /// Says which act it is.

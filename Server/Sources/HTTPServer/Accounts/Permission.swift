@@ -67,7 +67,6 @@ extension DashboardRoutes {
     /// all the same, and a page that said otherwise would be wrong.
     func complete(_ act: PendingAct, _ page: PageRequest) async {
         let draft = page.audit.content
-        guard !draft.isLeftOut else { return }
         do {
             try await engine.complete(
                 act, subject: draft.subject, before: draft.before, after: draft.after)

@@ -45,8 +45,14 @@ extension DashboardRoutes {
             entitlement: form["entitlement"] ?? "",
             until: try form["until"].map { try Self.lastMoment(ofDay: $0) },
             reason: form["reason"] ?? "")
+        var order = try NewGrant(asked)
+        // A form that is sent twice is one grant; what was changed in it makes another one.
+        order.key = form["key"].map { key in
+            ["dashboard", key, asked.entitlement, form["until"] ?? "", asked.reason]
+                .joined(separator: "\n")
+        }
         let given = try await engine.grant(
-            try NewGrant(asked), to: try page.customer, app: app, environment: page.environment)
+            order, to: try page.customer, app: app, environment: page.environment)
         page.audit.change(of: given.grant.id.rawValue, to: given.grant.auditState)
         return .done(.granted, try page.path)
     }

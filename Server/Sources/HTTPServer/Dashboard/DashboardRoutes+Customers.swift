@@ -96,8 +96,9 @@ extension DashboardRoutes {
             .filter { $0.purchase.environment == environment }
         let events = try await events(of: id)
         return CustomerPage(
-            customer: Customer(state), since: state.since, paid: state.paid,
-            storefront: state.storefront, purchases: state.purchaseLines,
+            customer: Customer(state), isKnown: try await engine.isKnown(id, app: app),
+            since: state.since, paid: state.paid, storefront: state.storefront,
+            purchases: state.purchaseLines,
             timeline: TimelinePicture(state),
             explanation: explanation.split(separator: "\n", omittingEmptySubsequences: false)
                 .map(String.init),

@@ -142,7 +142,8 @@ struct ReportPicture: Sendable {
         .green, .blue, .amber, .paleGreen, .brick, .grey,
     ]
 
-    /// How many of those who first paid in each period paid again, and how often.
+    /// How many of those who first paid in each period paid again, and how often. Begins with the
+    /// first period in which anybody did.
     var cohorts: HeatTable {
         let columns = Array(view.definition.columns.indices.dropFirst())
         let last = columns.last { column in
@@ -150,7 +151,8 @@ struct ReportPicture: Sendable {
         }
         return HeatTable(
             name: view.definition.title, cohortName: "First paid", columnName: "Renewal",
-            cohorts: result.periods.enumerated().map { index, period in
+            cohorts: result.periods.enumerated().drop { value(0, in: $0.element) == 0 }.map {
+                index, period in
                 HeatTable.Cohort(
                     name: names(of: period).long, people: Int(value(0, in: period)),
                     cells: cells(

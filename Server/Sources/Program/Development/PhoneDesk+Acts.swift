@@ -79,15 +79,32 @@ extension PhoneDesk {
     }
 
     private func set(clock: Timestamp) async throws {
+        let start = try await before().now
         try await simulate("/_sim/clock", ["set": .string(clock.description)])
+        if let sentence = Self.clockChange(from: start, to: clock) {
+            say(sentence, by: "clock", result: "")
+        }
     }
 
-    /// Counted by the App Store's calendar, which is California's, so that a month later is when a
-    /// subscription renews.
+    /// The App Store's calendar is California's.
+    private static let storeZone = TimeZone(identifier: "America/Los_Angeles") ?? .gmt
+
+    /// Says why renewals have another hour in UTC than before. Returns nil if they have the same.
+    static func clockChange(from start: Timestamp, to end: Timestamp) -> String? {
+        let shift =
+            storeZone.secondsFromGMT(for: Date(end)) - storeZone.secondsFromGMT(for: Date(start))
+        guard shift != 0 else { return nil }
+        return """
+            California has put its clocks \(shift < 0 ? "back" : "forward"). The App Store counts \
+            by them: in UTC, renewals come an hour \(shift < 0 ? "later" : "earlier").
+            """
+    }
+
+    /// Counted by the App Store's calendar, so that a month later is when a subscription renews.
     private func date(after period: PhonePeriod) async throws -> Timestamp {
         let now = try await reread().now
         var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = TimeZone(identifier: "America/Los_Angeles") ?? .gmt
+        calendar.timeZone = Self.storeZone
         let unit: Calendar.Component =
             switch period.unit {
             case .day: .day
@@ -95,8 +112,7 @@ extension PhoneDesk {
             case .month: .month
             case .year: .year
             }
-        let start = Date(timeIntervalSince1970: Double(now.milliseconds) / 1000)
-        guard let end = calendar.date(byAdding: unit, value: period.count, to: start) else {
+        guard let end = calendar.date(byAdding: unit, value: period.count, to: Date(now)) else {
             throw Refusal(sentence: "The clock cannot go on.")
         }
         return Timestamp(milliseconds: Int64((end.timeIntervalSince1970 * 1000).rounded()))
@@ -321,5 +337,11 @@ extension PhoneDesk {
     private func synchronizeRelative() async throws {
         _ = try await postRestored(
             on: otherPhone ?? "", intent: "sync", as: Self.other, by: Self.other)
+    }
+}
+
+extension Date {
+    fileprivate init(_ timestamp: Timestamp) {
+        self.init(timeIntervalSince1970: Double(timestamp.milliseconds) / 1000)
     }
 }

@@ -128,13 +128,10 @@ extension DatabaseSession {
         _ purchase: PurchaseID, of customer: CustomerID, reason: String, in app: AppID,
         at now: Instant
     ) throws(StorageFailure) -> Transfer {
-        let evidence = try link(of: purchase, in: app)?.evidence
-        let said = try transfers(of: customer, in: app).last {
-            $0.purchase == purchase && $0.customer == customer && $0.evidence == .support
-                && $0.reason == reason && $0.undoneAt == nil
+        if let said = try confirmation(of: purchase, of: customer, reason: reason, in: app) {
+            return said
         }
-        if evidence == .support, let said { return said }
-        if evidence == nil {
+        if try link(of: purchase, in: app) == nil {
             try link(purchase, to: customer, by: .support, in: app, at: now)
         } else {
             try emitOwnershipEvent(
@@ -150,6 +147,18 @@ extension DatabaseSession {
                 number: 0, purchase: purchase, kind: .moved, former: customer,
                 customer: customer, evidence: .support, reason: reason, at: now),
             in: app)
+    }
+
+    /// What support said earlier for the same reason. Returns nil if it has not, or if it does not
+    /// hold any more.
+    package func confirmation(
+        of purchase: PurchaseID, of customer: CustomerID, reason: String, in app: AppID
+    ) throws(StorageFailure) -> Transfer? {
+        guard try link(of: purchase, in: app)?.evidence == .support else { return nil }
+        return try transfers(of: customer, in: app).last {
+            $0.purchase == purchase && $0.customer == customer && $0.evidence == .support
+                && $0.reason == reason && $0.undoneAt == nil
+        }
     }
 
     /// The customer who benefits from a purchase: its owner, or the customer identified by its
@@ -192,25 +201,31 @@ extension DatabaseSession {
     // MARK: - Blocks
 
     /// Blocks a purchase from being claimed from its owner, and emits an event. Idempotent.
-    package func block(
+    ///
+    /// - Returns: false if it was blocked before.
+    @discardableResult package func block(
         _ purchase: PurchaseID, of owner: CustomerID, reason: String, in app: AppID,
         at now: Instant
-    ) throws(StorageFailure) {
-        guard try block(of: purchase, in: app) == nil else { return }
+    ) throws(StorageFailure) -> Bool {
+        guard try block(of: purchase, in: app) == nil else { return false }
         try emitOwnershipEvent(of: purchase, is: owner, in: app, .blocked, at: now)
         try connection.run(
             "INSERT INTO blocks (app, environment, purchase, reason, since_ms) "
                 + "VALUES ($1, $2, $3, $4, $5)",
             Self.key(of: purchase, in: app) + [.text(reason), .integer(now.milliseconds)])
+        return true
     }
 
     /// Removes the block of a purchase, and emits an event if there was one. Idempotent.
-    package func unblock(
+    ///
+    /// - Returns: false if it was not blocked.
+    @discardableResult package func unblock(
         _ purchase: PurchaseID, of owner: CustomerID, in app: AppID, at now: Instant
-    ) throws(StorageFailure) {
-        guard try block(of: purchase, in: app) != nil else { return }
+    ) throws(StorageFailure) -> Bool {
+        guard try block(of: purchase, in: app) != nil else { return false }
         try emitOwnershipEvent(of: purchase, is: owner, in: app, .unblocked, at: now)
         try deleteBlock(of: purchase, in: app)
+        return true
     }
 
     func deleteBlock(of purchase: PurchaseID, in app: AppID) throws(StorageFailure) {

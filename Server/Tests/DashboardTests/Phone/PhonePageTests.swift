@@ -22,6 +22,19 @@ import Testing
         }
     }
 
+    @Test func `it says who is who, and in which zone the times are`() {
+        var life = PhoneLife.inGrace
+        life.state.wire = [WireEntry(id: 1, at: PhoneLife.start, lines: [])]
+        #expect(html(life).contains("the iPhone of <b><bdi>anna</bdi></b>, a made-up customer"))
+        #expect(html(life).contains("<b>ben</b> is another one"))
+        for piece in PhonePiece.all(of: life.state) where piece.id != "json" {
+            let times = piece.html.matches(of: #/\d\d:\d\d/#)
+            let inUTC = piece.html.matches(of: #/\d\d:\d\d UTC/#)
+            #expect(times.count == inUTC.count, "\(piece.html)")
+        }
+        #expect(life.piece("wire").contains("24 Sep 2026, 09:00 UTC"))
+    }
+
     @Test func `it works without scripts, and has none inside`() {
         let html = html(PhoneLife.inGrace)
         #expect(html.contains(#"<form id="sim" method="post" action="/phone""#))

@@ -43,6 +43,14 @@ import Testing
         life.state.device.restoredCount = 1
         expect(5, nil)
         #expect(life.piece("try").matches(of: #/class="done"/#).count == 5)
+        #expect(life.piece("try").contains("All five are done."))
+        for link in ["/customers/anna", "/charts/mrr", "/events"] {
+            #expect(life.piece("try").contains("<a href=\"\(link)\">"), "\(link)")
+        }
+    }
+
+    @Test func `what comes after the last step is not said before it`() {
+        #expect(!PhoneLife.inGrace.piece("try").contains("<p>"))
     }
 
     @Test func `a parent who is asked comes first`() {

@@ -68,6 +68,68 @@ import Testing
         }
     }
 
+    @Test func `what a form does twice has one entry`() async throws {
+        try await DashboardServer.run { server in
+            try await server.buy("anna", transaction: "7001")
+            let page = try await server.get("/customers/anna")
+            let key = try #require(page.text.firstMatch(of: /name="key" value="([^"]+)"/)).1
+            func post(_ path: String, _ form: [String: String] = [:]) async throws {
+                for _ in 0..<2 {
+                    let act = try await server.post("/customers/\(path)", form)
+                    #expect(act.status == 303, "\(path): \(act.text)")
+                }
+            }
+            try await post(
+                "anna/grants", ["entitlement": "pro", "reason": "sorry", "key": String(key)])
+            let grants: GrantList = try await server.api("/v1/customers/anna/grants")
+            #expect(grants.items.count == 1)
+            try await post("anna/grants/\(grants.items[0].grantID)/withdraw")
+            let purchase = ["original_transaction_id": "7001", "reason": "ticket 7"]
+            try await post("anna/blocks", purchase)
+            try await post("anna/blocks/7001/end")
+            try await post("ben/transfers", purchase)
+            let transfers: TransferList = try await server.api("/v1/customers/ben/transfers")
+            let transfer = try #require(transfers.items.first?.transferID)
+            try await post("ben/transfers/\(transfer)/undo")
+            try await post("anna/erase", ["confirm": "anna"])
+            // They are of one moment, so that they have no order.
+            #expect(
+                try await entries(server).map(\.act).sorted() == [
+                    "customers.blocks", "customers.blocks.end", "customers.erase",
+                    "customers.grants", "customers.grants.withdraw", "customers.transfers",
+                    "customers.transfers.undo",
+                ])
+        }
+    }
+
+    @Test func `another grant on the same page is another act`() async throws {
+        try await DashboardServer.run { server in
+            for reason in ["sorry", "sorry again"] {
+                let act = try await server.post(
+                    "/customers/anna/grants",
+                    ["entitlement": "pro", "reason": reason, "key": "k"])
+                #expect(act.status == 303, "\(act.text)")
+            }
+            #expect(try await entries(server).count == 2)
+        }
+    }
+
+    @Test func `a webhook that is paused twice has one entry`() async throws {
+        try await DashboardServer.run { server in
+            let added = try await server.post(
+                "/webhooks", ["url": "http://127.0.0.1:9/hook", "format": "perennial"])
+            #expect(added.status == 200, "\(added.text)")
+            let list: WebhookList = try await server.api(Paths.webhooks)
+            let id = try #require(list.items.first).webhookID
+            for _ in 0..<2 {
+                let act = try await server.post("/webhooks/\(id)/pause")
+                #expect(act.status == 303, "\(act.text)")
+            }
+            #expect(
+                try await entries(server).map(\.act).sorted() == ["webhooks", "webhooks.pause"])
+        }
+    }
+
     @Test func `an act by a form has one entry, with what it changed`() async throws {
         try await DashboardServer.run { server in
             let act = try await server.post(

@@ -55,6 +55,31 @@ import Testing
         }
     }
 
+    @Test func `only somebody who is known can be forgotten`() async throws {
+        try await DashboardServer.run { server in
+            let unknown = try await server.get("/customers/anna")
+            #expect(unknown.text.contains("Nothing is known of this customer yet."))
+            #expect(unknown.text.contains("Give access"))
+            #expect(!unknown.text.contains("Forget"))
+            try await server.buy("anna", transaction: "7001")
+            let known = try await server.get("/customers/anna")
+            #expect(known.text.contains("Forget this person"))
+            let act = try await server.post("/customers/anna/erase", ["confirm": "anna"])
+            #expect(act.status == 303, "\(act.text)")
+            #expect(try await !server.get("/customers/anna").text.contains("Forget"))
+        }
+    }
+
+    @Test func `retention begins with the first month in which somebody paid`() async throws {
+        try await DashboardServer.run { server in
+            try await server.buy("anna", transaction: "7001")
+            let page = try await server.get("/charts/retention")
+            let rows = page.text.matches(of: /<th scope="row" class="nowrap">/)
+            #expect(rows.count == 1)
+            #expect(page.text.contains("</bdi></th><td class=\"num\">1</td>"))
+        }
+    }
+
     @Test func `what is written as markup is shown as text`() async throws {
         let hostile = "<script>alert(1)</script>\"'&"
         try await DashboardServer.run { server in

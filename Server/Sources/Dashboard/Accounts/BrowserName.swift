@@ -1,0 +1,41 @@
+/// The short name of a browser and its system, such as `Firefox on Windows`, out of what it sends
+/// as `User-Agent`. That says the names of many browsers, for the sake of old servers: the first
+/// one in the lists below that occurs is the browser's own.
+struct BrowserName: Hashable, Sendable {
+    let text: String
+
+    /// The maximum number of characters of a text in which no browser is recognised.
+    private static let charactersMax = 40
+
+    init(userAgent: String) {
+        guard !userAgent.isEmpty else {
+            text = "Unknown browser"
+            return
+        }
+        guard let browser = Self.first(of: Self.browsers, in: userAgent) else {
+            let isLong = userAgent.count > Self.charactersMax
+            text = userAgent.prefix(Self.charactersMax) + (isLong ? " …" : "")
+            return
+        }
+        let system = Self.first(of: Self.systems, in: userAgent)
+        text = browser + (system.map { " on \($0)" } ?? "")
+    }
+
+    private static let browsers = [
+        ("Edg", "Edge"), ("OPR/", "Opera"), ("Vivaldi/", "Vivaldi"),
+        ("SamsungBrowser/", "Samsung Internet"), ("Firefox/", "Firefox"), ("FxiOS/", "Firefox"),
+        ("Chromium/", "Chromium"), ("HeadlessChrome/", "Chromium"), ("Chrome/", "Chrome"),
+        ("CriOS/", "Chrome"), ("Safari/", "Safari"), ("curl/", "curl"),
+    ]
+
+    private static let systems = [
+        ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows"),
+        ("CrOS", "ChromeOS"), ("Macintosh", "Mac"), ("Linux", "Linux"),
+    ]
+
+    private static func first(
+        of names: [(mark: String, name: String)], in text: String
+    ) -> String? {
+        names.first { text.contains($0.mark) }?.name
+    }
+}
