@@ -143,7 +143,8 @@ package struct ChartPage: Sendable {
             </header><figure><figcaption>\(.bdi(finding)) Dashed cells are still open: they can \
             grow.</figcaption>\(table.markup(in: frame))</figure><footer>Point at a cell for the \
             number of people\(opens ? "; open it for the purchases" : ""). Fewer than \
-            \(HeatTable.peopleMin) people: no shade, so that chance does not look like a pattern.</footer></section>
+            \(HeatTable.peopleMin) people: no shade, so that chance does not look like a \
+            pattern.</footer></section>
             """
     }
 
