@@ -175,7 +175,7 @@ struct StorePurchase {
 
     private func willRenew(after transaction: StoreTransaction) -> Bool? {
         guard transaction.kind == .renewing else { return false }
-        guard let status, status.signedAt >= transaction.purchasedAt else { return nil }
+        guard let status, status.isAbout(transaction) else { return nil }
         return status.state == .expired && status.isWord ? false : status.willRenew
     }
 }

@@ -80,10 +80,13 @@ package struct StoreTransaction: Hashable, Sendable {
         package var ownership: String?
         /// The product of the bundle that the subscription is a part of.
         package var bundleProductID: String?
+        /// Nil unless the customer pays by the month for a longer time that was promised.
+        package var commitment: Commitment?
 
         package init(
             offerType: Int? = nil, offerID: String? = nil, paymentMode: String? = nil,
-            offerPeriod: String? = nil, ownership: String? = nil, bundleProductID: String? = nil
+            offerPeriod: String? = nil, ownership: String? = nil, bundleProductID: String? = nil,
+            commitment: Commitment? = nil
         ) {
             self.offerType = offerType
             self.offerID = offerID
@@ -91,6 +94,22 @@ package struct StoreTransaction: Hashable, Sendable {
             self.offerPeriod = offerPeriod
             self.ownership = ownership
             self.bundleProductID = bundleProductID
+            self.commitment = commitment
+        }
+    }
+
+    /// The month of a promise to pay for several.
+    package struct Commitment: Hashable, Sendable {
+        /// The number of the period's month, from 1.
+        package var month: Int
+        package var months: Int
+        /// When the last of them ends. Nil if the document does not say.
+        package var until: Timestamp?
+
+        package init(month: Int, months: Int, until: Timestamp?) {
+            self.month = month
+            self.months = months
+            self.until = until
         }
     }
 }
@@ -101,6 +120,10 @@ package struct StoreStatus: Hashable, Sendable {
     package var state: State
     /// Nil if the App Store has not said.
     package var willRenew: Bool?
+    /// The product of the next period, if there is one. Nil if the App Store has not said.
+    package var renewsTo: String?
+    /// Whether another commitment follows the present one. Nil without one.
+    package var commitmentRenews: Bool?
     package var graceUntil: Timestamp?
     /// When the renewal info was signed.
     package var signedAt: Timestamp
@@ -111,12 +134,15 @@ package struct StoreStatus: Hashable, Sendable {
     package var firstLapse: Sighting?
 
     package init(
-        originalID: String, state: State, willRenew: Bool?, graceUntil: Timestamp? = nil,
-        signedAt: Timestamp, isConfirmed: Bool, firstLapse: Sighting? = nil
+        originalID: String, state: State, willRenew: Bool?, renewsTo: String? = nil,
+        commitmentRenews: Bool? = nil, graceUntil: Timestamp? = nil, signedAt: Timestamp,
+        isConfirmed: Bool, firstLapse: Sighting? = nil
     ) {
         self.originalID = originalID
         self.state = state
         self.willRenew = willRenew
+        self.renewsTo = renewsTo
+        self.commitmentRenews = commitmentRenews
         self.graceUntil = graceUntil
         self.signedAt = signedAt
         self.isConfirmed = isConfirmed
@@ -130,6 +156,11 @@ package struct StoreStatus: Hashable, Sendable {
         case grace
         case revoked
     }
+}
+
+extension StoreStatus {
+    /// Whether it was signed since a period began. An earlier one says what came before that period.
+    package func isAbout(_ period: StoreTransaction) -> Bool { signedAt >= period.purchasedAt }
 }
 
 /// When something was seen that counts only if it is seen again.

@@ -166,6 +166,93 @@ struct ScriptedStoreTests {
         #expect(perennial["pro"].isActive && perennial["pro"].product == "pro.monthly")
     }
 
+    /// A year that can be paid at once, or by the month, with a week for nothing.
+    private static let promise: Perennial.Product = {
+        let week = Perennial.Offer(
+            id: nil, kind: .introductory, isEligible: true, paymentMode: .freeTrial, price: 0,
+            displayPrice: "$0.00", period: .init(1, .week))
+        func plan(
+            _ kind: Perennial.Plan.Kind, _ period: Perennial.Period, _ offers: [Perennial.Offer]
+        ) -> Perennial.Plan {
+            Perennial.Plan(
+                kind: kind, billingPrice: 9.99, displayPrice: "$9.99", billingPeriod: period,
+                totalDisplayPrice: "$119.88", totalPeriod: .init(1, .year), offers: offers)
+        }
+        return Perennial.Product(
+            id: "promise", kind: .renewing, name: "Promise", price: 99.99, displayPrice: "$99.99",
+            period: .init(1, .year),
+            plans: [plan(.upFront, .init(1, .year), []), plan(.monthly, .init(1, .month), [week])],
+            group: "promise", entitlements: ["promise"])
+    }()
+
+    @Test func `a plan is paid by the month, and ends after its last one if it was cancelled`()
+        async throws
+    {
+        let store = ScriptedStore(products: [Self.promise])
+        let perennial = store.perennial()
+        func commitment() -> Perennial.Subscription.Commitment? {
+            perennial.snapshot.subscriptions.first?.commitment
+        }
+        let monthly = try #require(Self.promise.plans.last)
+        try await perennial.purchase("promise", .init(plan: monthly))
+        // The plan's own offer comes first.
+        #expect(perennial["promise"].state == .trial && commitment() == nil)
+        store.advance(days: 8)
+        #expect(commitment()?.month == 1 && commitment()?.months == 12)
+        #expect(perennial["promise"].daysRemaining(at: perennial.now, calendar: .utc) == 29)
+        store.cancels("promise")
+        #expect(perennial["promise"].willRenew == true && commitment()?.renews == false)
+        store.advance(days: 180)
+        #expect(perennial["promise"].isActive && commitment()?.month == 6)
+        #expect(commitment()?.renews == false)
+        store.advance(days: 175)
+        let year = ScriptedStore.firstNoon.addingTimeInterval(7 * 86_400)
+        #expect(commitment()?.month == 12)
+        #expect(commitment()?.until == Calendar.utc.date(byAdding: .year, value: 1, to: year))
+        #expect(perennial["promise"].until == commitment()?.until)
+        #expect(perennial["promise"].willRenew == false)
+        store.advance(days: 10)
+        #expect(perennial["promise"].state == .expired)
+    }
+
+    @Test func `a promise begins anew unless it is cancelled, and waits with what was ordered`()
+        async throws
+    {
+        let store = ScriptedStore(products: [Self.promise])
+        let perennial = store.perennial()
+        let monthly = try #require(Self.promise.plans.last)
+        store.answersNext(.pending)
+        try await perennial.purchase("promise", .init(plan: monthly))
+        store.delivers("promise")
+        store.advance(days: 8)
+        let first = try #require(perennial.snapshot.subscriptions.first?.commitment)
+        #expect(first.month == 1 && first.renews == true)
+        #expect(perennial.snapshot.subscriptions.first?.renewsTo == "promise")
+        store.advance(days: 366)
+        let second = try #require(perennial.snapshot.subscriptions.first?.commitment)
+        #expect(second.month == 1 && second.until ?? .distantPast > first.until ?? .distantFuture)
+    }
+
+    @Test func `the whole period at once is no promise`() async throws {
+        let store = ScriptedStore(products: [Self.promise])
+        let perennial = store.perennial()
+        let upFront = try #require(Self.promise.plans.first)
+        try await perennial.purchase("promise", .init(plan: upFront))
+        #expect(perennial["promise"].state == .paid)
+        #expect(perennial.snapshot.subscriptions.first?.commitment == nil)
+        #expect(perennial["promise"].daysRemaining(at: perennial.now, calendar: .utc) == 365)
+    }
+
+    @Test func `a plan that the product lacks is refused before the sheet`() async throws {
+        let perennial = store.perennial()
+        let monthly = try #require(Self.promise.plans.last)
+        let failure = await #expect(throws: Perennial.Failure.self) {
+            try await perennial.purchase("pro.yearly", .init(plan: monthly))
+        }
+        #expect(failure?.code == .offerNotAccepted && failure?.charged == .no)
+        #expect(store.sheets.isEmpty && !perennial["pro"].isActive)
+    }
+
     @Test func `a payment that fails ends access as retry`() async throws {
         let perennial = store.perennial()
         try await perennial.purchase("pro.yearly")

@@ -29,7 +29,10 @@ struct SystemClock: DeviceClock {
         #endif
     }
 
-    func bootID() -> String {
+    func bootID() -> String { Self.bootID }
+
+    /// Read once: no process outlives the boot, and every reading of the reckoned time needs it.
+    private static let bootID: String = {
         #if canImport(Darwin)
             var size = 0
             sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0)
@@ -38,11 +41,11 @@ struct SystemClock: DeviceClock {
             sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0)
             return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         #else
-            let text = try? String(
-                contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
-            return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+            // By the system's call: `String(contentsOfFile:)` takes ten times as long.
+            let bytes = try? FileBytes.read("/proc/sys/kernel/random/boot_id", bytesMax: 64)
+            return String(decoding: (bytes ?? []).prefix { $0 > 0x20 }, as: UTF8.self)
         #endif
-    }
+    }()
 
     func sleep(milliseconds: Int64) async throws {
         try await Task.sleep(nanoseconds: UInt64(max(0, milliseconds)) * 1_000_000)

@@ -7,13 +7,12 @@ struct DeviceFiles: Sendable {
     var secrets: DeviceSecrets
     var catalogue: CatalogueFile
 
-    init(_ configuration: Perennial.Configuration, secrets: DeviceSecrets? = nil) {
+    init(_ configuration: Perennial.Configuration) {
         folder = DeviceFolder(
             server: configuration.server, key: configuration.key,
             appGroup: configuration.appGroup, override: configuration.folder?.path)
         state = StateFile(folder: folder, bundleID: Self.bundleID)
-        self.secrets =
-            secrets ?? DeviceSecrets(folder: folder, accessGroup: configuration.appGroup)
+        secrets = DeviceSecrets(folder: folder, accessGroup: configuration.appGroup)
         catalogue = CatalogueFile(folder: folder)
     }
 
@@ -28,12 +27,17 @@ struct DeviceFiles: Sendable {
     }
 
     /// The app's, also in its extension, which stands in a folder of the app.
+    /// Empty on Linux, where a program has no bundle.
     private static var bundleID: String {
-        let bundle = Bundle.main
-        guard bundle.bundlePath.hasSuffix(".appex"),
-            let end = bundle.bundlePath.range(of: ".app/")?.lowerBound
-        else { return bundle.bundleIdentifier ?? "" }
-        let app = Bundle(path: String(bundle.bundlePath[..<end]) + ".app")
-        return app?.bundleIdentifier ?? ""
+        #if canImport(Darwin)
+            let bundle = Bundle.main
+            guard bundle.bundlePath.hasSuffix(".appex"),
+                let end = bundle.bundlePath.range(of: ".app/")?.lowerBound
+            else { return bundle.bundleIdentifier ?? "" }
+            let app = Bundle(path: String(bundle.bundlePath[..<end]) + ".app")
+            return app?.bundleIdentifier ?? ""
+        #else
+            return ""
+        #endif
     }
 }

@@ -33,14 +33,16 @@ extension Engine {
                 log.error("store", "A request could not be taken: \(error).")
                 return nil
             }
-            await withCheckedContinuation { requestWaiter = $0 }
+            await withCheckedContinuation { waiter in
+                resumeRequestWaiter = { waiter.resume() }
+            }
         }
         return nil
     }
 
     /// Lets whoever waits look again.
     func resumeRequestReader() {
-        requestWaiter?.resume()
-        requestWaiter = nil
+        resumeRequestWaiter?()
+        resumeRequestWaiter = nil
     }
 }

@@ -62,7 +62,9 @@ actor Engine {
     var isOutboxFull = false
     var requests: RequestFile
     var requestReader: RequestReader?
-    var requestWaiter: CheckedContinuation<Void, Never>?
+    /// Wakes the reader of requests. A closure, because the type of a continuation costs a launch
+    /// some microseconds.
+    var resumeRequestWaiter: (@Sendable () -> Void)?
     /// The customer about whom the server is asked to say when something changes.
     var following: String?
     /// Renewal infos that were posted, so that none is posted twice.

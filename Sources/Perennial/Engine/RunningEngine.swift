@@ -30,9 +30,7 @@ final class RunningEngine: Sendable {
 
     /// Ends everything at once. See ``Perennial/stop()``.
     func stop() async {
-        Self.all.withLock { all in
-            if all[path]?.value === self { all[path] = nil }
-        }
+        Self.all.withLock { all in all.removeAll { $0.value === self } }
         running.cancel()
         await engine.stop()
     }
@@ -46,17 +44,21 @@ final class RunningEngine: Sendable {
         init(_ value: RunningEngine) { self.value = value }
     }
 
-    private static let all = Locked<[String: Weak]>([:])
+    /// A few, so no dictionary: its first use costs a launch some microseconds.
+    private static let all = Locked<[Weak]>([])
 
     /// The engine of this process for these files: two would write to one file. A second caller
     /// gets the first one's, with its configuration.
     static func shared(_ configuration: Perennial.Configuration) -> RunningEngine {
         let files = DeviceFiles(configuration)
         let (found, isTwin) = all.withLock { all -> (RunningEngine, Bool) in
-            if let running = all[files.folder.lasting]?.value { return (running, true) }
+            all.removeAll { $0.value == nil }
+            for running in all.compactMap(\.value) where running.path == files.folder.lasting {
+                return (running, true)
+            }
             let made = RunningEngine(
                 configuration, store: StoreKitStore(), clock: SystemClock(), files: files)
-            all[files.folder.lasting] = Weak(made)
+            all.append(Weak(made))
             return (made, false)
         }
         if isTwin {

@@ -33,14 +33,25 @@ extension Perennial.Subscription {
             case .subscribed, nil: transaction.paidState
             }
         let details = transaction.details
+        let news = status.flatMap { $0.isAbout(transaction) ? $0 : nil }
+        let next = news?.willRenew == true ? news?.renewsTo : nil
         self.init(
             id: transaction.originalID, product: .init(rawValue: transaction.productID),
             state: state, from: transaction.purchasedAt.date, until: transaction.expiresAt?.date,
-            willRenew: status?.willRenew, graceUntil: status?.graceUntil?.date,
+            willRenew: news?.willRenew, renewsTo: next.map(Perennial.ProductID.init(rawValue:)),
+            graceUntil: status?.graceUntil?.date,
+            commitment: details.commitment.map {
+                Commitment(
+                    month: $0.month, months: $0.months, until: $0.until?.date,
+                    renews: Self.overStates.contains(state) ? false : news?.commitmentRenews)
+            },
             offer: AppliedOffer(details),
             bundle: details.bundleProductID.map(Perennial.ProductID.init(rawValue:)),
             ownership: Ownership(transaction))
     }
+
+    /// Nothing follows after them.
+    private static let overStates: Set<Perennial.AccessState> = [.expired, .refunded, .revoked]
 }
 
 extension StoreTransaction {

@@ -13,7 +13,7 @@ struct ServerClient: Sendable {
     var base: URL
     var key: String
     var proof: (@Sendable (String) async throws -> String)?
-    private let session: URLSession
+    private let made = Locked<URLSession?>(nil)
 
     init(
         base: URL, key: String, proof: (@Sendable (String) async throws -> String)? = nil
@@ -21,10 +21,19 @@ struct ServerClient: Sendable {
         self.base = base
         self.key = key
         self.proof = proof
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpCookieStorage = nil
-        configuration.urlCache = nil
-        session = URLSession(configuration: configuration)
+    }
+
+    /// Made with the first request: making it takes as long as all else at the app's launch.
+    private var session: URLSession {
+        made.withLock { made in
+            if let made { return made }
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.httpCookieStorage = nil
+            configuration.urlCache = nil
+            let session = URLSession(configuration: configuration)
+            made = session
+            return session
+        }
     }
 
     /// - Parameter request: `customer` is whom the request speaks for, and needs a proof.

@@ -84,12 +84,19 @@ extension ByteWriter {
         write(details.offerPeriod)
         write(details.ownership)
         write(details.bundleProductID)
+        write(details.commitment) { writer, commitment in
+            writer.write(Int64(commitment.month))
+            writer.write(Int64(commitment.months))
+            writer.write(commitment.until?.milliseconds)
+        }
     }
 
     private mutating func write(_ status: StoreStatus) {
         write(status.originalID)
         write(status.state.rawValue)
         write(status.willRenew) { $0.write($1) }
+        write(status.renewsTo)
+        write(status.commitmentRenews) { $0.write($1) }
         write(status.graceUntil?.milliseconds)
         write(status.signedAt.milliseconds)
         write(status.isConfirmed)
@@ -165,13 +172,21 @@ extension ByteReader {
         StoreTransaction.Details(
             offerType: try optionalNumber().map(Int.init), offerID: try optionalText(),
             paymentMode: try optionalText(), offerPeriod: try optionalText(),
-            ownership: try optionalText(), bundleProductID: try optionalText())
+            ownership: try optionalText(), bundleProductID: try optionalText(),
+            commitment: try optional { reader throws(Damaged) in try reader.commitment() })
+    }
+
+    private mutating func commitment() throws(Damaged) -> StoreTransaction.Commitment {
+        StoreTransaction.Commitment(
+            month: Int(try number()), months: Int(try number()), until: try optionalTimestamp())
     }
 
     private mutating func status() throws(Damaged) -> StoreStatus {
         StoreStatus(
             originalID: try text(), state: try word(),
             willRenew: try optional { reader throws(Damaged) in try reader.bool() },
+            renewsTo: try optionalText(),
+            commitmentRenews: try optional { reader throws(Damaged) in try reader.bool() },
             graceUntil: try optionalTimestamp(), signedAt: try timestamp(),
             isConfirmed: try bool())
     }

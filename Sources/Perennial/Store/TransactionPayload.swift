@@ -28,6 +28,14 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
     var subscriptionGroupIdentifier: String?
     /// StoreKit calls it `bundleProductID`. The name in documents follows Apple's other names.
     var bundleProductId: String?
+    var commitmentInfo: Commitment?
+
+    /// The month of a year that is paid by the month.
+    struct Commitment: Decodable, Hashable, Sendable {
+        var billingPeriodNumber: Int?
+        var totalBillingPeriods: Int?
+        var commitmentExpiresDate: Int64?
+    }
 
     init?(_ document: StoreDocument) {
         guard let payload = CompactPayload.bytes(of: document.jws),
@@ -52,7 +60,7 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
             details: StoreTransaction.Details(
                 offerType: offerType, offerID: offerIdentifier, paymentMode: offerDiscountType,
                 offerPeriod: offerPeriod, ownership: inAppOwnershipType,
-                bundleProductID: bundleProductId))
+                bundleProductID: bundleProductId, commitment: commitmentInfo?.makeWord()))
     }
 
     var kind: StoreTransaction.Kind {
@@ -70,6 +78,16 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
     }
 }
 
+extension TransactionPayload.Commitment {
+    /// Nil if the document lacks a number.
+    fileprivate func makeWord() -> StoreTransaction.Commitment? {
+        guard let month = billingPeriodNumber, let months = totalBillingPeriods else { return nil }
+        return StoreTransaction.Commitment(
+            month: month, months: months,
+            until: commitmentExpiresDate.map(Timestamp.init(milliseconds:)))
+    }
+}
+
 /// What the engine reads from a signed renewal info.
 struct RenewalPayload: Decodable, Hashable, Sendable {
     var originalTransactionId: String
@@ -77,6 +95,12 @@ struct RenewalPayload: Decodable, Hashable, Sendable {
     var autoRenewProductId: String?
     var gracePeriodExpiresDate: Int64?
     var signedDate: Int64
+    var commitmentInfo: Commitment?
+
+    /// What follows a year that is paid by the month.
+    struct Commitment: Decodable, Hashable, Sendable {
+        var commitmentAutoRenewStatus: Int?
+    }
 
     init?(_ document: StoreDocument) {
         guard let payload = CompactPayload.bytes(of: document.jws),
@@ -95,6 +119,8 @@ extension StoreRenewal {
         return StoreStatus(
             originalID: payload.originalTransactionId, state: word,
             willRenew: payload.autoRenewStatus.map { $0 == 1 },
+            renewsTo: payload.autoRenewProductId,
+            commitmentRenews: payload.commitmentInfo?.commitmentAutoRenewStatus.map { $0 != 0 },
             graceUntil: payload.gracePeriodExpiresDate.map(Timestamp.init(milliseconds:)),
             signedAt: Timestamp(milliseconds: payload.signedDate), isConfirmed: false)
     }

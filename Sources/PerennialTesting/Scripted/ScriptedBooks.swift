@@ -10,20 +10,26 @@ struct ScriptedBooks: Sendable {
     private(set) var now: Timestamp
     private(set) var customer = Perennial.Customer(id: "anonymous-1", isAnonymous: true)
     var waiting: [Perennial.WaitingPurchase] = []
-    private var transactions: [StoreTransaction] = []
+    private(set) var transactions: [StoreTransaction] = []
     /// By original transaction id.
-    private var renewals: [String: Renewal] = [:]
-    private var grants: [String: ServerWord.Right] = [:]
+    private(set) var renewals: [String: Renewal] = [:]
+    private(set) var grants: [String: ServerWord.Right] = [:]
     /// By customer.
-    private var wallets: [String: [Perennial.WalletID: Int]] = [:]
+    private(set) var wallets: [String: [Perennial.WalletID: Int]] = [:]
+    /// How the purchases that wait were ordered.
+    private var orders: [Perennial.ProductID: Perennial.PurchaseOptions] = [:]
     private var spendings: Set<UUID> = []
     private var customersMade = 1
 
     /// What happens to a subscription at the end of its period.
-    private struct Renewal {
+    struct Renewal: Sendable {
+        /// Within a commitment: whether another one follows it.
         var isOn = true
         var fails = false
-        var renewsTo: Perennial.ProductID?
+        /// How it is paid. Nil: each period at once.
+        var plan: Perennial.Plan?
+        /// What follows the period, or the commitment, instead of the same product and plan.
+        var change: (product: Perennial.ProductID, plan: Perennial.Plan?)?
         var state = StoreStatus.State.subscribed
         var signedAt: Timestamp
     }
@@ -37,9 +43,9 @@ struct ScriptedBooks: Sendable {
         products.first { $0.id == id }
     }
 
-    private var person: String? { customer.isAnonymous ? nil : customer.id }
+    var person: String? { customer.isAnonymous ? nil : customer.id }
 
-    private func isTheirs(_ transaction: StoreTransaction) -> Bool {
+    func isTheirs(_ transaction: StoreTransaction) -> Bool {
         transaction.firstSeenFor == nil || transaction.firstSeenFor == person
     }
 
@@ -53,21 +59,28 @@ struct ScriptedBooks: Sendable {
         switch outcome {
         case .bought: return deliver(product, options)
         case .pending:
+            orders[product] = options
             waiting.append(
                 Perennial.WaitingPurchase(product: product, reason: .approval, since: now.date))
         case .planChangeScheduled:
-            for id in running(besides: product) { renewals[id]?.renewsTo = product }
+            let plan = plan(of: product, options)
+            for id in running(besides: product) { renewals[id]?.change = (product, plan) }
         default: break
         }
         return nil
     }
 
     /// Adds a purchase. Returns the id of its transaction; nil if the product is not for sale.
+    ///
+    /// - Parameter options: nil for those with which it was ordered, if it waits.
     @discardableResult
     mutating func deliver(
-        _ id: Perennial.ProductID, _ options: Perennial.PurchaseOptions = .init()
+        _ id: Perennial.ProductID, _ options: Perennial.PurchaseOptions? = nil
     ) -> String? {
+        let order = orders.removeValue(forKey: id)
+        let isOrdered = waiting.contains { $0.product == id }
         waiting.removeAll { $0.product == id }
+        let options = options ?? (isOrdered ? order : nil) ?? .init()
         guard let product = product(id) else { return nil }
         let offer = offer(of: product, options)
         let before = transactions.last { $0.kind == .renewing && group(of: $0) == group(product) }
@@ -77,30 +90,53 @@ struct ScriptedBooks: Sendable {
         {
             transactions[index].isUpgraded = true
         }
-        add(product, options.quantity, offer, original: before?.originalID)
+        add(
+            product, options.quantity, offer, plan(of: id, options), original: before?.originalID)
         for (wallet, amount) in product.credits { credit(amount * options.quantity, to: wallet) }
         return transactions.last?.id
     }
 
+    /// - Parameter plan: begins with this period, or after the offer if there is one.
     private mutating func add(
-        _ product: Perennial.Product, _ quantity: Int, _ offer: Perennial.Offer?, original: String?
+        _ product: Perennial.Product, _ quantity: Int, _ offer: Perennial.Offer?,
+        _ plan: Perennial.Plan?, after commitment: StoreTransaction.Commitment? = nil,
+        original: String?
     ) {
         let id = "\(transactions.count + 1)"
-        let period = offer.map {
-            Perennial.Period($0.period.value * $0.periodCount, $0.period.unit)
-        }
         let isRenewing = product.kind == .renewing
+        var details = offer.map(StoreTransaction.Details.init) ?? .init()
+        var end: Timestamp?
+        if let offer {
+            end = Perennial.Period(offer.period.value * offer.periodCount, offer.period.unit)
+                .moment(after: now)
+        } else if let month = plan?.month(after: commitment, at: now) {
+            details.commitment = month.commitment
+            end = month.end
+        } else {
+            end = product.period.map { $0.moment(after: now) }
+        }
         let transaction = StoreTransaction(
             id: id, originalID: original ?? id, productID: product.id.rawValue,
             kind: StoreTransaction.Kind(rawValue: product.kind.rawValue) ?? .nonConsumable,
-            purchasedAt: now,
-            expiresAt: isRenewing ? (period ?? product.period).map { $0.moment(after: now) } : nil,
-            quantity: quantity,
+            purchasedAt: now, expiresAt: isRenewing ? end : nil, quantity: quantity,
             offer: offer.map { $0.paymentMode == .freeTrial ? .trial : .other } ?? .none,
-            signedAt: now, firstSeenFor: person,
-            details: offer.map(StoreTransaction.Details.init) ?? .init())
+            signedAt: now, firstSeenFor: person, details: details)
         transactions.append(transaction)
-        if isRenewing { renewals[transaction.originalID] = Renewal(signedAt: now) }
+        guard isRenewing else { return }
+        renewals[transaction.originalID] = Renewal(plan: plan, signedAt: now)
+    }
+
+    /// Whether a product can be paid so.
+    func has(_ plan: Perennial.Plan.Kind, _ product: Perennial.ProductID) -> Bool {
+        self.product(product)?.plans.contains { $0.kind == plan } == true
+    }
+
+    /// The product's plan of the kind that was asked for.
+    private func plan(
+        of product: Perennial.ProductID, _ options: Perennial.PurchaseOptions
+    ) -> Perennial.Plan? {
+        guard let kind = options.plan?.kind else { return nil }
+        return self.product(product)?.plans.first { $0.kind == kind }
     }
 
     /// The offer that was asked for; else the introductory one, for whoever had nothing of the
@@ -110,8 +146,10 @@ struct ScriptedBooks: Sendable {
     ) -> Perennial.Offer? {
         if let offer = options.offer { return offer }
         let isNew = !transactions.contains { group(of: $0) == group(product) }
-        return isNew
-            ? product.offers.first { $0.kind == .introductory && $0.isEligible } : nil
+        let plan = plan(of: product.id, options)
+        // As in StoreKit, the product's own offers are those of the whole period at once.
+        let offers = plan?.isCommitment == true ? plan?.offers : product.offers
+        return isNew ? offers?.first { $0.kind == .introductory && $0.isEligible } : nil
     }
 
     func advice(on id: Perennial.ProductID) -> Perennial.Advice {
@@ -119,7 +157,8 @@ struct ScriptedBooks: Sendable {
             transaction.productID == id.rawValue && isTheirs(transaction)
                 && transaction.revokedAt == nil
                 && (transaction.kind == .nonConsumable
-                    || isRunning(transaction) && renewals[transaction.originalID]?.isOn == true)
+                    || isRunning(transaction)
+                        && statuses[transaction.originalID]?.willRenew == true)
         }
         return Perennial.Advice(product: id, buy: !isHad, reason: isHad ? .alreadyHad : nil)
     }
@@ -204,15 +243,20 @@ struct ScriptedBooks: Sendable {
         guard let end = transaction.expiresAt, let renewal = renewals[transaction.originalID]
         else { return }
         now = end
-        let next = renewal.renewsTo ?? .init(rawValue: transaction.productID)
-        if renewal.isOn, !renewal.fails, let product = product(next) {
-            let owner = transaction.firstSeenFor
-            add(product, 1, nil, original: transaction.originalID)
-            transactions[transactions.count - 1].firstSeenFor = owner
-        } else {
-            renewals[transaction.originalID]?.state = renewal.isOn ? .retry : .expired
+        let promised = transaction.promisedMonth
+        let same = (product: transaction.product, plan: renewal.plan)
+        let next = promised == nil ? renewal.change ?? same : same
+        let goesOn = promised != nil || renewal.isOn
+        guard goesOn, !renewal.fails, let product = product(next.product) else {
+            renewals[transaction.originalID]?.state = goesOn ? .retry : .expired
             renewals[transaction.originalID]?.signedAt = end
+            return
         }
+        add(product, 1, nil, next.plan, after: promised, original: transaction.originalID)
+        transactions[transactions.count - 1].firstSeenFor = transaction.firstSeenFor
+        guard promised != nil else { return }
+        renewals[transaction.originalID]?.isOn = renewal.isOn
+        renewals[transaction.originalID]?.change = renewal.change
     }
 
     // MARK: - Who it is
@@ -263,109 +307,28 @@ struct ScriptedBooks: Sendable {
     }
 }
 
-// MARK: - The picture
+extension StoreTransaction {
+    var product: Perennial.ProductID { .init(rawValue: productID) }
 
-extension ScriptedBooks {
-    private var evidence: Evidence {
-        Evidence(
-            person: person,
-            // So that everything is known, also what was never bought.
-            server: ServerWord(
-                asOf: now, isLive: true, offlineUntil: nil, rights: grants, verdicts: [:]),
-            store: StoreWord(
-                transactions: Dictionary(uniqueKeysWithValues: transactions.map { ($0.id, $0) }),
-                statuses: statuses, answeredAt: now, isTrusted: true),
-            meanings: Dictionary(
-                products.map {
-                    (
-                        $0.id.rawValue,
-                        ProductMeaning(entitlements: Set($0.entitlements.map(\.rawValue)))
-                    )
-                }, uniquingKeysWith: { first, _ in first }),
-            termEnds: terms.ends(of: transactions), serverAnsweredAt: now, now: now,
-            holds: Evidence.Holds(answered: 0, silent: 0))
+    /// The month of a commitment after which another one has to be paid.
+    var promisedMonth: Commitment? {
+        details.commitment.flatMap { $0.month < $0.months ? $0 : nil }
     }
+}
 
-    private var statuses: [String: StoreStatus] {
-        renewals.reduce(into: [:]) { statuses, entry in
-            statuses[entry.key] = StoreStatus(
-                originalID: entry.key, state: entry.value.state, willRenew: entry.value.isOn,
-                signedAt: entry.value.signedAt, isConfirmed: true)
-        }
-    }
-
-    /// Terms follow each other, all in one chain.
-    private var terms: TermRules {
-        let lengths = products.filter { $0.kind == .term }.compactMap { product in
-            product.period.map { (product.id.rawValue, $0.length) }
-        }
-        return TermRules(products: Dictionary(lengths) { first, _ in first }, clock: .utc)
-    }
-
-    /// What an app sees that has heard of everything.
-    func snapshot() -> Perennial.Snapshot {
-        let judgements = AccessRules.judgeAll(evidence)
-        var access: [Perennial.EntitlementID: Perennial.Access] = [:]
-        for (name, judgement) in judgements {
-            let id = Perennial.EntitlementID(rawValue: name)
-            access[id] = Perennial.Access(judgement, of: id)
-        }
-        let own = transactions.filter(isTheirs)
-        return Perennial.Snapshot(
-            customer: customer, access: access, subscriptions: subscriptions(own),
-            terms: terms.terms(of: own).map {
-                Perennial.Term(
-                    product: .init(rawValue: $0.productID), from: $0.from.date,
-                    until: $0.until.date)
-            },
-            owned: own.filter { $0.kind == .nonConsumable }.map {
-                Perennial.OwnedProduct(
-                    product: .init(rawValue: $0.productID), purchased: $0.purchasedAt.date,
-                    revoked: $0.revokedAt?.date)
-            },
-            wallets: (wallets[customer.id] ?? [:]).mapValues { Perennial.Wallet(balance: $0) },
-            waiting: waiting, serverAnswered: now.date, storeAnswered: now.date)
-    }
-
-    private func subscriptions(_ own: [StoreTransaction]) -> [Perennial.Subscription] {
-        let newest = Dictionary(
-            own.filter { $0.kind == .renewing }.map { ($0.originalID, $0) },
-            uniquingKeysWith: { $1 })
-        return newest.values.sorted { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }.map {
-            var subscription = Perennial.Subscription($0, statuses[$0.originalID])
-            subscription.renewsTo = renewals[$0.originalID]?.renewsTo
-            return subscription
-        }
-    }
-
-    func explain(
-        _ entitlement: Perennial.EntitlementID, _ heard: Perennial.Snapshot
-    ) -> Perennial.Explanation {
-        let judgement = AccessRules.judge(entitlement.rawValue, by: evidence)
-        return Perennial.Explanation(
-            access: heard[entitlement], rule: judgement.rule,
-            steps: judgement.steps.map {
-                Perennial.Explanation.Step(
-                    rule: $0.rule, basis: .store, purchase: $0.originalTransactionID, text: $0.text)
-            },
-            supportCode: "SCRIPT")
-    }
-
-    // MARK: - Restoring what is there
-
-    var ownRestoration: Perennial.Restoration.Outcome {
-        let bought = transactions.filter { $0.kind != .consumable }
-        if bought.isEmpty { return .nothingFound }
-        return bought.contains(where: isTheirs) ? .nothingNew : .refused
-    }
-
-    var ownPreview: Perennial.RestorePreview {
-        Perennial.RestorePreview(
-            items: transactions.filter { $0.kind != .consumable && $0.id == $0.originalID }.map {
-                Perennial.RestorePreview.ShownPurchase(
-                    purchase: $0.originalID, product: .init(rawValue: $0.productID),
-                    isActive: $0.revokedAt == nil, effect: isTheirs($0) ? .none : .refused)
-            })
+extension Perennial.Plan {
+    /// The month after another one of the same commitment, or the first one. Nil if nothing is
+    /// promised.
+    fileprivate func month(
+        after last: StoreTransaction.Commitment?, at start: Timestamp
+    ) -> (commitment: StoreTransaction.Commitment, end: Timestamp)? {
+        guard isCommitment, let months = payments else { return nil }
+        let month = (last?.month ?? 0) + 1
+        let until = last?.until ?? totalPeriod.moment(after: start)
+        return (
+            StoreTransaction.Commitment(month: month, months: months, until: until),
+            month == months ? until : billingPeriod.moment(after: start)
+        )
     }
 }
 
@@ -387,7 +350,7 @@ extension Perennial.Period {
         return WallClock.utc.moment(months: length.months, days: length.days, after: start)
     }
 
-    fileprivate var length: TermRules.Length {
+    var length: TermRules.Length {
         switch unit {
         case .year: .init(months: value * 12, days: bonusDays, chain: "")
         case .month: .init(months: value, days: bonusDays, chain: "")

@@ -93,23 +93,31 @@ extension ScriptedStore {
                     Perennial.Failure(
                         .productUnknown, remedy: "Pass \(product) to the ScriptedStore."))
             }
-            return .success(Self.buy(product, options, &state))
+            return Self.buy(product, options, &state)
         }
     }
 
     private static func buy(
         _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions, _ state: inout State
-    ) -> Perennial.Purchase {
+    ) -> ScriptedResult {
         var outcome = Perennial.Purchase.Outcome.alreadyHad
         var transactionID: String?
         if state.books.advice(on: product).buy || options.regardlessOfAdvice {
+            if let kind = options.plan?.kind, !state.books.has(kind, product) {
+                return .failure(
+                    Perennial.Failure(
+                        .offerNotAccepted,
+                        remedy: "Pass \(product) to the ScriptedStore with the plan "
+                            + "\(kind.rawValue) in its `plans`."))
+            }
             outcome = state.outcomes.isEmpty ? .bought : state.outcomes.removeFirst()
             state.sheets.append(product)
             transactionID = state.books.record(outcome, product, options)
         }
-        return Perennial.Purchase(
-            outcome: outcome, product: product, transactionID: transactionID,
-            snapshot: state.books.snapshot(), isKeptByServer: outcome == .bought)
+        return .success(
+            Perennial.Purchase(
+                outcome: outcome, product: product, transactionID: transactionID,
+                snapshot: state.books.snapshot(), isKeptByServer: outcome == .bought))
     }
 
     package func advice(on product: Perennial.ProductID) -> Perennial.Advice {

@@ -120,6 +120,61 @@ import Testing
         #expect(try shown([bought], isTrusted: false).offer == nil)
     }
 
+    /// What the App Store on this device says alone: a transaction, and a renewal info that was
+    /// signed when the period began, or some milliseconds later.
+    private func alone(
+        _ fields: String = "", renewal: String, _ state: StoreRenewal.State = .subscribed,
+        later: Int64 = 0
+    ) throws -> Perennial.Subscription {
+        let text = """
+            {"originalTransactionId": "1", "signedDate": \(noon.milliseconds + later), \(renewal)}
+            """
+        let body = Data(text.utf8).base64EncodedString().replacing("=", with: "")
+        let document = StoreDocument(jws: "e30.\(body).e30", isVerified: true)
+        let word = StoreRenewal(state: state, transaction: document, renewalInfo: document)
+        return Perennial.Subscription(
+            try payload(fields).makeWord(isHeld: false, firstSeenFor: nil),
+            word.makeWord())
+    }
+
+    @Test func `the store's renewal info names the product of the next period`() throws {
+        let yearly = #""autoRenewStatus": 1, "autoRenewProductId": "pro.yearly""#
+        #expect(try subscription().renewsTo == nil)
+        #expect(try alone(renewal: yearly).renewsTo == "pro.yearly")
+        #expect(try alone(renewal: #""autoRenewStatus": 1"#).renewsTo == nil)
+        let off = try alone(renewal: #""autoRenewStatus": 0, "autoRenewProductId": "pro.yearly""#)
+        #expect(off.renewsTo == nil && off.willRenew == false)
+        // Signed before the period began: it says what came before that.
+        let old = try alone(renewal: yearly, later: -1)
+        #expect(old.renewsTo == nil && old.willRenew == nil)
+    }
+
+    @Test func `the store's documents name the month of a commitment, and whether another follows`()
+        throws
+    {
+        let month = """
+            , "commitmentInfo": {"billingPeriodNumber": 3, "totalBillingPeriods": 12, \
+            "commitmentExpiresDate": \(later.milliseconds)}
+            """
+        func commitment(renews: Bool?) -> Perennial.Subscription.Commitment {
+            .init(month: 3, months: 12, until: later.date, renews: renews)
+        }
+        func info(_ status: Int) -> String {
+            #""autoRenewStatus": 1, "commitmentInfo": {"commitmentAutoRenewStatus": \#(status)}"#
+        }
+        #expect(try subscription().commitment == nil)
+        #expect(try subscription(month).commitment == commitment(renews: nil))
+        #expect(try alone(month, renewal: info(1)).commitment == commitment(renews: true))
+        #expect(try alone(month, renewal: info(0)).commitment == commitment(renews: false))
+        #expect(try alone(month, renewal: info(1), later: -1).commitment?.renews == nil)
+        let over = try alone(month, renewal: info(1), .expired)
+        #expect(over.commitment == commitment(renews: false), "Nothing follows what is over.")
+        // A document that lacks a number says nothing of it.
+        let half = #", "commitmentInfo": {"totalBillingPeriods": 12}"#
+        #expect(try subscription(half).commitment == nil)
+        #expect(try alone(renewal: info(1)).commitment == nil)
+    }
+
     @Test func `a period is read as the App Store writes it`() {
         func period(_ text: String) -> Perennial.Period? { Perennial.Period(iso8601: text) }
         #expect(period("P3D") == .init(3, .day))

@@ -31,7 +31,9 @@ struct StateFileTests {
             details: number == 1
                 ? .init(
                     offerType: 3, offerID: "spring", paymentMode: "FREE_TRIAL",
-                    offerPeriod: "P1M", ownership: "ASSIGNED", bundleProductID: "all")
+                    offerPeriod: "P1M", ownership: "ASSIGNED", bundleProductID: "all",
+                    commitment: .init(
+                        month: 3, months: 12, until: Timestamp(milliseconds: 10)))
                 : .init())
     }
 
@@ -61,6 +63,7 @@ struct StateFileTests {
         state.words.statuses = [
             "2000000000001": StoreStatus(
                 originalID: "2000000000001", state: .grace, willRenew: false,
+                renewsTo: "pro.yearly", commitmentRenews: true,
                 graceUntil: Timestamp(milliseconds: 9), signedAt: Timestamp(milliseconds: 8),
                 isConfirmed: true)
         ]

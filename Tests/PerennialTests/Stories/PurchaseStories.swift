@@ -108,6 +108,21 @@ extension Stories {
             }
         }
 
+        @Test func `27: offline, the device knows what a downgrade changes to`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let first = phone.perennial()
+                try await first.purchase("pro.monthly")
+                try await first.purchase("plus.monthly")
+                #expect(try await phone.finishesAll(first))
+                await phone.stop(first)
+                await world.serverIs(.down)
+                let second = try await phone.launch()
+                try await second.until { $0.subscriptions.first?.renewsTo == "plus.monthly" }
+                #expect(second.snapshot.subscriptions.map(\.product) == ["pro.monthly"])
+            }
+        }
+
         @Test func `29: whoever has it sees no sheet, unless the app insists`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")

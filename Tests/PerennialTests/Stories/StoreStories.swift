@@ -222,6 +222,26 @@ extension Stories {
             }
         }
 
+        @Test func `66: offline, a promised year is shown as the server shows it`() async throws {
+            try await Stories.playClub { world in
+                let phone = try await world.device(of: "anna")
+                let first = phone.perennial()
+                try await phone.buyElsewhere("promise.yearly", ["billing_plan": "MONTHLY"])
+                try await first.until { $0["promise"].isActive }
+                try await world.advance(.days(75))
+                try await phone.change("promise.yearly", "cancel")
+                await first.enterForeground()
+                try await first.refresh()
+                let shown = try #require(first.snapshot.subscriptions.first)
+                #expect(shown.commitment?.month == 3 && shown.commitment?.renews == false)
+                await phone.stop(first)
+                await world.serverIs(.down)
+                let second = try await phone.launch()
+                try await second.until { !$0.subscriptions.isEmpty }
+                #expect(second.snapshot.subscriptions == [shown])
+            }
+        }
+
         @Test func `67: terms are added up with their bonus days, offline as online`()
             async throws
         {

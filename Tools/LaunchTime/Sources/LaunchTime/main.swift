@@ -18,7 +18,9 @@ func microseconds() -> Double {
 
 var configuration = Perennial.Configuration(
     server: URL(string: arguments[3])!, key: arguments[4])
-configuration.folder = URL(fileURLWithPath: arguments[2])
+// The usual folder, as most apps have it, in a home of its own.
+setenv("XDG_STATE_HOME", arguments[2], 1)
+setenv("XDG_CACHE_HOME", arguments[2], 1)
 configuration.customer = "anna"
 configuration.trustedKeys = [
     Perennial.PublicKey(id: arguments[5], x: arguments[6], y: arguments[7])

@@ -1,0 +1,114 @@
+internal import AccessRules
+internal import Perennial
+internal import PerennialContract
+
+// MARK: - The picture
+
+extension ScriptedBooks {
+    private var evidence: Evidence {
+        Evidence(
+            person: person,
+            // So that everything is known, also what was never bought.
+            server: ServerWord(
+                asOf: now, isLive: true, offlineUntil: nil, rights: grants, verdicts: [:]),
+            store: StoreWord(
+                transactions: Dictionary(uniqueKeysWithValues: transactions.map { ($0.id, $0) }),
+                statuses: statuses, answeredAt: now, isTrusted: true),
+            meanings: Dictionary(
+                products.map {
+                    (
+                        $0.id.rawValue,
+                        ProductMeaning(entitlements: Set($0.entitlements.map(\.rawValue)))
+                    )
+                }, uniquingKeysWith: { first, _ in first }),
+            termEnds: terms.ends(of: transactions), serverAnsweredAt: now, now: now,
+            holds: Evidence.Holds(answered: 0, silent: 0))
+    }
+
+    var statuses: [String: StoreStatus] {
+        renewals.reduce(into: [:]) { statuses, entry in
+            let (id, renewal) = entry
+            guard let last = transactions.last(where: { $0.originalID == id }) else { return }
+            let isPromised = last.promisedMonth != nil
+            let change = isPromised ? nil : renewal.change?.product
+            statuses[id] = StoreStatus(
+                originalID: id, state: renewal.state, willRenew: isPromised || renewal.isOn,
+                renewsTo: (change ?? last.product).rawValue,
+                commitmentRenews: last.details.commitment == nil ? nil : renewal.isOn,
+                signedAt: renewal.signedAt, isConfirmed: true)
+        }
+    }
+
+    /// Terms follow each other, all in one chain.
+    private var terms: TermRules {
+        let lengths = products.filter { $0.kind == .term }.compactMap { product in
+            product.period.map { (product.id.rawValue, $0.length) }
+        }
+        return TermRules(products: Dictionary(lengths) { first, _ in first }, clock: .utc)
+    }
+
+    /// What an app sees that has heard of everything.
+    func snapshot() -> Perennial.Snapshot {
+        let judgements = AccessRules.judgeAll(evidence)
+        var access: [Perennial.EntitlementID: Perennial.Access] = [:]
+        for (name, judgement) in judgements {
+            let id = Perennial.EntitlementID(rawValue: name)
+            access[id] = Perennial.Access(judgement, of: id)
+        }
+        let own = transactions.filter(isTheirs)
+        return Perennial.Snapshot(
+            customer: customer, access: access, subscriptions: subscriptions(own),
+            terms: terms.terms(of: own).map {
+                Perennial.Term(
+                    product: .init(rawValue: $0.productID), from: $0.from.date,
+                    until: $0.until.date)
+            },
+            owned: own.filter { $0.kind == .nonConsumable }.map {
+                Perennial.OwnedProduct(
+                    product: .init(rawValue: $0.productID), purchased: $0.purchasedAt.date,
+                    revoked: $0.revokedAt?.date)
+            },
+            wallets: (wallets[customer.id] ?? [:]).mapValues { Perennial.Wallet(balance: $0) },
+            waiting: waiting, serverAnswered: now.date, storeAnswered: now.date)
+    }
+
+    private func subscriptions(_ own: [StoreTransaction]) -> [Perennial.Subscription] {
+        let newest = Dictionary(
+            own.filter { $0.kind == .renewing }.map { ($0.originalID, $0) },
+            uniquingKeysWith: { $1 })
+        let statuses = statuses
+        return newest.values.sorted { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }.map {
+            Perennial.Subscription($0, statuses[$0.originalID])
+        }
+    }
+
+    func explain(
+        _ entitlement: Perennial.EntitlementID, _ heard: Perennial.Snapshot
+    ) -> Perennial.Explanation {
+        let judgement = AccessRules.judge(entitlement.rawValue, by: evidence)
+        return Perennial.Explanation(
+            access: heard[entitlement], rule: judgement.rule,
+            steps: judgement.steps.map {
+                Perennial.Explanation.Step(
+                    rule: $0.rule, basis: .store, purchase: $0.originalTransactionID, text: $0.text)
+            },
+            supportCode: "SCRIPT")
+    }
+
+    // MARK: - Restoring what is there
+
+    var ownRestoration: Perennial.Restoration.Outcome {
+        let bought = transactions.filter { $0.kind != .consumable }
+        if bought.isEmpty { return .nothingFound }
+        return bought.contains(where: isTheirs) ? .nothingNew : .refused
+    }
+
+    var ownPreview: Perennial.RestorePreview {
+        Perennial.RestorePreview(
+            items: transactions.filter { $0.kind != .consumable && $0.id == $0.originalID }.map {
+                Perennial.RestorePreview.ShownPurchase(
+                    purchase: $0.originalID, product: .init(rawValue: $0.productID),
+                    isActive: $0.revokedAt == nil, effect: isTheirs($0) ? .none : .refused)
+            })
+    }
+}
