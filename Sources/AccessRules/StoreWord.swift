@@ -159,7 +159,7 @@ package struct StoreStatus: Hashable, Sendable {
 }
 
 extension StoreStatus {
-    /// Whether it was signed since a period began. An earlier one says what came before that period.
+    /// Whether it was signed since a period began. An earlier one says what came before.
     package func isAbout(_ period: StoreTransaction) -> Bool { signedAt >= period.purchasedAt }
 }
 
