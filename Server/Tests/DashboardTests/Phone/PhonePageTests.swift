@@ -27,6 +27,7 @@ import Testing
         life.state.wire = [WireEntry(id: 1, at: PhoneLife.start, lines: [])]
         #expect(html(life).contains("the iPhone of <b><bdi>anna</bdi></b>, a made-up customer"))
         #expect(html(life).contains("<b>ben</b> is another one"))
+        #expect(html(life).contains("Times are UTC."))
         for piece in PhonePiece.all(of: life.state) where piece.id != "json" {
             let times = piece.html.matches(of: #/\d\d:\d\d/#)
             let inUTC = piece.html.matches(of: #/\d\d:\d\d UTC/#)
