@@ -194,6 +194,7 @@ def take_readme(page, folder):
             for button in buttons:
                 tap(page, button)
         page.mouse.move(0, 0)
+        page.evaluate("scrollTo(0, 0)")
         page.screenshot(path=folder / "phone.png")
     finally:
         world.stop()

@@ -22,9 +22,8 @@ package struct PhonePage: Sendable {
         let name = Markup.bdi(state.customer.customerID)
         return """
             <p class="lede">This is the iPhone of <b>\(name)</b>, a made-up customer. What she \
-            buys here goes through a simulated App Store to your server, as it would from Apple. \
-            <b>ben</b> is another one, with a phone of his own. Times are UTC. The App Store \
-            counts by California’s clocks: in summer, renewals come an hour earlier.</p>
+            buys goes through a simulated App Store to your server. <b>ben</b> is another one. \
+            Times are UTC.</p>
             """
     }
 
