@@ -69,15 +69,12 @@ struct Programs: Sendable {
                     user_header: \(Self.ownerField)
                 """
         try Data(text.utf8).write(to: URL(fileURLWithPath: file))
-        let arguments = ["--config", file, "--database", database]
-        // Who is invited already stays invited.
-        _ = try output(
-            of: ["owners", "invite", Self.owner, "--role", "admin"] + arguments)
         return try run(
             "perennial",
             [
                 "serve", "--port", "\(port)", "--clock-from", "http://127.0.0.1:\(clock.port)",
-            ] + arguments,
+                "--config", file, "--database", database,
+            ],
             port: port, ready: "/ready")
     }
 
@@ -111,27 +108,21 @@ struct Programs: Sendable {
 
     /// Creates the tables and a key. Returns the key.
     func createKey(_ database: String) throws -> String {
-        let made = try output(
-            of: ["keys", "create", "--app", "birds", "--kind", "secret"] + common(database))
-        guard made.status == 0, let key = made.text.firstMatch(of: /sk_\w+/) else {
-            throw BenchFailure("perennial keys create failed: \(made.text)")
-        }
-        return String(key.output)
-    }
-
-    /// Runs a command of Perennial to its end.
-    private func output(of arguments: [String]) throws -> (status: Int32, text: String) {
         let process = Process()
         process.executableURL = folder.appending(path: "perennial")
-        process.arguments = arguments
+        process.arguments =
+            ["keys", "create", "--app", "birds", "--kind", "secret"] + common(database)
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardError = FileHandle.nullDevice
         try process.run()
-        let text = String(
+        let output = String(
             decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        return (process.terminationStatus, text)
+        guard process.terminationStatus == 0, let key = output.firstMatch(of: /sk_\w+/) else {
+            throw BenchFailure("perennial keys create failed: \(output)")
+        }
+        return String(key.output)
     }
 
     private func common(_ database: String) -> [String] {
