@@ -7,6 +7,8 @@ import StorageSQLite
 /// customers.
 struct PagesBench {
     private static let rounds = 20
+    /// More than a server adds up at once: nothing else writes here.
+    private static let purchasesAtOnce = 20_000
     /// The customer whose page is measured.
     private static let sample = 471_100
     /// What is behind a number of a chart.
@@ -27,7 +29,7 @@ struct PagesBench {
     /// the mean of the processor times, in milliseconds.
     func measure() async throws -> String {
         let database = try await PopulationDatabase(programs, customers: customers).path()
-        try await addOwner(to: database)
+        try await prepare(database)
         let clock = try programs.simulate()
         defer { clock.stop() }
         let server = try programs.serveDashboard(database, clock: clock)
@@ -47,13 +49,23 @@ struct PagesBench {
         return lines.joined(separator: "\n")
     }
 
+    /// Adds up the money, as a server does from one notification to the next, and adds an owner.
     /// The server believes a proxy that the owner has signed in, so nobody needs the password.
-    private func addOwner(to database: String) async throws {
+    private func prepare(_ database: String) async throws {
         let driver = try SQLiteDriver(path: database)
+        let store = Database(driver)
+        var added = 0
+        while true {
+            let count = try await store.addUpMoney(
+                of: SyntheticSales.app, purchases: Self.purchasesAtOnce)
+            guard count > 0 else { break }
+            added += count
+            Progress.report("  money of \(added) purchases added up")
+        }
         let owner = Owner(
             name: Programs.owner, roles: OwnerRoles(everywhere: .admin),
             createdAt: Instant(milliseconds: 0))
-        _ = try await Database(driver).transaction { try $0.add(owner, password: "") }
+        _ = try await store.transaction { try $0.add(owner, password: "") }
         driver.close()
     }
 

@@ -1,6 +1,7 @@
 import AppStoreFormats
 import Crypto
 import Dice
+import Eventually
 import Foundation
 import Ledger
 import Storage
@@ -39,14 +40,19 @@ import Testing
             let batch = share.prefix(notifications.count / kills)
             share = share.dropFirst(batch.count)
             let pause = Duration.milliseconds(Int.random(in: 5...400, using: &dice))
+            let before = acknowledged.all.count
             async let stream: Void = Stream.sendOnce(Array(batch), to: server.wire, acknowledged)
+            // Every second kill has something to lose, however slow the machine is.
+            if kill.isMultiple(of: 2) {
+                try await eventually { acknowledged.all.count > before }
+            }
             try await Task.sleep(for: pause)
             server.kill()
             await stream
             let lost = try await program.missing(acknowledged.all)
             #expect(lost.isEmpty, "kill \(kill) after \(pause): \(lost.count) lost")
         }
-        #expect(acknowledged.all.count > kills, "the kills left nothing to look at")
+        #expect(acknowledged.all.count >= kills / 2, "the kills left nothing to look at")
         // Also: no change that was acknowledged lacks its event.
         try await program.expectClean()
         #expect(try await program.eventCount() > 0)
