@@ -10,8 +10,6 @@ import StorageSQLite
 /// very many transactions.
 struct ReportsBench {
     private static let app = SyntheticSales.app
-    /// More than a server adds at once: nothing else writes here.
-    private static let purchasesAtOnce = 20_000
 
     let bench: BenchFolder
     private let transactions: Int
@@ -55,19 +53,8 @@ struct ReportsBench {
         let store = Database(driver)
         try await store.migrate(at: 0)
         try await SyntheticSales(transactions: transactions).write(to: driver)
-        try await store.transaction { try $0.beginMoneyFill(of: Self.app) }
-        _ = try await driver.write {
-            try $0.run("UPDATE money_fills SET purchase = NULL WHERE app = 'birds'", [])
-        }
         let start = ContinuousClock.now
-        var added = 0
-        while true {
-            let count = try await store.addUpMoney(
-                of: Self.app, purchases: Self.purchasesAtOnce)
-            guard count > 0 else { break }
-            added += count
-            Progress.report("  movements of \(added) purchases added up")
-        }
+        try await MoneySums.addUp(in: store)
         let seconds = Int((ContinuousClock.now - start) / .seconds(1))
         try settle()
         let counts = try await counts(store)

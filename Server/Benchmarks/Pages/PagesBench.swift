@@ -7,8 +7,6 @@ import StorageSQLite
 /// customers.
 struct PagesBench {
     private static let rounds = 20
-    /// More than a server adds up at once: nothing else writes here.
-    private static let purchasesAtOnce = 20_000
     /// The customer whose page is measured.
     private static let sample = 471_100
     /// What is behind a number of a chart.
@@ -54,14 +52,7 @@ struct PagesBench {
     private func prepare(_ database: String) async throws {
         let driver = try SQLiteDriver(path: database)
         let store = Database(driver)
-        var added = 0
-        while true {
-            let count = try await store.addUpMoney(
-                of: SyntheticSales.app, purchases: Self.purchasesAtOnce)
-            guard count > 0 else { break }
-            added += count
-            Progress.report("  money of \(added) purchases added up")
-        }
+        try await MoneySums.addUp(in: store)
         let owner = Owner(
             name: Programs.owner, roles: OwnerRoles(everywhere: .admin),
             createdAt: Instant(milliseconds: 0))

@@ -1,0 +1,23 @@
+import Storage
+
+/// The sums by day and month of a database that no server has filled.
+enum MoneySums {
+    /// More than a server adds at once: nothing else writes here.
+    private static let purchasesAtOnce = 20_000
+
+    /// Says that all rows of money are derived, as they are, and adds them up.
+    static func addUp(in store: Database) async throws {
+        try await store.transaction { try $0.beginMoneyFill(of: SyntheticSales.app) }
+        _ = try await store.driver.write {
+            try $0.run("UPDATE money_fills SET purchase = NULL WHERE app = 'birds'", [])
+        }
+        var added = 0
+        while true {
+            let count = try await store.addUpMoney(
+                of: SyntheticSales.app, purchases: purchasesAtOnce)
+            guard count > 0 else { break }
+            added += count
+            Progress.report("  movements of \(added) purchases added up")
+        }
+    }
+}
