@@ -6,7 +6,7 @@ import StorageSQLite
 /// Measures how long a server takes for the pages of the dashboard, on the database of a million
 /// customers.
 struct PagesBench {
-    private static let rounds = 20
+    private static let rounds = 3
     /// The customer whose page is measured.
     private static let sample = 471_100
     /// What is behind a number of a chart.
@@ -38,8 +38,8 @@ struct PagesBench {
             "| page | first | median | longest | processor |", "|---|---|---|---|---|",
         ]
         for (name, path) in pages {
-            Progress.report("  \(name): \(path)")
             lines.append(try line(name, path, load, server))
+            Progress.report(lines.last ?? "")
         }
         lines.append("")
         let memory = try Effort.memory(of: server.id)
