@@ -81,9 +81,9 @@ import Testing
             // Without anybody who reads the log.
             try await eventually(within: 60) { try await !program.hasPendingEvents() }
             for server in servers { server.kill() }
-            #expect(Set(statuses.joined()) == [200])
-            // How many, the machine decides: whose transactions take longest runs them again most.
-            #expect(statuses.allSatisfy { !$0.isEmpty }, "\(statuses.map(\.count))")
+            // How many each has written, the machine decides: whose transactions take longest runs
+            // them again most.
+            #expect(Set(statuses.joined()) == [200], "\(statuses.map(\.count))")
             let (commits, rollbacks) = try await Self.transactions(of: program)
             // PostgreSQL detects conflicts by pages, and the tables are nearly empty, so that all
             // writers touch the same pages. docs/benchmarks.md says how rare conflicts are later.

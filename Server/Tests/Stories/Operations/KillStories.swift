@@ -52,7 +52,6 @@ import Testing
             let lost = try await program.missing(acknowledged.all)
             #expect(lost.isEmpty, "kill \(kill) after \(pause): \(lost.count) lost")
         }
-        #expect(acknowledged.all.count >= kills / 2, "the kills left nothing to look at")
         // Also: no change that was acknowledged lacks its event.
         try await program.expectClean()
         #expect(try await program.eventCount() > 0)
