@@ -65,6 +65,7 @@ struct ServerProgram: Sendable {
                 simulated: true
                 products:
                   pro.monthly: [pro]
+                  pro.yearly: [pro]
                 trust:
                   extra_roots: [root.cer]
             """
