@@ -174,6 +174,13 @@ package struct Engine: Sendable {
         do { return try await db.read(body) } catch { throw EngineFailure(error) }
     }
 
+    /// The same, for what may read millions of rows, such as a report.
+    func scan<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws(EngineFailure) -> Value {
+        do { return try await db.scan(body) } catch { throw EngineFailure(error) }
+    }
+
     func app(_ id: AppID) throws(EngineFailure) -> (AppSettings, Verifier) {
         guard let settings = apps[id], let verifier = verifiers[id] else { throw .unknownApp(id) }
         return (settings, verifier)

@@ -66,6 +66,13 @@ package struct Database: Sendable {
     ) async throws -> Value {
         try await driver.read { [rules] in try body(DatabaseSession($0, rules)) }
     }
+
+    /// The same, for a closure that may read millions of rows: see ``DatabaseDriver/scan(_:)``.
+    package func scan<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws -> Value {
+        try await driver.scan { [rules] in try body(DatabaseSession($0, rules)) }
+    }
 }
 
 /// The operations on rows, within one transaction.

@@ -26,8 +26,20 @@ package protocol DatabaseDriver: Sendable {
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value
 
+    /// The same as ``read(_:)``, for a closure that may read millions of rows: it does not hold a
+    /// thread that other requests need.
+    func scan<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value
+
     /// Waits for running transactions to finish, then closes all files and sockets.
     func close()
+}
+
+extension DatabaseDriver {
+    package func scan<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value { try await read(body) }
 }
 
 /// A connection within a transaction. Parameters are numbered from `$1`, in the order of their

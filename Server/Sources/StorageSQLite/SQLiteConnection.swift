@@ -30,15 +30,20 @@ final class SQLiteConnection: @unchecked Sendable {
     private var recent: [(sql: String, statement: OpaquePointer)] = []
     private static let recentMax = 8
     private let parameters = SQLiteParameters()
+    /// Ends statements that take too long; nil lets them take as long as they need.
+    private let limit: StatementLimit?
 
     /// If the library is in use already, its configuration stays unchanged, which is harmless.
     private static let configured = perennial_sqlite_count_no_memory()
 
     /// Opens the file.
     ///
-    /// - Parameter mayCreate: whether to create the file if it does not exist.
+    /// - Parameters:
+    ///   - mayCreate: whether to create the file if it does not exist.
+    ///   - statementSecondsMax: a statement that takes longer is interrupted; nil if none is.
     init(
-        path: String, settings: [String], mayCreate: Bool = true
+        path: String, settings: [String], mayCreate: Bool = true,
+        statementSecondsMax: Double? = nil
     ) throws(StorageFailure) {
         _ = Self.configured
         var opened: OpaquePointer?
@@ -52,6 +57,7 @@ final class SQLiteConnection: @unchecked Sendable {
             throw failure
         }
         connection = opened
+        limit = statementSecondsMax.map { StatementLimit(seconds: $0, of: opened) }
         sqlite3_extended_result_codes(connection, 1)
         try set(settings)
     }
@@ -121,7 +127,8 @@ final class SQLiteConnection: @unchecked Sendable {
 
     private static func kind(of code: Int32) -> StorageFailure.Kind {
         switch code & 0xFF {
-        case SQLITE_BUSY, SQLITE_LOCKED: .busy
+        // Interrupted by our own limit, like a statement timeout of PostgreSQL.
+        case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_INTERRUPT: .busy
         case SQLITE_CONSTRAINT: .constraint
         case SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY: .unavailable
         default: .other
@@ -162,6 +169,7 @@ extension SQLiteConnection: Connection {
         of statement: OpaquePointer, _ sql: String, _ values: [Value]
     ) throws(StorageFailure) -> [Row] {
         try bind(values, to: statement, sql)
+        limit?.beginStatement()
         defer { Self.reset(statement) }
         let columns = sqlite3_column_count(statement)
         var rows: [Row] = []

@@ -7,12 +7,17 @@ import Synchronization
 ///
 /// Writes run one at a time on a serial queue, because they wait for the disk. A read runs on the
 /// caller's thread: handing a few microseconds of work to another thread and back costs more than
-/// the work.
+/// the work. Scans run on queues of their own, so that they never hold a thread that short reads and
+/// other requests need.
 package final class SQLiteDriver: DatabaseDriver {
     /// How long a writer waits for another process before it fails. Queued writers fail with it.
     package static let busyMilliseconds = 5_000
     /// The maximum number of pooled readers. No more can be active than there are threads.
     package static let readersMax = 16
+    /// The maximum number of scans at a time. Others wait.
+    package static let scansMax = 2
+    /// A statement of a reader that takes longer is interrupted.
+    package static let statementSecondsMax = 60.0
     /// A document has about 1600 bytes; smaller pages would leave a quarter of each page empty.
     package static let pageBytes = 8192
     /// In memory, a page is copied before it is changed, and nothing is written to disk.
@@ -27,27 +32,34 @@ package final class SQLiteDriver: DatabaseDriver {
         var readers: [SQLiteConnection] = []
         /// Let go of when the database is closed.
         var companion: (any Sendable)?
+        /// The number of scans so far.
+        var scans = 0
     }
 
     private let path: String
     private let busyMilliseconds: Int
+    private let statementSecondsMax: Double
     private let state: Mutex<State>
     private let writing = DispatchQueue(label: "perennial.sqlite")
+    private let scanning = (0..<scansMax).map { DispatchQueue(label: "perennial.sqlite.\($0)") }
 
     package let dialect = Dialect.sqlite
 
     /// Opens a file, creating it if necessary.
     ///
     /// - Parameter busyMilliseconds: how long a writer waits for another process. Less in tests.
+    /// - Parameter statementSecondsMax: less in tests.
     /// - Parameter companion: kept until the database is closed, such as a lock.
     /// - Throws: ``StorageFailure`` if the file cannot be opened or written, or belongs to another
     ///   program, in which case it is not changed.
     package init(
         path: String, busyMilliseconds: Int = busyMilliseconds,
+        statementSecondsMax: Double = statementSecondsMax,
         keeping companion: (any Sendable)? = nil
     ) throws(StorageFailure) {
         self.path = path
         self.busyMilliseconds = busyMilliseconds
+        self.statementSecondsMax = statementSecondsMax
         let writer = try SQLiteConnection(path: path, settings: Self.settings(busyMilliseconds))
         guard try !Database.belongsToAnotherProgram(writer) else {
             throw StorageFailure("it belongs to another program: none of its tables is Perennial's")
@@ -98,6 +110,26 @@ package final class SQLiteDriver: DatabaseDriver {
         return try reader.transaction(for: .reading, body)
     }
 
+    package func scan<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value {
+        guard path != Self.inMemoryPath else { return try runInline(for: .reading, body) }
+        let number = state.withLock { state in
+            state.scans &+= 1
+            return state.scans
+        }
+        return try await withCheckedThrowingContinuation { continuation in
+            scanning[number % Self.scansMax].async { [self] in
+                continuation.resume(
+                    with: Result {
+                        let reader = try checkOutReader()
+                        defer { returnReader(reader) }
+                        return try reader.transaction(for: .reading, body)
+                    })
+            }
+        }
+    }
+
     /// Runs on the calling thread, serialized with other transactions: without a disk to wait for,
     /// switching threads would take longer than the work.
     private func runInline<Value>(
@@ -131,7 +163,8 @@ package final class SQLiteDriver: DatabaseDriver {
         }
         return try free
             ?? SQLiteConnection(
-                path: path, settings: Self.settings(busyMilliseconds) + ["query_only = ON"])
+                path: path, settings: Self.settings(busyMilliseconds) + ["query_only = ON"],
+                statementSecondsMax: statementSecondsMax)
     }
 
     private func returnReader(_ reader: SQLiteConnection) {

@@ -184,6 +184,9 @@ import Testing
         #expect(page.html(in: frame).contains("They do not add up."))
         page.olderCursor = "more"
         #expect(page.html(in: frame).contains("Sum of these 2; all 2 make"))
+        page.total = nil
+        #expect(page.html(in: frame).contains("More than 1,000 purchases make"))
+        #expect(page.html(in: frame).contains("Sum of these 2; all together make"))
     }
 }
 

@@ -17,12 +17,9 @@ enum Driver: CaseIterable {
         switch self {
         case .sqliteMemory: try await Self.prepared(SQLiteDriver.inMemory(), rules, body)
         case .sqliteFile:
-            let folder = FileManager.default.temporaryDirectory.appending(
-                path: "perennial-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let path = folder.appending(path: "store.sqlite").path
-            try await Self.prepared(try SQLiteDriver(path: path), rules, body)
+            try await Self.withFile { path in
+                try await Self.prepared(try SQLiteDriver(path: path), rules, body)
+            }
         case .postgres:
             let url = try await PostgresCluster.shared.preparedDatabase()
             let database = try PostgresDriver(url: url)
@@ -30,6 +27,15 @@ enum Driver: CaseIterable {
             try await body(Database(database, rules: rules))
             try await PostgresCluster.shared.drop(url)
         }
+    }
+
+    /// The path of an SQLite database that is not there yet, gone when the body returns.
+    static func withFile(_ body: (String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "perennial-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder.appending(path: "store.sqlite").path)
     }
 
     /// Three servers on one PostgreSQL.

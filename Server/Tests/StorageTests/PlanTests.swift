@@ -1,3 +1,4 @@
+import Ledger
 import Testing
 
 @testable import Storage
@@ -82,6 +83,28 @@ import Testing
             #expect(plan.count == 1 && plan[0].contains(wanted), "\(plan)")
         }
     }
+
+    @Test(arguments: [nil, Self.position])
+    func `the movements behind a number are read in their order, and few others`(
+        position: SourcePosition?
+    ) async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            let filter = MovementFilter(
+                app: "birds", environment: .production, until: Instant(milliseconds: 9))
+            let (select, values) = DatabaseSession.selectMovements(
+                filter, in: 1..<9, after: position, limit: 10)
+            let plan = try await store.plan(of: select, values + [.text("refund")])
+            let start = position == nil ? "day>?" : "(day,at_ms,purchase)>(?,?,?)"
+            let wanted =
+                "money_movements_by_kind (app=? AND environment=? AND kind=? AND \(start) AND day<?)"
+            #expect(plan.contains { $0.hasSuffix(wanted) }, "\(plan)")
+            #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+        }
+    }
+
+    private static let position = SourcePosition(
+        day: 2, at: Instant(milliseconds: 1), purchase: "1", kind: "refund", transaction: "1",
+        currency: "USD")
 
     @Test func `what is due, and how much waits, is found by an index`() async throws {
         try await Driver.sqliteMemory.withStore { store in

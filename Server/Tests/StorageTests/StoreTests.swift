@@ -1,9 +1,18 @@
+import Eventually
 import Ledger
 import Storage
 import StorageSQLite
+import Synchronization
 import Testing
 
 private struct Interrupted: Error {}
+
+private final class Flag: Sendable {
+    private let state = Mutex(false)
+
+    var isSet: Bool { state.withLock(\.self) }
+    func set() { state.withLock { $0 = true } }
+}
 
 @Suite struct StoreTests {
     @Test(arguments: Driver.allCases)
@@ -273,6 +282,46 @@ private struct Interrupted: Error {}
                 try $0.rows("PRAGMA journal_mode", [])[0].values
             }
             #expect(journal == [.text("wal")])
+        }
+    }
+
+    /// Counts for ever.
+    private static let endless =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
+    @Test func `a statement that takes too long is interrupted, and the next one is not`()
+        async throws
+    {
+        try await Driver.withFile { path in
+            let driver = try SQLiteDriver(path: path, statementSecondsMax: 0.1)
+            defer { driver.close() }
+            let failure = await #expect(throws: StorageFailure.self) {
+                try await driver.scan { try $0.rows(Self.endless, []).count }
+            }
+            #expect(failure?.kind == .busy)
+            let count = try await driver.scan { try $0.rows("SELECT 1", []).count }
+            #expect(count == 1)
+        }
+    }
+
+    @Test func `scans do not hold the threads that short reads need`() async throws {
+        try await Driver.withFile { path in
+            let driver = try SQLiteDriver(path: path)
+            defer { driver.close() }
+            let hasRead = Flag()
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                // More than there are threads, if they shared them with the read below.
+                for _ in 0..<64 {
+                    tasks.addTask {
+                        try await driver.scan { _ in
+                            try blockUntil("the read") { hasRead.isSet }
+                        }
+                    }
+                }
+                _ = try await driver.read { try $0.rows("SELECT 1", []) }
+                hasRead.set()
+                try await tasks.waitForAll()
+            }
         }
     }
 

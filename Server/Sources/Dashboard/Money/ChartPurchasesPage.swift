@@ -15,8 +15,8 @@ package struct ChartPurchasesPage: Sendable {
     /// Whether it is what came and went. If not, it is how much there was, and has no plus.
     package var isFlow: Bool
     package var rows: [Row]
-    /// How many there are in all.
-    package var total: Int
+    /// How many there are in all; nil if more than ``countedMax``.
+    package var total: Int?
     package var olderCursor: String?
     /// The view, for links.
     package var path: DashboardPath
@@ -60,7 +60,7 @@ package struct ChartPurchasesPage: Sendable {
 
     package init(
         chart: ChartMenu.Entry, period: String, part: String, sentence: String = "",
-        unit: ChartUnit, number: Int64, isFlow: Bool = true, rows: [Row], total: Int,
+        unit: ChartUnit, number: Int64, isFlow: Bool = true, rows: [Row], total: Int?,
         olderCursor: String? = nil, path: DashboardPath, ratesSentence: String = ""
     ) {
         self.chart = chart
@@ -77,6 +77,9 @@ package struct ChartPurchasesPage: Sendable {
         self.ratesSentence = ratesSentence
     }
 
+    /// So many are counted, at most.
+    package static let countedMax = 1_000
+
     /// What the rows of this page add up to.
     package var sum: Int64 { rows.map(\.value).reduce(0, +) }
 
@@ -86,7 +89,10 @@ package struct ChartPurchasesPage: Sendable {
         let verb: Markup = total == 1 ? "makes" : "make"
         // As the chart shows it. The rows and their sum have the thousandths.
         let sum = isFlow ? unit.signedText(number) : unit.text(number)
-        let heading: Markup = "\(Figures.count(total, "purchase")) \(verb) \(sum)"
+        let count =
+            total.map { Figures.count($0, "purchase") }
+            ?? "More than \(Figures.count(Self.countedMax, "purchase"))"
+        let heading: Markup = "\(count) \(verb) \(sum)"
         return Layout(
             title: "\(chart.title), \(part)", section: .charts, heading: heading,
             lede:
@@ -161,10 +167,10 @@ package struct ChartPurchasesPage: Sendable {
 
     private var foot: Markup {
         guard isWhole else {
+            let all = total.map { "all \(Figures.count($0))" } ?? "all together"
             return """
                 <tr><th scope="row" colspan="\(columnsBefore)">Sum of these \
-                \(Figures.count(rows.count)); all \
-                \(Figures.count(total)) make \(text(number))</th>\
+                \(Figures.count(rows.count)); \(all) make \(text(number))</th>\
                 <td class="num">\(text(sum))</td><td></td></tr>
                 """
         }

@@ -65,7 +65,7 @@ extension Engine {
         let (app, _) = try app(appID)
         let span =
             clock.midnight(ofDay: days.lowerBound)..<clock.midnight(ofDay: days.upperBound + 1)
-        let (files, sales) = try await read { tx in
+        let (files, sales) = try await scan { tx in
             (
                 try tx.appleReports(SalesReportKind.sales.rawValue, of: appID, in: days),
                 try tx.transactionSales(of: appID, in: span)

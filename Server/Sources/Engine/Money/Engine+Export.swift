@@ -21,7 +21,7 @@ extension Engine {
         _ = try self.app(app)
         var last: String? = ""
         while let begin = last {
-            let (rows, end) = try await read { tx in
+            let (rows, end) = try await scan { tx in
                 try tx.exportedRows(
                     of: table, in: app, environment, after: begin, since: since?.description)
             }

@@ -32,7 +32,7 @@ extension Engine {
     ) async throws -> [ReportComparison] {
         let span =
             clock.midnight(ofDay: days.lowerBound)..<clock.midnight(ofDay: days.upperBound + 1)
-        let sales = try await read { tx in try tx.transactionSales(of: app, in: span) }
+        let sales = try await scan { tx in try tx.transactionSales(of: app, in: span) }
         let shifts = try await transactionShifts(of: app, since: span.lowerBound)
         let known = Knowledge(app: app, days: days, clock: clock, sales: sales, shifts: shifts)
         return [
@@ -59,7 +59,7 @@ extension Engine {
     private func files(
         _ kind: SalesReportKind, _ known: Knowledge
     ) async throws -> (contents: [(day: Int64, content: [UInt8])], days: Set<Int64>) {
-        let reports = try await read { tx in
+        let reports = try await scan { tx in
             try tx.appleReports(kind.rawValue, of: known.app, in: known.days)
         }
         var latest: [Int64: [UInt8]] = [:]
@@ -97,7 +97,7 @@ extension Engine {
         let clock = known.clock
         let first = clock.midnight(ofDay: known.days.lowerBound)
         let last = clock.midnight(ofDay: known.days.upperBound + 1)
-        let changes = try await read { tx in
+        let changes = try await scan { tx in
             try tx.standingChanges(of: known.app, in: first..<last)
         }
         var present: [String?: StandingFigure] = [:]
@@ -234,7 +234,7 @@ extension Engine {
 
     /// By fiscal month, named by its first day. Only months that lie within the days.
     private func compareFinancial(_ known: Knowledge) async throws -> ReportComparison? {
-        let reports = try await read { tx in
+        let reports = try await scan { tx in
             try tx.appleReports(SalesReportKind.financial.rawValue, of: known.app, in: known.days)
         }
         // Of several files of a name, the one that was imported last.

@@ -70,7 +70,7 @@ extension Engine {
         keepsDays: Bool
     ) async throws(EngineFailure) -> ReportNumbers {
         let days = periods[0].days.lowerBound..<periods[periods.count - 1].days.upperBound
-        let numbers = try await read { tx in
+        let numbers = try await scan { tx in
             var numbers = ReportNumbers(fill: try tx.moneyFill(of: filter.app))
             if definitions.contains(where: { $0.cohort == nil }) {
                 numbers.sums = try tx.movementSums(filter, in: days, keepsDays: keepsDays)
@@ -127,9 +127,9 @@ extension Engine {
             app: appID, environment: query.environment, until: moment, currency: query.currency,
             division: query.division, part: query.part, asKnownAt: query.asKnownAt)
         let days = periods[0].days.lowerBound..<periods[periods.count - 1].days.upperBound
-        return try await read { tx in
+        return try await scan { tx in
             let found = try tx.reportSources(
-                filter, column, in: days, after: cursor?.position ?? [], limit: limit + 1)
+                filter, column, in: days, after: cursor?.position, limit: limit + 1)
             let page = Array(found.prefix(limit))
             return ReportSources(
                 column: column,

@@ -97,22 +97,32 @@ package struct SourceCursor: Hashable, Sendable {
     /// The maximum length of its text, in bytes.
     static let textBytesMax = 2048
 
-    let position: [String]
+    let position: SourcePosition
 
-    init(position: [String]) { self.position = position }
+    init(position: SourcePosition) { self.position = position }
 
     /// Returns nil if the text is not a valid cursor.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.textBytesMax, let bytes = Hexadecimal.bytes(text) else {
             return nil
         }
-        position = String(decoding: bytes, as: UTF8.self).components("\n")
-        guard position.count == Self.partsCount, Int64(position[0]) != nil else { return nil }
+        let parts = String(decoding: bytes, as: UTF8.self).components("\n")
+        guard parts.count == Self.partsCount, let day = Int64(parts[0]), let at = Int64(parts[1])
+        else { return nil }
+        position = SourcePosition(
+            day: day, at: Instant(milliseconds: at), purchase: parts[2], kind: parts[3],
+            transaction: parts[4], currency: parts[5])
     }
 
-    private static let partsCount = 5
+    private static let partsCount = 6
 
-    package var text: String { Hexadecimal.text(Array(position.joined(separator: "\n").utf8)) }
+    package var text: String {
+        let parts = [
+            "\(position.day)", "\(position.at.milliseconds)", position.purchase, position.kind,
+            position.transaction, position.currency,
+        ]
+        return Hexadecimal.text(Array(parts.joined(separator: "\n").utf8))
+    }
 }
 
 extension String {

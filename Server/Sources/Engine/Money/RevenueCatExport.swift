@@ -158,7 +158,7 @@ extension Engine {
         let export = RevenueCatExport(app)
         var last: String? = ""
         while let begin = last {
-            let (transactions, end) = try await read { tx in
+            let (transactions, end) = try await scan { tx in
                 try tx.soldTransactions(in: appID, environment, after: begin, since: since)
             }
             var before: SoldTransaction?

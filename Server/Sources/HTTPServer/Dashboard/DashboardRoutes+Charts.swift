@@ -6,9 +6,6 @@ import PerennialContract
 import Reports
 
 extension DashboardRoutes {
-    /// Pages of purchases that are read to know how many there are.
-    private static let sourcePagesMax = 200
-
     func addCharts(to router: Router<ServerContext>) {
         get("/charts/{name}", of: router, chart)
         get("/charts/{name}/purchases", of: router, chartPurchases)
@@ -198,22 +195,23 @@ extension DashboardRoutes {
             to: page.request)
     }
 
-    private func count(of view: ChartView) async throws -> Int {
+    /// Nil if there are more than are counted.
+    private func count(of view: ChartView) async throws -> Int? {
         var count = 0
         var cursor: SourceCursor?
-        for _ in 0..<Self.sourcePagesMax {
+        while count <= ChartPurchasesPage.countedMax {
             let page = try await engine.reportSources(
                 view.query, column: view.column, of: app, after: cursor,
                 limit: Engine.reportSourcesMax)
             count += page.movements.count
-            guard let next = page.next else { break }
+            guard let next = page.next else { return count }
             cursor = next
         }
-        return count
+        return nil
     }
 
     private func purchases(
-        _ picture: ReportPicture, _ sources: ReportSources, total: Int, _ page: PageRequest
+        _ picture: ReportPicture, _ sources: ReportSources, total: Int?, _ page: PageRequest
     ) -> ChartPurchasesPage {
         let view = picture.view
         let column = view.definition.columns.firstIndex { $0.name == sources.column.name } ?? 0

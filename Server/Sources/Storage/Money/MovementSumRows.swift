@@ -61,13 +61,19 @@ extension DatabaseSession {
         let groups = [day, "kind", "currency"] + (part.map { [$0] } ?? [])
         let sums = Self.sumColumns.map { "CAST(sum(\($0)) AS BIGINT)" }.joined(separator: ", ")
         var (condition, values) = Self.condition(filter)
-        condition += " AND day < \(end)" + (first.map { " AND day >= \($0)" } ?? "")
-        return try connection.rows(
+        condition += " AND day < \(end)"
+        var sets = [values]
+        if let first {
+            // By the index, which begins with the kind.
+            condition += " AND day >= \(first) AND kind = $\(values.count + 1)"
+            sets = Movement.Kind.allCases.map { values + [.text($0.rawValue)] }
+        }
+        return try connection.rowsEach(
             "SELECT \(groups.joined(separator: ", ")), \(sums) FROM money_movements "
                 + "WHERE \(condition) "
                 + "GROUP BY \(groups.joined(separator: ", ")) ORDER BY 1 "
-                + "LIMIT \(Self.movementSumsMax + 1)", values
-        ).map { (row) throws(StorageFailure) in
+                + "LIMIT \(Self.movementSumsMax + 1)", sets
+        ).joined().map { (row) throws(StorageFailure) in
             MovementSum(
                 day: try row.integer(0), kind: try Movement.Kind.stored(try row.text(1)),
                 currency: try row.optionalText(2),

@@ -5,6 +5,8 @@ import Reports
 package struct ReportSource: Hashable, Sendable {
     /// Of the movement, or of the purchase's last movement.
     package var at: Instant
+    /// The day of the movement, or of the purchase's last one, counted from 1970-01-01.
+    fileprivate var day: Int64
     package var purchase: PurchaseID
     /// Nil for a purchase.
     package var kind: Movement.Kind?
@@ -19,20 +21,51 @@ package struct ReportSource: Hashable, Sendable {
 
     package static let documentsMax = 10
 
-    /// The values by which the list continues after this row.
-    package var position: [String] {
-        [
-            "\(at.milliseconds)", purchase.original.rawValue, kind?.rawValue ?? "",
-            transaction?.rawValue ?? "", currency ?? "",
-        ]
+    /// The values by which the list continues after this row: see ``SourcePosition``.
+    package var position: SourcePosition {
+        SourcePosition(
+            day: day, at: at, purchase: purchase.original.rawValue, kind: kind?.rawValue ?? "",
+            transaction: transaction?.rawValue ?? "", currency: currency ?? "")
+    }
+}
+
+/// Where a list of what is behind a number continues. Movements are listed by day, time, purchase,
+/// kind and transaction; purchases by purchase and currency.
+package struct SourcePosition: Hashable, Sendable {
+    package var day: Int64
+    package var at: Instant
+    package var purchase: String
+    package var kind: String
+    package var transaction: String
+    package var currency: String
+
+    package init(
+        day: Int64, at: Instant, purchase: String, kind: String, transaction: String,
+        currency: String
+    ) {
+        (self.day, self.at, self.purchase) = (day, at, purchase)
+        (self.kind, self.transaction, self.currency) = (kind, transaction, currency)
+    }
+}
+
+extension SourcePosition {
+    /// The order of movements: that of the database, which compares bytes.
+    fileprivate func isBefore(_ other: Self) -> Bool {
+        guard (day, at) == (other.day, other.at) else { return (day, at) < (other.day, other.at) }
+        let names = zip(
+            [purchase, kind, transaction], [other.purchase, other.kind, other.transaction])
+        for (own, others) in names where own != others {
+            return own.utf8.lexicographicallyPrecedes(others.utf8)
+        }
+        return false
     }
 }
 
 extension DatabaseSession {
-    /// Lists what is behind a number, after the position of an earlier row; empty for the first.
+    /// Lists what is behind a number, after the position of an earlier row; nil for the first.
     package func reportSources(
         _ filter: MovementFilter, _ column: ReportDefinition.Column, in days: Range<Int64>,
-        after position: [String], limit: Int
+        after position: SourcePosition?, limit: Int
     ) throws(StorageFailure) -> [ReportSource] {
         switch column.source {
         case .flow(let kinds):
@@ -81,53 +114,91 @@ extension DatabaseSession {
 
     private func movements(
         _ filter: MovementFilter, _ kinds: Set<Movement.Kind>, in days: Range<Int64>,
-        after position: [String], limit: Int
+        after position: SourcePosition?, limit: Int
     ) throws(StorageFailure) -> [ReportSource] {
-        var (condition, values) = Self.condition(filter)
-        let words = kinds.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")
-        condition += " AND day >= \(days.lowerBound) AND day < \(days.upperBound)"
-        condition += " AND kind IN (\(words))"
-        if position.count == 5, let at = Int64(position[0]) {
-            let first = values.count + 1
-            condition +=
-                " AND (at_ms, purchase, kind, transaction_id) > "
-                + "($\(first), $\(first + 1), $\(first + 2), $\(first + 3))"
-            values += [.integer(at), .text(position[1]), .text(position[2]), .text(position[3])]
-        }
-        let sums = Self.sumColumns.joined(separator: ", ")
-        return try connection.rows(
-            "SELECT at_ms, found.environment, found.purchase, kind, transaction_id, customer, "
-                + "product, currency, \(sums) FROM (SELECT * FROM money_movements "
-                + "WHERE \(condition) ORDER BY at_ms, purchase, kind, transaction_id "
-                + "LIMIT \(limit)) AS found \(Self.links) "
-                + "ORDER BY at_ms, found.purchase, kind, transaction_id", values
-        ).map { (row) throws(StorageFailure) in
-            var source = try Self.source(row)
-            source.kind = Movement.Kind(rawValue: try row.text(3))
-            source.transaction = TransactionID(rawValue: try row.text(4))
-            return source
-        }
+        let (select, values) = Self.selectMovements(
+            filter, in: days, after: position, limit: limit)
+        let rows = try connection.rowsEach(select, kinds.map { values + [.text($0.rawValue)] })
+        var sources: [ReportSource] = []
+        for row in rows.joined() { sources.append(try Self.source(row)) }
+        return Array(sources.sorted { $0.position.isBefore($1.position) }.prefix(limit))
     }
+
+    /// Selects the first movements of one kind, which is the last value and is missing here. In the
+    /// index they are in this order, so that few rows are read.
+    static func selectMovements(
+        _ filter: MovementFilter, in days: Range<Int64>, after position: SourcePosition?,
+        limit: Int
+    ) -> (sql: String, values: [Value]) {
+        var (condition, values) = Self.condition(filter)
+        let order = "day, at_ms, purchase, kind, transaction_id"
+        condition += " AND day < \(days.upperBound)"
+        if let position {
+            let places = (1...5).map { "$\(values.count + $0)" }.joined(separator: ", ")
+            condition += " AND (\(order)) > (\(places))"
+            values += [
+                .integer(position.day), .integer(position.at.milliseconds),
+                .text(position.purchase), .text(position.kind), .text(position.transaction),
+            ]
+        } else {
+            condition += " AND day >= \(days.lowerBound)"
+        }
+        condition += " AND kind = $\(values.count + 1)"
+        let select =
+            "SELECT at_ms, day, found.environment, found.purchase, kind, transaction_id, customer, "
+            + "product, currency, \(sumColumns.joined(separator: ", ")) "
+            + "FROM (SELECT * FROM money_movements WHERE \(condition) "
+            + "ORDER BY \(order) LIMIT \(limit)) AS found \(links)"
+        return (select, values)
+    }
+
+    /// The number of purchases whose movements are added up at once. It doubles while few of them
+    /// count.
+    private static let purchasesAtFirst = 1_000
+    private static let purchasesAtOnceMax = 64_000
 
     private func purchases(
         _ filter: MovementFilter, _ measure: ReportDefinition.Measure, before day: Int64,
-        after position: [String], limit: Int
+        after position: SourcePosition?, limit: Int
+    ) throws(StorageFailure) -> [ReportSource] {
+        var sources: [ReportSource] = []
+        var first: String? = position?.purchase ?? ""
+        var size = Self.purchasesAtFirst
+        while let start = first, sources.count < limit {
+            first = try purchase(size, after: start, filter)
+            sources += try purchases(
+                filter, measure, before: day, from: start, to: first,
+                after: position, limit: limit - sources.count)
+            size = min(2 * size, Self.purchasesAtOnceMax)
+        }
+        return sources
+    }
+
+    /// Those of a stretch of purchases; without an end, of all that follow.
+    private func purchases(
+        _ filter: MovementFilter, _ measure: ReportDefinition.Measure, before day: Int64,
+        from start: String, to end: String?, after position: SourcePosition?, limit: Int
     ) throws(StorageFailure) -> [ReportSource] {
         var (condition, values) = Self.condition(filter)
-        condition += " AND day < \(day)"
-        if position.count == 5 {
-            let first = values.count + 1
+        condition += " AND day < \(day) AND purchase >= $\(values.count + 1)"
+        values.append(.text(start))
+        if let end {
+            condition += " AND purchase < $\(values.count + 1)"
+            values.append(.text(end))
+        }
+        if let position {
             condition +=
-                " AND (purchase, coalesce(currency, '')) > ($\(first), $\(first + 1))"
-            values += [.text(position[1]), .text(position[4])]
+                " AND (purchase, coalesce(currency, '')) > "
+                + "($\(values.count + 1), $\(values.count + 2))"
+            values += [.text(position.purchase), .text(position.currency)]
         }
         let sums = Self.sumColumns.map { "CAST(sum(\($0)) AS BIGINT) AS \($0)" }
             .joined(separator: ", ")
         return try connection.rows(
-            "SELECT at_ms, found.environment, found.purchase, '', '', customer, product, "
+            "SELECT at_ms, day, found.environment, found.purchase, '', '', customer, product, "
                 + "currency, \(Self.sumColumns.joined(separator: ", ")) FROM ("
                 + "SELECT app, environment, purchase, currency, max(at_ms) AS at_ms, "
-                + "max(product) AS product, \(sums) FROM money_movements "
+                + "max(day) AS day, max(product) AS product, \(sums) FROM money_movements "
                 + "WHERE \(condition) GROUP BY app, environment, purchase, currency "
                 + "HAVING sum(\(measure.rawValue)) <> 0 "
                 + "ORDER BY purchase, coalesce(currency, '') LIMIT \(limit)) AS found "
@@ -135,15 +206,28 @@ extension DatabaseSession {
         ).map { (row) throws(StorageFailure) in try Self.source(row) }
     }
 
+    /// The purchase with which the next stretch begins; nil if there are not so many.
+    private func purchase(
+        _ count: Int, after start: String, _ filter: MovementFilter
+    ) throws(StorageFailure) -> String? {
+        try connection.rows(
+            "SELECT purchase FROM purchases WHERE app = $1 AND environment = $2 "
+                + "AND purchase >= $3 ORDER BY purchase LIMIT 1 OFFSET \(count)",
+            [.text(filter.app.rawValue), .text(filter.environment.rawValue), .text(start)]
+        ).first?.text(0)
+    }
+
     private static func source(_ row: Row) throws(StorageFailure) -> ReportSource {
         ReportSource(
-            at: Instant(milliseconds: try row.integer(0)),
+            at: Instant(milliseconds: try row.integer(0)), day: try row.integer(1),
             purchase: PurchaseID(
-                TransactionID(rawValue: try row.text(2)),
-                in: try Environment.stored(try row.text(1))),
-            customer: try row.optionalText(5).map(CustomerID.init(rawValue:)),
-            product: try row.optionalText(6).map(ProductID.init(rawValue:)),
-            currency: try row.optionalText(7), totals: try totals(row, at: 8))
+                TransactionID(rawValue: try row.text(3)),
+                in: try Environment.stored(try row.text(2))),
+            kind: Movement.Kind(rawValue: try row.text(4)),
+            transaction: try row.text(5).isEmpty ? nil : TransactionID(rawValue: try row.text(5)),
+            customer: try row.optionalText(6).map(CustomerID.init(rawValue:)),
+            product: try row.optionalText(7).map(ProductID.init(rawValue:)),
+            currency: try row.optionalText(8), totals: try totals(row, at: 9))
     }
 }
 

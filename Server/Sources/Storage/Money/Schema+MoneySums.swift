@@ -69,4 +69,12 @@ extension Schema {
         ) \(type.strict)
         """
     }
+
+    /// Finds the movements of a kind in the order of time, so that the first of millions can be
+    /// listed.
+    package static let movementsByKind =
+        "CREATE INDEX money_movements_by_kind ON money_movements "
+        + "(app, environment, kind, day, at_ms, purchase, transaction_id)"
+
+    static let movementKindIndexes = [movementsByKind, "DROP INDEX money_movements_by_day"]
 }

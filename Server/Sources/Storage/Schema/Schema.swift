@@ -82,6 +82,7 @@ package enum Schema {
             .init("sums of money", moneySumTables(dialect)),
             .init("rows about customers", shownTables(dialect)),
             .init("credits by hand", handCreditColumns(dialect)),
+            .init("movements by kind", movementKindIndexes),
         ]
     }
 

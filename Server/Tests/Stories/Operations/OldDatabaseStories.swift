@@ -17,7 +17,7 @@ import Testing
         .appending(path: "../../../../Fixtures/databases").standardized
 
     /// The schemas that have fixtures. Each change of the schema adds one: see `make-fixture`.
-    private static let versions = [15, 21, 22, 25, 26, 28, 29, 33]
+    private static let versions = [15, 21, 22, 25, 26, 28, 29, 33, 34]
 
     @Test(arguments: versions)
     func `an old database gives the same answers, and its rows follow from its documents`(

@@ -1,0 +1,36 @@
+import CSQLite
+
+/// Interrupts statements of a connection that take too long: nobody waits for the answer any more,
+/// and the server must be able to stop.
+///
+/// Sendable for the same reason as ``SQLiteConnection``, to which it belongs.
+final class StatementLimit: @unchecked Sendable {
+    /// Instructions of SQLite's virtual machine between two looks at the clock: some milliseconds.
+    private static let instructions: Int32 = 100_000
+
+    private let longest: Duration
+    /// Nil until the clock was read for the running statement. Most end before that.
+    private var beganAt: ContinuousClock.Instant?
+
+    init(seconds: Double, of connection: OpaquePointer) {
+        longest = .seconds(seconds)
+        sqlite3_progress_handler(
+            connection, Self.instructions,
+            { pointer in
+                guard let pointer else { return 0 }
+                let limit = Unmanaged<StatementLimit>.fromOpaque(pointer).takeUnretainedValue()
+                return limit.isOver ? 1 : 0
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    func beginStatement() { beganAt = nil }
+
+    private var isOver: Bool {
+        let now = ContinuousClock.now
+        guard let beganAt else {
+            beganAt = now
+            return false
+        }
+        return now - beganAt > longest
+    }
+}
