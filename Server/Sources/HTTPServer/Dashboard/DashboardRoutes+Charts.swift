@@ -143,11 +143,7 @@ extension DashboardRoutes {
     }
 
     private static func gaps(_ picture: ReportPicture) -> [Notice] {
-        var gaps: [Notice] = []
-        if picture.result.isFilling {
-            gaps.append(
-                Notice(.about, "Earlier purchases are still being counted.", "Numbers will grow."))
-        }
+        var gaps = [filling(picture)].compactMap(\.self)
         let others = picture.currencies.filter { $0 != picture.currency }
         let drawn = picture.view.drawnStack?.first ?? picture.view.drawnColumn
         if !others.isEmpty, picture.currency(of: drawn) != nil {

@@ -29,13 +29,20 @@ extension DashboardRoutes {
             if !picture.isEmpty { tiles.append(Self.tile(title, picture, column)) }
         }
         return OverviewPage(
-            warnings: Self.warnings(cachedChecks), tiles: tiles,
+            warnings: Self.warnings(cachedChecks) + [Self.filling(mrr)].compactMap(\.self),
+            tiles: tiles,
             chart: hasMoney ? mrr.line(0) : nil,
             chartFinding: hasMoney ? Self.finding(mrr) : "",
             movement: movement.isEmpty
                 ? nil : movement.view.drawnStack.flatMap { movement.sum($0) },
             events: log.events, left: Array(left.prefix(Self.leftMax)), leftTotal: left.count
         ).html(in: page.frame)
+    }
+
+    /// Said while rows about earlier purchases are missing, so that numbers are too small.
+    static func filling(_ picture: ReportPicture) -> Notice? {
+        guard picture.result.isFilling else { return nil }
+        return Notice(.about, "Earlier purchases are still being counted.", "Numbers will grow.")
     }
 
     private func picture(_ name: String, _ page: PageRequest) async throws -> ReportPicture {

@@ -55,6 +55,17 @@ import Testing
         }
     }
 
+    @Test(arguments: ["/", "/charts/mrr"])
+    func `numbers that are too small yet say so`(path: String) async throws {
+        try await DashboardServer.run { server in
+            try await server.buy("anna", transaction: "7001")
+            let remark = "Earlier purchases are still being counted."
+            #expect(try await server.get(path).text.contains(remark))
+            while try await server.engine.fillMoney() > 0 {}
+            #expect(try await !server.get(path).text.contains(remark))
+        }
+    }
+
     @Test func `only somebody who is known can be forgotten`() async throws {
         try await DashboardServer.run { server in
             let unknown = try await server.get("/customers/anna")
