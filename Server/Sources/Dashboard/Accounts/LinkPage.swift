@@ -114,7 +114,7 @@ package struct Card: Sendable {
             title: "You have no account here", host: host,
             content: """
                 <p>You are signed in elsewhere as \(.bdi(name)). Ask an admin to invite this \
-                name, and open the link of the invitation once.</p>
+                name, and come again.</p>
                 """)
     }
 

@@ -22,8 +22,27 @@ extension Engine {
     /// The owner of a name, unless there is none or the owner is blocked.
     package func activeOwner(_ name: String) async throws(EngineFailure) -> Owner? {
         let canonical = OwnerName.canonical(name)
-        return try await read { tx in try tx.owner(canonical) }
-            .flatMap { $0.blockedAt == nil ? $0 : nil }
+        return try await read { tx in try tx.owner(canonical) }.flatMap(\.ifActive)
+    }
+
+    /// The owner whom a proxy has signed in: see ``activeOwner(_:)``. Somebody who is invited, and
+    /// has no account yet, gets it now; it has no password.
+    package func proxiedOwner(_ name: String) async throws(EngineFailure) -> Owner? {
+        let (canonical, now) = (OwnerName.canonical(name), now())
+        let (owner, invitation) = try await read { tx in
+            (try tx.owner(canonical), try tx.invitation(of: canonical, at: now))
+        }
+        guard owner == nil, let invitation else { return owner.flatMap(\.ifActive) }
+        let entry = auditEntry("owners.accept", by: canonical, subject: canonical)
+        try await transaction { tx in
+            // It may have been accepted, or taken back, a moment ago.
+            guard try tx.deleteOwnerLink(hash: invitation.hash) else { return }
+            let owner = Owner(name: canonical, roles: invitation.roles, createdAt: now)
+            guard try tx.add(owner, password: "") else { return }
+            try tx.deleteOwnerLinks(.first)
+            try tx.append(entry)
+        }
+        return try await activeOwner(canonical)
     }
 
     /// Whether anybody has an account.
@@ -214,10 +233,19 @@ extension DatabaseSession {
         return link
     }
 
+    /// The invitation of a name, if it still works.
+    fileprivate func invitation(of name: String, at now: Instant) throws -> OwnerLink? {
+        try ownerLinks().first { $0.kind == .invitation && $0.owner == name && $0.until > now }
+    }
+
     fileprivate func requireAdmin() throws {
         guard try owners().contains(where: { $0.roles.manageOwners && $0.blockedAt == nil }) else {
             throw EngineFailure.invalidOwner(
                 "Nobody would be left who is an admin of every app, and could manage owners.")
         }
     }
+}
+
+extension Owner {
+    fileprivate var ifActive: Owner? { blockedAt == nil ? self : nil }
 }

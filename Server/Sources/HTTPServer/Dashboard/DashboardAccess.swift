@@ -64,7 +64,7 @@ package struct DashboardAccess: Sendable {
     ) async throws -> Visitor {
         if let developer { return .visit(Visit(viewer: developer)) }
         if let name = proxy?.user(of: request, context) {
-            guard let owner = try await engine.activeOwner(name) else { return .nobody(name) }
+            guard let owner = try await engine.proxiedOwner(name) else { return .nobody(name) }
             let form = try await engine.formToken(ofProxied: owner.name, app: app)
             return visitor(owner, nil, form, app, engine.appIDs)
         }

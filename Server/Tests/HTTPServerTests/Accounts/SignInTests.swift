@@ -235,6 +235,15 @@ import Testing
             let forged = try await browser.post(
                 "/customers/anna/grants", ["entitlement": "pro"], token: "x")
             #expect(forged.status == 403)
+            browser.headers = [field: "ben"]
+            _ = try await server.engine.invite(
+                "ben", as: OwnerRoles(everywhere: .viewer), by: "mira")
+            let invited = try await browser.get("/")
+            #expect(invited.status == 200 && invited.text.contains("ben"))
+            #expect(try await server.engine.ownerLinks().isEmpty)
+            let password = try await server.engine.signIn(
+                as: "ben", password: "", from: SignInPlace(address: "", agent: ""))
+            #expect(password == .wrong(triesLeft: 4))
             browser.headers = [field: "eve"]
             let stranger = try await browser.get("/")
             #expect(stranger.status == 403 && stranger.text.contains("no account here"))
