@@ -1,5 +1,6 @@
 import Ledger
 import Reports
+import Storage
 
 /// Which report somebody asks for.
 package struct ReportQuery: Hashable, Sendable {

@@ -63,9 +63,11 @@ extension SourcePosition {
 
 extension DatabaseSession {
     /// Lists what is behind a number, after the position of an earlier row; nil for the first.
+    ///
+    /// - Parameter stretch: how many purchases are added up at once, at first. Less in tests.
     package func reportSources(
         _ filter: MovementFilter, _ column: ReportDefinition.Column, in days: Range<Int64>,
-        after position: SourcePosition?, limit: Int
+        after position: SourcePosition?, limit: Int, stretch: Int = purchasesAtFirst
     ) throws(StorageFailure) -> [ReportSource] {
         switch column.source {
         case .flow(let kinds):
@@ -74,7 +76,8 @@ extension DatabaseSession {
         case .stock(let measure):
             try withDocuments(
                 purchases(
-                    filter, measure, before: days.upperBound, after: position, limit: limit),
+                    filter, measure, before: days.upperBound, after: position, limit: limit,
+                    stretch: stretch),
                 of: filter.app)
         case .computed: []
         }
@@ -154,16 +157,16 @@ extension DatabaseSession {
 
     /// The number of purchases whose movements are added up at once. It doubles while few of them
     /// count.
-    private static let purchasesAtFirst = 1_000
+    package static let purchasesAtFirst = 1_000
     private static let purchasesAtOnceMax = 64_000
 
     private func purchases(
         _ filter: MovementFilter, _ measure: ReportDefinition.Measure, before day: Int64,
-        after position: SourcePosition?, limit: Int
+        after position: SourcePosition?, limit: Int, stretch: Int
     ) throws(StorageFailure) -> [ReportSource] {
         var sources: [ReportSource] = []
         var first: String? = position?.purchase ?? ""
-        var size = Self.purchasesAtFirst
+        var size = stretch
         while let start = first, sources.count < limit {
             first = try purchase(size, after: start, filter)
             sources += try purchases(

@@ -1,0 +1,81 @@
+import Dice
+import Ledger
+import Reports
+import Testing
+
+@testable import Storage
+
+/// What is behind a number, page by page.
+@Suite struct ReportSourceTests {
+    private static let columns = [
+        ("mrr", "mrr"), ("active", "active"), ("revenue", "gross"), ("revenue", "refunded"),
+    ]
+
+    @Test(arguments: [Driver.sqliteMemory, .postgres])
+    func `pages of any length are the whole list, and add up to the number`(
+        driver: Driver
+    ) async throws {
+        let seed = Dice.seed(announcedBy: "ReportSourceTests", usual: 1)
+        try await driver.withStore { store in
+            var sales = RandomSales(seed: seed, name: "p", purchases: 40)
+            for _ in 0..<300 {
+                let (document, facts) = sales.next()
+                try await store.transaction { tx in
+                    guard try tx.insert(document) else { return }
+                    try tx.project(facts, from: document)
+                }
+            }
+            let filter = MovementFilter(
+                app: app, environment: .production, until: sales.clock)
+            let days = 0..<sales.clock.milliseconds / 86_400_000 + 1
+            for column in try Self.openColumns() {
+                let whole = try await store.read {
+                    try $0.reportSources(filter, column, in: days, after: nil, limit: 10_000)
+                }
+                #expect(!whole.isEmpty, "\(column.name)")
+                for limit in [1, 7, 64] {
+                    let pages = try await store.pages(filter, column, in: days, limit: limit)
+                    #expect(pages == whole, "\(column.name) by \(limit), seed \(seed)")
+                }
+                let sums = try await store.read {
+                    try $0.scannedSums(filter, before: days.upperBound, opening: days.lowerBound)
+                }
+                let listed = whole.map { column.value(of: $0.totals, kind: $0.kind).number }
+                let isStock = whole.allSatisfy { $0.kind == nil }
+                let summed = sums.map {
+                    column.value(of: $0.totals, kind: isStock ? nil : $0.kind).number
+                }
+                #expect(
+                    listed.reduce(0, +) == summed.reduce(0, +), "\(column.name), seed \(seed)")
+            }
+        }
+    }
+
+    /// Two that rest on purchases, and two that rest on movements.
+    private static func openColumns() throws -> [ReportDefinition.Column] {
+        try columns.map { report, name in
+            let definition = try #require(ReportCatalogue.named(report))
+            return try #require(definition.columns.first { $0.name == name }, "\(report) \(name)")
+        }
+    }
+}
+
+extension Database {
+    /// All pages, one after the other.
+    fileprivate func pages(
+        _ filter: MovementFilter, _ column: ReportDefinition.Column, in days: Range<Int64>,
+        limit: Int
+    ) async throws -> [ReportSource] {
+        var (all, position) = ([ReportSource](), SourcePosition?.none)
+        while true {
+            let after = position
+            let page = try await read {
+                try $0.reportSources(
+                    filter, column, in: days, after: after, limit: limit, stretch: 3)
+            }
+            all += page
+            guard page.count == limit else { return all }
+            position = page.last?.position
+        }
+    }
+}
