@@ -87,13 +87,15 @@ package enum ReportValue: Hashable, Sendable {
     /// A share of a whole. The whole can be zero: then there is no percentage.
     case share(Int64, of: Int64)
 
-    /// Whether it is zero, or a share of nothing.
-    package var isNothing: Bool {
+    /// The amount or the count; of a share, the part.
+    package var number: Int64 {
         switch self {
-        case .money(let number), .count(let number): number == 0
-        case .share(let part, _): part == 0
+        case .money(let number), .count(let number), .share(let number, _): number
         }
     }
+
+    /// Whether it is zero, or a share of nothing.
+    package var isNothing: Bool { number == 0 }
 }
 
 /// What happened within one period, in one currency and part of a division.

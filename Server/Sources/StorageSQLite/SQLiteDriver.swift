@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// Writes run one at a time on a serial queue, because they wait for the disk. A read runs on the
 /// caller's thread: handing a few microseconds of work to another thread and back costs more than
-/// the work. Scans run on queues of their own, so that they never hold a thread that short reads and
-/// other requests need.
+/// the work. Scans run on queues of their own, so that they never hold a thread that other requests
+/// need.
 package final class SQLiteDriver: DatabaseDriver {
     /// How long a writer waits for another process before it fails. Queued writers fail with it.
     package static let busyMilliseconds = 5_000

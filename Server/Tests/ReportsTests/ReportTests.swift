@@ -114,13 +114,3 @@ extension Movement.Kind {
         [.new, .converted, .expansion, .reactivation, .contraction, .churn].contains(self)
     }
 }
-
-extension ReportValue {
-    fileprivate var number: Int64 {
-        switch self {
-        case .money(let amount): amount
-        case .count(let count): count
-        case .share(let part, _): part
-        }
-    }
-}

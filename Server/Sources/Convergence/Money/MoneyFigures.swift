@@ -41,7 +41,7 @@ struct MoneyFigures: Hashable, Sendable {
         let revenue = try await rows("revenue")
         for row in revenue.rows {
             for (column, value) in zip(revenue.columns, row.values) {
-                numbers[Key(row.period.days.lowerBound, row.currency, column)] = value.amount
+                numbers[Key(row.period.days.lowerBound, row.currency, column)] = value.number
             }
         }
         for (report, column) in Self.counts {
@@ -49,7 +49,7 @@ struct MoneyFigures: Hashable, Sendable {
             guard let place = found.columns.firstIndex(of: column) else { continue }
             let name = column == "closing" ? "trials" : column
             for row in found.rows {
-                numbers[Key(row.period.days.lowerBound, nil, name)] = row.values[place].amount
+                numbers[Key(row.period.days.lowerBound, nil, name)] = row.values[place].number
             }
         }
         for report in ["mrr_movement", "active_movement"] {
@@ -61,7 +61,7 @@ struct MoneyFigures: Hashable, Sendable {
     private static func openParts(of rows: [Report.Row], _ report: String) -> [String] {
         var closing: [String: Int64] = [:]
         return rows.compactMap { row in
-            let values = row.values.map(\.amount)
+            let values = row.values.map(\.number)
             let opening = closing.updateValue(values.last ?? 0, forKey: row.currency ?? "")
             let isClosed = values.dropLast().reduce(0, +) == values.last
             let isContinued = opening.map { $0 == values.first } ?? true
@@ -115,14 +115,5 @@ struct MoneyFigures: Hashable, Sendable {
 extension MoneyFigures.Key {
     fileprivate init(_ day: Int64, _ currency: String?, _ name: String) {
         self.init(day: day, currency: currency, name: name)
-    }
-}
-
-extension ReportValue {
-    fileprivate var amount: Int64 {
-        switch self {
-        case .money(let number), .count(let number): number
-        case .share(let part, _): part
-        }
     }
 }

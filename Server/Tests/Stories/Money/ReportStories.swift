@@ -177,16 +177,6 @@ extension ReportQuery {
     }
 }
 
-extension ReportValue {
-    var number: Int64 {
-        switch self {
-        case .money(let amount): amount
-        case .count(let count): count
-        case .share(let part, _): part
-        }
-    }
-}
-
 extension DirectShop {
     var now: Instant { Instant(milliseconds: store.clock.milliseconds) }
 
