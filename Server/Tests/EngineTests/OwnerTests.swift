@@ -321,15 +321,4 @@ extension Engine {
         let again = try await other.formToken(ofProxied: "a", app: "bees")
         #expect(tokens.contains(again), "all servers of a database make the same")
     }
-
-    @Test func `a stored password is told from others, and its text is read again`() throws {
-        let cost = PasswordHash.Cost(rounds: 4, blockSize: 8, passes: 1)
-        let hash = try PasswordHash("caf\u{E9} au lait", cost: cost)
-        let stored = try #require(PasswordHash(hash.text))
-        #expect(stored == hash)
-        #expect(try stored.matches("cafe\u{301} au lait"), "typed on another keyboard")
-        #expect(try !stored.matches("cafe au lait"))
-        #expect(try hash.text != PasswordHash("caf\u{E9} au lait", cost: cost).text, "salted")
-        #expect(PasswordHash("scrypt:4:8:1:00") == nil && PasswordHash("") == nil)
-    }
 }

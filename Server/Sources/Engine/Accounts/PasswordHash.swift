@@ -81,8 +81,8 @@ package struct PasswordHash: Hashable, Sendable {
     /// - Throws: if the memory for it cannot be had.
     func matches(_ password: String) throws -> Bool {
         let other = try Self.key(password, cost, salt)
-        guard other.count == key.count else { return false }
-        return zip(key, other).reduce(UInt8(0)) { $0 | $1.0 ^ $1.1 } == 0
+        // Keys are compared in constant time.
+        return SymmetricKey(data: key) == SymmetricKey(data: other)
     }
 
     /// One letter can be written by different code points, so those of a keyboard do not matter.
