@@ -66,7 +66,7 @@ struct PagesBench {
         let original = DocumentMaker.Subject(number: number, period: 0).original
         return [
             ("overview", "/"), ("a chart, MRR", "/charts/mrr"),
-            ("MRR by product and month", "/charts/mrr?by=month&column=mrr&group_by=product"),
+            ("MRR by product and month", "/charts/mrr?by=month&column=mrr&segment=product"),
             ("MRR movement", "/charts/mrr_movement"), ("revenue", "/charts/revenue"),
             ("retention", "/charts/retention"), ("lifetime value", "/charts/ltv"),
             ("trial conversion", "/charts/trial_conversion"),

@@ -31,7 +31,7 @@ def all_pages(world):
     return {
         "overview": "/",
         **{f"chart-{name}": f"/charts/{name}" for name in CHARTS},
-        "chart-mrr-by-product": "/charts/mrr?by=month&column=mrr&group_by=product",
+        "chart-mrr-by-product": "/charts/mrr?by=month&column=mrr&segment=product",
         "chart-purchases": f"{purchases}&from={month}-01&to={month}-01",
         "customers": "/customers",
         "customers-found": "/customers?query=anna",

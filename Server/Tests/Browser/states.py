@@ -115,7 +115,7 @@ def account_states(page):
         page.get_by_label("Name").fill("mira")
         page.get_by_label("Password").fill("wrong")
         page.get_by_role("button", name="Sign in").click()
-        page.wait_for_load_state()
+        wait_for(page, "do not belong together")
         yield "login-wrong"
     finally:
         page.context.clear_cookies()
