@@ -74,6 +74,8 @@ class Album:
             for theme in chromium.THEMES:
                 chromium.look(self.page, width, theme, HEIGHTS[width])
                 height = self.page.evaluate("document.documentElement.scrollHeight")
+                # What stays in the window would be drawn in the middle of a page that was scrolled.
+                self.page.evaluate("scrollTo(0, 0)")
                 # A dialog stands in the middle of the window, not of the page.
                 is_long = not self.page.locator(":popover-open").count() and height < HEIGHT_MAX
                 self.page.screenshot(path=self.folder / file(name, width, theme), full_page=is_long)
