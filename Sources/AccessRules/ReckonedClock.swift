@@ -8,8 +8,13 @@ package import PerennialContract
 package struct ReckonedClock: Hashable, Sendable {
     /// Nil until the first signed time.
     package private(set) var anchor: Anchor?
+    /// False while the anchor may be forged. Then the later of the reckoned time and the device's
+    /// counts, because a forged anchor must open nothing.
+    package private(set) var isProven: Bool
 
-    package init(anchor: Anchor? = nil) { self.anchor = anchor }
+    package init(anchor: Anchor? = nil, isProven: Bool = true) {
+        (self.anchor, self.isProven) = (anchor, isProven)
+    }
 
     /// A signed time, and when it was heard.
     package struct Anchor: Hashable, Sendable {
@@ -42,12 +47,25 @@ package struct ReckonedClock: Hashable, Sendable {
     ///   - bootID: a name of the time between two restarts.
     package func now(deviceClock: Timestamp, monotonic: Int64, bootID: String) -> Timestamp {
         guard let anchor else { return deviceClock }
-        return anchor.now(monotonic: monotonic, bootID: bootID) ?? max(anchor.signed, deviceClock)
+        let counted = anchor.now(monotonic: monotonic, bootID: bootID)
+        guard isProven else { return max(counted ?? anchor.signed, deviceClock) }
+        return counted ?? max(anchor.signed, deviceClock)
     }
 
     /// Whether the time is counted from a signed one, so that the device's clock has no part in it.
     package func isCounted(monotonic: Int64, bootID: String) -> Bool {
-        anchor?.now(monotonic: monotonic, bootID: bootID) != nil
+        isProven && anchor?.now(monotonic: monotonic, bootID: bootID) != nil
+    }
+
+    /// The anchor is proven.
+    package mutating func confirm() { isProven = true }
+
+    /// The anchor cannot be proven. It stays as a lower limit, and nothing is counted from it.
+    package mutating func distrust() {
+        // A contact has replaced it since.
+        guard !isProven else { return }
+        anchor?.bootID = ""
+        isProven = true
     }
 
     /// Records a signed time.
@@ -61,6 +79,7 @@ package struct ReckonedClock: Hashable, Sendable {
         let heard = Anchor(signed: signed, monotonic: monotonic, bootID: bootID)
         if isContact {
             anchor = heard
+            isProven = true
         } else if let now = anchor?.now(monotonic: monotonic, bootID: bootID) {
             if signed > now { anchor = heard }
         } else if let old = anchor {

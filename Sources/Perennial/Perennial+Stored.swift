@@ -21,13 +21,14 @@ extension Perennial {
     ) -> Snapshot {
         let stored = files.storedState(configuration)
         var memory = Memory(launching: configuration, stored, clock: clock)
-        let now = memory.clock.now(by: clock)
         if let stored, let secrets = files.secrets.kept() {
             memory.state.words.isTrusted = memory.prove(
-                stored, by: secrets.code, in: files.state, named: configuration.customer, now: now)
+                stored, by: secrets.code, in: files.state, named: configuration.customer,
+                device: clock)
         }
         _ = memory.readOfferings(
             bundled: configuration.bundledOfferings, files.catalogue.read())
+        let now = memory.clock.now(by: clock)
         return memory.makeSnapshot(of: memory.makeEvidence(at: now)).snapshot
     }
 }

@@ -61,6 +61,39 @@ import Testing
         #expect(clock.now(deviceClock: at(50), monotonic: 0, bootID: "a") == at(3))
     }
 
+    /// An anchor of the past, in a file that somebody has edited.
+    private func forged() -> ReckonedClock {
+        ReckonedClock(
+            anchor: .init(signed: at(0), monotonic: 11 * Self.hour, bootID: "a"), isProven: false)
+    }
+
+    @Test func `a forged anchor opens nothing, neither before it is found out nor after`() {
+        var clock = forged()
+        for _ in 1...2 {
+            let now = clock.now(deviceClock: at(11), monotonic: 11 * Self.hour, bootID: "a")
+            #expect(now == at(11) && !isOpen(at: now))
+            #expect(!clock.isCounted(monotonic: 11 * Self.hour, bootID: "a"))
+            clock.distrust()
+        }
+        let wound = clock.now(deviceClock: at(-9), monotonic: 11 * Self.hour, bootID: "a")
+        #expect(wound == at(0), "it stays a lower limit")
+    }
+
+    @Test func `an anchor counts from when it is proven, or a contact has replaced it`() {
+        var proven = forged()
+        proven.confirm()
+        var contacted = forged()
+        contacted.anchor(
+            signed: at(0), monotonic: 11 * Self.hour, bootID: "a", isContact: true)
+        contacted.distrust()
+        for clock in [proven, contacted] {
+            let now = clock.now(
+                deviceClock: Timestamp(milliseconds: Self.year), monotonic: 12 * Self.hour,
+                bootID: "a")
+            #expect(now == at(1) && isOpen(at: now))
+        }
+    }
+
     @Test func `what was signed earlier does not replace it`() {
         var clock = contacted()
         clock.anchor(signed: at(-5), monotonic: 0, bootID: "a", isContact: false)

@@ -84,7 +84,7 @@ def test_a_viewer_cannot_act_by_a_request_of_her_own(served, page, say):
         "/customers/anna/grants": {"entitlement": "pro", "reason": "x"},
         "/customers/anna/erase": {"confirm": "anna"},
         "/webhooks": {"url": "https://example.com/x"},
-        "/owners": {"name": "eve", "role": "admin"},
+        "/owners": {"name": "eve", "role": "admin", "for": "*"},
     }
     for path, fields in acts.items():
         for csrf in [token, "0" * 32, None]:

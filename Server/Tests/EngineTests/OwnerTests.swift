@@ -268,6 +268,48 @@ extension Engine {
         _ = try await engine.token(of: "ben")
     }
 
+    @Test(arguments: [true, false])
+    func `who is blocked, or manages nobody any more, has no way back by a link`(
+        isBlocked: Bool
+    ) async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        let link = try await engine.invite("ben", as: OwnerRoles(everywhere: .admin), by: "mira")
+        _ = try await engine.accept(
+            linkToken: link, name: "", password: OwnerStage.password, from: OwnerStage.place)
+        let reset = try await engine.resetLink(for: "mira", by: "ben")
+        let other = try await engine.invite("eve", as: OwnerRoles(everywhere: .admin), by: "ben")
+        if isBlocked {
+            try await engine.setBlock(true, of: "ben", by: "mira")
+        } else {
+            try await engine.setRoles(
+                of: "ben", to: OwnerRoles(everywhere: .support), by: "mira")
+        }
+        for token in [reset, other] { #expect(try await engine.ownerLink(token: token) == nil) }
+        #expect(try await engine.proxiedOwner("eve") == nil)
+    }
+
+    @Test func `a new password ends the links that would set another one`() async throws {
+        let stage = try OwnerStage()
+        let (engine, session) = try await stage.withMira()
+        let reset = try await engine.resetLink(for: "mira", by: "mira")
+        let refusal = try await engine.changePassword(
+            of: "mira", from: OwnerStage.password, to: "another horse battery", keeping: session,
+            at: OwnerStage.place)
+        #expect(refusal == nil)
+        #expect(try await engine.ownerLink(token: reset) == nil)
+    }
+
+    @Test func `a name that only looks the same is another one`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        let roles = OwnerRoles(everywhere: .admin)
+        _ = try await engine.invite("kim", as: roles, by: "mira")
+        // The Kelvin sign, which is a k in lower case.
+        #expect(try await engine.proxiedOwner("\u{212A}im") == nil)
+        #expect(try await engine.proxiedOwner("Kim")?.name == "kim")
+    }
+
     @Test func `somebody who manages owners is always left`() async throws {
         let stage = try OwnerStage()
         let (engine, _) = try await stage.withMira()

@@ -160,7 +160,7 @@ actor Engine {
         if let stored,
             !memory.prove(
                 stored, by: secrets.code, in: files.state, named: configuration.customer,
-                now: memory.clock.now(by: clock))
+                device: clock)
         {
             log.notice("access", "The state file was changed by somebody else, and was dropped.")
         }

@@ -28,7 +28,7 @@ extension Memory {
             anchor: state.anchor.map {
                 ReckonedClock.Anchor(
                     signed: $0.signedAt, monotonic: $0.monotonicMilliseconds, bootID: $0.bootID)
-            })
+            }, isProven: stored == nil)
         silentHold = Int64(configuration.silentHold * 1000)
         if let customer = configuration.customer { state.become(customer) }
         readToken(now: self.clock.now(by: clock))
@@ -37,20 +37,24 @@ extension Memory {
     /// Takes the App Store's words from the file if this device wrote it. If not, it forgets them,
     /// and returns false.
     ///
-    /// - Parameter named: whom the app named at the launch. That counts, not who was there before.
+    /// - Parameters:
+    ///   - named: whom the app named at the launch. That counts, not who was there before.
+    ///   - device: what the device shows.
     mutating func prove(
         _ stored: StoredState, by code: MessageCode, in file: StateFile, named: String?,
-        now: Timestamp
+        device: any DeviceClock
     ) -> Bool {
         guard var proven = stored.proven(by: code) else {
             state.forgetUnproven()
-            readToken(now: now)
+            clock.distrust()
+            readToken(now: clock.now(by: device))
             return false
         }
+        clock.confirm()
         if stored.hasMore, let more = try? file.readMore(proven, code: code) { proven = more }
         if let named { proven.become(named) }
         state = proven
-        readToken(now: now)
+        readToken(now: clock.now(by: device))
         return true
     }
 

@@ -163,6 +163,26 @@ struct StateFileTests {
         #expect(read()?.proven(by: code) == nil)
     }
 
+    @Test func `a forged anchor does not hold the time back, and a sealed one does`() throws {
+        let (device, foreign) = (StillClock(), MessageCode(key: [UInt8](repeating: 8, count: 32)))
+        let yearAgo = Timestamp(milliseconds: device.now().milliseconds - 365 * 86_400_000)
+        var configuration = Perennial.Configuration(
+            server: URL(string: "https://iap.example.com")!, key: "pk_birds")
+        configuration.customer = "anna"
+        var state = state()
+        state.anchor = TimeAnchor(
+            signedAt: yearAgo, monotonicMilliseconds: device.monotonic(), bootID: device.bootID())
+        for (seal, wanted) in [(foreign, device.now()), (code, yearAgo)] {
+            try file.write(state, code: seal)
+            let stored = try #require(read())
+            var memory = Memory(launching: configuration, stored, clock: device)
+            #expect(memory.clock.now(by: device) == device.now(), "nothing is proven yet")
+            let isProven = memory.prove(stored, by: code, in: file, named: "anna", device: device)
+            #expect(isProven == (wanted == yearAgo))
+            #expect(memory.clock.now(by: device) == wanted)
+        }
+    }
+
     @Test func `keys that are not pinned count only after the seal was checked`() throws {
         try file.write(state(pinned: false), code: code)
         let stored = try #require(read([]))

@@ -163,6 +163,9 @@ package struct OwnersPage: Sendable {
         return owner.isBlocked ? [roles, block] : [roles, link, sessions, block]
     }
 
+    /// What a form says for every app. No app has this name.
+    package static let everyApp = "*"
+
     private func roleFields(_ id: Markup, _ chosen: Role?) -> Markup {
         let role = Choice(
             id: "\(id)-r", name: "role", label: "Role",
@@ -170,7 +173,8 @@ package struct OwnersPage: Sendable {
             selected: (chosen?.role ?? .viewer).rawValue)
         let app = Choice(
             id: "\(id)-a", name: "for", label: "For",
-            options: [("", "every app")] + apps.map { ($0, $0) }, selected: chosen?.app ?? "")
+            options: [(Self.everyApp, "every app")] + apps.map { ($0, $0) },
+            selected: chosen?.app ?? Self.everyApp)
         return "<div class=\"fields\">\(role.markup)\(app.markup)</div>"
     }
 

@@ -177,7 +177,8 @@ extension Engine {
 
     // MARK: - Roles and blocks
 
-    /// Replaces the roles of an owner. Idempotent.
+    /// Replaces the roles of an owner. If the new ones do not include to manage owners, the links
+    /// that the owner has made work no longer. Idempotent.
     ///
     /// - Throws: ``EngineFailure/invalidOwner(_:)`` if nobody would be left who manages owners.
     package func setRoles(
@@ -190,12 +191,15 @@ extension Engine {
             before: ["roles": owner.roles.description], after: ["roles": roles.description])
         try await transaction { tx in
             try tx.replaceRoles(of: owner.name, with: roles)
+            // A link that the owner has made, and may have kept, would be a way back.
+            if !roles.manageOwners { try tx.deleteOwnerLinks(by: owner.name) }
             try tx.requireAdmin()
             try tx.append(entry)
         }
     }
 
-    /// Blocks an owner and ends the owner's sessions, or lifts the block. Idempotent.
+    /// Blocks an owner, ends the owner's sessions and takes back the links that the owner has made;
+    /// or lifts the block. Idempotent.
     ///
     /// - Throws: ``EngineFailure/invalidOwner(_:)`` if nobody would be left who manages owners.
     package func setBlock(
@@ -210,6 +214,7 @@ extension Engine {
             if isBlocked {
                 try tx.deleteSessions(of: owner.name)
                 try tx.deleteOwnerLinks(.reset, for: owner.name)
+                try tx.deleteOwnerLinks(by: owner.name)
                 try tx.requireAdmin()
             }
             try tx.append(entry)

@@ -63,21 +63,25 @@ extension Engine {
         switch attempt {
         case .shut(let until): return .shut(until: until)
         case .counted(let left, let until):
-            guard let owner = try await owner(name, withPassword: password) else {
-                return left > 0 ? .wrong(triesLeft: left) : .shut(until: until)
+            let failed = left > 0 ? SignInResult.wrong(triesLeft: left) : .shut(until: until)
+            guard let stored = try await storedPassword(of: name, matching: password) else {
+                return failed
             }
             let token = Self.newToken()
-            let session = session(token, of: owner, from: place)
-            let entry = auditEntry("session.sign_in", by: owner, ["address": place.address])
+            let session = session(token, of: name, from: place)
+            let entry = auditEntry("session.sign_in", by: name, ["address": place.address])
             let (now, idle) = (now(), ownerSettings.idle)
-            try await transaction { tx in
+            let isStillRight = try await transaction { tx in
+                // Meanwhile the password may have been changed, or the owner blocked.
+                guard try tx.usablePassword(of: name) == stored else { return false }
                 try tx.forgive(SignInAttempt(name: name, address: place.address))
                 try tx.deleteEndedSessions(usedBefore: now - idle, at: now)
                 try tx.add(session)
-                try tx.recordSignIn(of: owner, at: now)
+                try tx.recordSignIn(of: name, at: now)
                 try tx.append(entry)
+                return true
             }
-            return .session(token: token)
+            return isStillRight ? .session(token: token) : failed
         }
     }
 
@@ -171,23 +175,27 @@ extension Engine {
     ) async throws(EngineFailure) -> SignInResult? {
         try PasswordHash.requireAllowed(password, for: owner)
         let attempt = SignInAttempt(name: owner, address: place.address)
+        let failed: SignInResult
         switch try await begin(attempt) {
         case .shut(let until): return .shut(until: until)
         case .counted(let left, let until):
-            guard try await self.owner(owner, withPassword: former) != nil else {
-                return left > 0 ? .wrong(triesLeft: left) : .shut(until: until)
-            }
+            failed = left > 0 ? .wrong(triesLeft: left) : .shut(until: until)
+        }
+        guard let stored = try await storedPassword(of: owner, matching: former) else {
+            return failed
         }
         let text = try await passwordText(password)
         let hash = Self.hash(ofToken: token)
         let entry = auditEntry("account.password", by: owner, subject: owner)
-        try await transaction { tx in
+        return try await transaction { tx in
+            guard try tx.usablePassword(of: owner) == stored else { return failed }
             try tx.forgive(attempt)
             try tx.setPassword(text, of: owner)
             try tx.deleteSessions(of: owner, except: hash)
+            try tx.deleteOwnerLinks(.reset, for: owner)
             try tx.append(entry)
+            return nil
         }
-        return nil
     }
 
     /// The text that is stored for a password.
@@ -196,18 +204,17 @@ extension Engine {
         return try await passwords.run { try PasswordHash(password, cost: cost).text }
     }
 
-    /// The name of an owner who is not blocked and has a password. Nil if there is none.
-    private func owner(
-        _ name: String, withPassword password: String
+    /// What is stored for the password of an owner who is not blocked. Nil if the password is wrong,
+    /// or there is no such owner.
+    private func storedPassword(
+        of name: String, matching password: String
     ) async throws(EngineFailure) -> String? {
-        let found = try await read { tx in
-            (try tx.password(of: name), try tx.owner(name)?.blockedAt)
-        }
-        let stored = found.0.flatMap { PasswordHash($0) }
+        let text = try await read { tx in try tx.usablePassword(of: name) }
+        let stored = text.flatMap { PasswordHash($0) }
         let hash = stored ?? .decoy(cost: ownerSettings.passwordCost)
         let tried = String(password.prefix(PasswordHash.bytesMax))
         let isRight = try await passwords.run { try hash.matches(tried) }
-        return isRight && stored != nil && found.1 == nil ? name : nil
+        return isRight && stored != nil ? text : nil
     }
 
     // MARK: - Tries
@@ -303,5 +310,11 @@ extension DatabaseSession {
             if failures.count < max { failures.shutUntil = nil }
             try save(failures)
         }
+    }
+
+    /// What is stored for an owner's password. Nil if the owner is blocked, or unknown.
+    fileprivate func usablePassword(of name: String) throws -> String? {
+        guard let owner = try owner(name), owner.blockedAt == nil else { return nil }
+        return try password(of: name)
     }
 }

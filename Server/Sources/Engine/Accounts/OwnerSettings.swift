@@ -26,9 +26,10 @@ enum OwnerName {
     static let charactersMax = 64
     private static let marks: Set<Character> = [".", "_", "-", "@", "+"]
 
-    /// Upper and lower case are the same name.
+    /// Upper and lower case are the same name. Other letters are not: the Kelvin sign is no k.
     static func canonical(_ text: String) -> String {
-        String(text.lowercased().drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        let lower = text.map { $0.isASCII ? $0.lowercased() : String($0) }.joined()
+        return String(lower.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 
     /// - Throws: ``EngineFailure/invalidOwner(_:)`` if it is not allowed.

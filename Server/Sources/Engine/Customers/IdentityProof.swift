@@ -123,7 +123,9 @@ extension IdentityProof.Claims {
     ) -> IdentityProof.Defect? {
         guard let jws = CompactJWS(token), let signature = jws.signature,
             let header = jws.header.flatMap({ try? JSON(parsing: $0) }),
-            header["alg"]?.string == algorithm, isSigned(Array(jws.signedBytes), signature),
+            header["alg"]?.string == algorithm,
+            // What a token declares critical has to be understood (RFC 7515, 4.1.11): we know none.
+            header["crit"] == nil, isSigned(Array(jws.signedBytes), signature),
             let claims = jws.payload.flatMap({ try? JSON(parsing: $0) }),
             let subject = claims["sub"]?.string, ids.contains(CustomerID(rawValue: subject)),
             isMet(by: claims), let expiry = claims["exp"]?.numericDate

@@ -116,8 +116,12 @@ extension DashboardRoutes {
         guard let role = form["role"].flatMap(OwnerRole.init(rawValue:)) else {
             throw ProblemError(.ownerNotValid, detail: "role is viewer, support or admin.")
         }
-        guard let app = form["for"] else { return OwnerRoles(everywhere: role) }
-        return OwnerRoles(byApp: [AppID(rawValue: app): role])
+        guard let app = form["for"] else {
+            throw ProblemError(
+                .ownerNotValid, detail: "for is an app, or \(OwnersPage.everyApp) for every app.")
+        }
+        return app == OwnersPage.everyApp
+            ? OwnerRoles(everywhere: role) : OwnerRoles(byApp: [AppID(rawValue: app): role])
     }
 
     // MARK: - Account

@@ -21,7 +21,8 @@ package struct TrustedProxy: Hashable, Sendable {
     /// Whom the proxy has signed in. Nil if the request is not from the proxy, or names nobody.
     func user(of request: Request, _ context: ServerContext) -> String? {
         guard let userField, addresses.contains(context.peerAddress),
-            let name = request.headers[userField], (1...Self.nameBytesMax).contains(name.utf8.count)
+            let name = request.headers[userField],
+            (1...Self.nameBytesMax).contains(name.utf8.count), name.allSatisfy(\.isASCII)
         else { return nil }
         return name
     }

@@ -79,6 +79,12 @@ extension DatabaseSession {
             [.text(kind.rawValue), .text(owner ?? "")])
     }
 
+    /// Deletes the links that an owner has made for others. Idempotent.
+    package func deleteOwnerLinks(by author: String) throws(StorageFailure) {
+        try connection.run(
+            "DELETE FROM owner_links WHERE app = '' AND author = $1", [.text(author)])
+    }
+
     /// Deletes the links that have ended. Idempotent.
     package func deleteEndedOwnerLinks(at now: Instant) throws(StorageFailure) {
         try connection.run(

@@ -81,13 +81,15 @@ import Testing
         try await OwnerServer.run { server in
             let mira = try await server.browser(of: "mira")
             let ben = try await server.browser(of: "ben", OwnerRoles(byApp: ["birds": .admin]))
-            let invited = ["name": "cleo", "role": "admin"]
+            let invited = ["name": "cleo", "role": "admin", "for": "*"]
             for (path, values) in [
                 ("/owners", invited), ("/owners/mira/block", [:]), ("/owners/mira/link", [:]),
                 ("/owners/ben/roles", ["role": "admin"]), ("/owners/mira/sign-out", [:]),
             ] {
                 #expect(try await ben.post(path, values).status == 403, "\(path)")
             }
+            let vague = try await mira.post("/owners", ["name": "cleo", "role": "admin"])
+            #expect(vague.status == 400 && vague.text.contains("* for every app"))
             let made = try await mira.post("/owners", invited)
             #expect(made.status == 200)
             let link = try #require(
