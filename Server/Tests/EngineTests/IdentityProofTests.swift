@@ -164,6 +164,16 @@ import Testing
         #expect(confused.defect(in: Self.es256, of: "anna", at: Self.now) == .wrong)
     }
 
+    /// Its header says that `app`, which is "cats", has to be understood.
+    private static let critical =
+        "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImNyaXQiOlsiYXBwIl0sImFwcCI6ImNhdHMifQ"
+        + ".\(claims).BwNMDayFXyfuu-IBM8NSMHfyOZB8rtoAEKrAqXnOX0k"
+
+    @Test func `a token that declares something critical is refused`() {
+        let proof = IdentityProof.token(Self.secret)
+        #expect(proof.defect(in: Self.critical, of: "anna", at: Self.now) == .wrong)
+    }
+
     @Test func `only an id that nobody can guess speaks for itself`() {
         #expect(("anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f" as CustomerID).isAnonymous)
         #expect(!("anon_1" as CustomerID).isAnonymous)
