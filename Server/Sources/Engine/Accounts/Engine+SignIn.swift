@@ -204,8 +204,8 @@ extension Engine {
         return try await passwords.run { try PasswordHash(password, cost: cost).text }
     }
 
-    /// What is stored for the password of an owner who is not blocked. Nil if it is the wrong one, or
-    /// there is no such owner.
+    /// What is stored for the password of an owner who is not blocked. Nil if the password is wrong
+    /// or the owner unknown.
     private func storedPassword(
         of name: String, matching password: String
     ) async throws(EngineFailure) -> String? {
