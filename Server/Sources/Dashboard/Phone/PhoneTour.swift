@@ -6,7 +6,7 @@ struct PhoneTour: Hashable, Sendable {
         case buy = "Buy a month"
         case pass = "Let a month go by"
         case fail = "Let the card fail, another month"
-        case refund = "Ask for a refund, two days"
+        case refund = "Mend the card, ask for a refund"
         case restore = "Restore on another device"
     }
 
