@@ -35,7 +35,6 @@ enum Distribution {
         ),
         ("FROM money_movements WHERE \\(condition)", "the condition begins with the app"),
         ("FROM money_sums WHERE \\(condition)", "the condition begins with the app"),
-        ("FROM money_changes WHERE \\(stretch)", "the stretch begins with the app"),
         ("INSERT INTO \\(table) (\\(columns.joined", "the columns begin with the app"),
         ("INSERT INTO \\(name) (\\(columns.joined", "a copy inserts all columns, also the app"),
         // Which apps there are: read from all machines, without a lock.

@@ -11,6 +11,18 @@ package struct SumFill: Hashable, Sendable {
     fileprivate var isOfThisLayout: Bool { layout == SumTable.layout }
 }
 
+/// Up to where purchases are added, by environment and purchase. Empty before the first.
+private struct PurchasePlace {
+    var environment: String
+    var purchase: String
+
+    init(_ environment: String, _ purchase: String) {
+        (self.environment, self.purchase) = (environment, purchase)
+    }
+
+    var values: [Value] { [.text(environment), .text(purchase)] }
+}
+
 /// The table `money_sum_fills`: up to which purchase the movements are in the sums. Changes of
 /// later purchases are not added to the sums: their movements will be.
 extension DatabaseSession {
@@ -63,7 +75,7 @@ extension DatabaseSession {
         guard let environment = try last.optionalText(0), let purchase = try last.optionalText(1)
         else { return try foldSumChanges(of: app, changes) }
         return try continueSums(
-            of: app, purchases, after: [.text(environment), .text(purchase)])
+            of: app, purchases, after: PurchasePlace(environment, purchase))
     }
 
     /// Makes all sums of an app again, in this transaction.
@@ -73,53 +85,79 @@ extension DatabaseSession {
     }
 
     private func continueSums(
-        of app: AppID, _ count: Int, after last: [Value]
+        of app: AppID, _ count: Int, after last: PurchasePlace
     ) throws(StorageFailure) -> Int {
         let purchases = try connection.rows(
             "SELECT environment, purchase FROM purchases WHERE app = $1 "
                 + "AND (environment, purchase) > ($2, $3) ORDER BY environment, purchase "
-                + "LIMIT \(count)", [.text(app.rawValue)] + last)
+                + "LIMIT \(count)", [.text(app.rawValue)] + last.values)
         // The last step adds everything that is left.
-        let end = purchases.count < count ? nil : purchases.last?.values
-        let stretch =
-            "app = $1 AND (environment, purchase) > ($2, $3)"
-            + (end == nil ? "" : " AND (environment, purchase) <= ($4, $5)")
-        let values = [.text(app.rawValue)] + last + (end ?? [])
+        var end: PurchasePlace?
+        if purchases.count == count, let row = purchases.last {
+            end = PurchasePlace(try row.text(0), try row.text(1))
+        }
         var table = SumTable()
-        try eachSum(where: "\(stretch)", values) { sum, day, kind, segment, environment in
-            table.add(sum, on: day, kind, segment, in: environment)
+        for environment in Environment.allCases {
+            guard let part = Self.part(of: app, in: environment, after: last, through: end) else {
+                continue
+            }
+            try eachSum(where: part.condition, part.values) { sum, day, kind, segment in
+                table.add(sum, on: day, kind, segment, in: environment)
+            }
+            try connection.run(
+                "DELETE FROM money_changes WHERE app = $1 AND \(part.condition)", part.values)
         }
         try add(table, of: app)
-        try connection.run("DELETE FROM money_changes WHERE \(stretch)", values)
         try connection.run(
             "UPDATE money_sum_fills SET environment = $1, purchase = $2, filled = filled + $3 "
                 + "WHERE app = $4",
-            (end ?? [.null, .null]) + [
+            (end?.values ?? [.null, .null]) + [
                 .integer(Int64(purchases.count)), .text(app.rawValue),
             ])
         return max(purchases.count, 1)
     }
 
+    /// The part of a stretch of purchases that is in one environment, nil if there is none. Each
+    /// part is compared by itself: of two columns that are compared as one row, PostgreSQL would
+    /// not search the second in an index.
+    private static func part(
+        of app: AppID, in environment: Environment, after first: PurchasePlace,
+        through last: PurchasePlace?
+    ) -> (condition: String, values: [Value])? {
+        let name = environment.rawValue
+        guard name >= first.environment, last.map({ name <= $0.environment }) ?? true else {
+            return nil
+        }
+        let start = name == first.environment ? first.purchase : ""
+        var condition = "environment = $2 AND purchase > $3"
+        var values: [Value] = [.text(app.rawValue), .text(name), .text(start)]
+        if let last, name == last.environment {
+            condition += " AND purchase <= $4"
+            values.append(.text(last.purchase))
+        }
+        return (condition, values)
+    }
+
     /// Calls a closure with sums of the known movements, for each day, kind and segment.
     ///
-    /// - Parameter condition: begins with the app.
+    /// - Parameter condition: names the environment; the first of the values is the app.
     private func eachSum(
         where condition: String, _ values: [Value],
-        _ body: (SumTable.Sum, Int64, Movement.Kind, Segment, Environment) -> Void
+        _ body: (SumTable.Sum, Int64, Movement.Kind, Segment) -> Void
     ) throws(StorageFailure) {
-        let groups = ["environment", "day", "kind"] + SegmentColumns.names
+        let groups = ["day", "kind"] + SegmentColumns.names
         let columns = groups.joined(separator: ", ")
         let sums = Self.sumColumns.map { "CAST(sum(\($0)) AS BIGINT)" }.joined(separator: ", ")
         let rows = try connection.rows(
-            "SELECT \(columns), count(*), \(sums) FROM money_movements WHERE \(condition) "
-                + "AND replaced_at_ms IS NULL GROUP BY \(columns)", values)
+            "SELECT \(columns), count(*), \(sums) FROM money_movements WHERE app = $1 "
+                + "AND \(condition) AND replaced_at_ms IS NULL GROUP BY \(columns)", values)
         for row in rows {
             body(
                 SumTable.Sum(
                     totals: try Self.totals(row, at: groups.count + 1),
                     movements: try row.integer(groups.count)),
-                try row.integer(1), try Movement.Kind.stored(try row.text(2)),
-                try SegmentColumns.segment(row, at: 3), try Environment.stored(try row.text(0)))
+                try row.integer(0), try Movement.Kind.stored(try row.text(1)),
+                try SegmentColumns.segment(row, at: 2))
         }
     }
 }
