@@ -187,7 +187,7 @@ extension EngineFailure: CustomStringConvertible {
         case .unknownLink: "the link was used, or has ended"
         case .unknownCursor(let place): "the log has no event \(place)"
         case .outdatedCursor: "the cursor is from the log before a restore"
-        case .busy: "too many writers are waiting for the database"
+        case .busy: "too many writers are waiting for the database, or a query took too long"
         case .documentBudgetExhausted(let purchase, let wait):
             "too many new documents of \(purchase), retry in \(wait)"
         case .storage(let what): what

@@ -21,8 +21,7 @@ package struct TrustedProxy: Hashable, Sendable {
     /// Whom the proxy has signed in. Nil if the request is not from the proxy, or names nobody.
     func user(of request: Request, _ context: ServerContext) -> String? {
         guard let userField, addresses.contains(context.peerAddress),
-            let name = request.headers[userField],
-            (1...Self.nameBytesMax).contains(name.utf8.count), name.allSatisfy(\.isASCII)
+            let name = request.headers[userField], (1...Self.nameBytesMax).contains(name.utf8.count)
         else { return nil }
         return name
     }

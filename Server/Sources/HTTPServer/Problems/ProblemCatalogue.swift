@@ -77,7 +77,8 @@ enum ProblemCatalogue {
 
 extension ProblemCatalogue.Entry {
     static let serverBusy = Self(
-        .serverBusy, .serviceUnavailable, "Too many requests are waiting for the database.",
+        .serverBusy, .serviceUnavailable,
+        "The database is busy: too many requests wait for it, or this one took too long.",
         remedy: "Send the same request again later.")
 
     static let tooManyBodyBytes = serverBusy.variant(

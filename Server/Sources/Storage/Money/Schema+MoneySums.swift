@@ -71,8 +71,7 @@ extension Schema {
     }
 
     /// Finds the movements of a kind in the order of time, so that the first of millions can be
-    /// listed. SQLite adds the rest of the key by itself. With `purchase` in it, PostgreSQL would
-    /// also search it for stretches of purchases, and read all of it.
+    /// listed. SQLite adds the rest of the key by itself; PostgreSQL sorts the few of one moment.
     package static let movementsByKind =
         "CREATE INDEX money_movements_by_kind ON money_movements "
         + "(app, environment, kind, day, at_ms)"

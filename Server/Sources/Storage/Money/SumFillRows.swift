@@ -117,9 +117,9 @@ extension DatabaseSession {
         return max(purchases.count, 1)
     }
 
-    /// The part of a stretch of purchases that is in one environment, nil if there is none. Each
-    /// part is compared by itself: of two columns that are compared as one row, PostgreSQL would
-    /// not search the second in an index.
+    /// The part of a stretch of purchases that is in one environment, nil if there is none. If
+    /// environment and purchase were compared as one row, PostgreSQL would take the index by kind
+    /// for as good as the key, and read every movement of the app.
     private static func part(
         of app: AppID, in environment: Environment, after first: PurchasePlace,
         through last: PurchasePlace?
