@@ -40,7 +40,8 @@ extension Engine {
         guard case .document(let document) = first.content else { return [first] }
         if first.state != .waiting { return [first] }
         let environment = document.environment
-        let alike = due.filter { entry in
+        // Lazily, because each look at the environment parses a document.
+        let alike = due.lazy.filter { entry in
             guard case .document(let other) = entry.content else { return false }
             return entry.state == .waiting && entry.customerID == first.customerID
                 && other.intent == document.intent && other.placement == document.placement

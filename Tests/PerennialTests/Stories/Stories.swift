@@ -4,18 +4,22 @@ import PerennialTesting
 import Synchronization
 import Testing
 
-/// What happens between an app, the App Store and the server: each a row of `Tables/rows.txt`, by
-/// its number, in a world of its own.
-@Suite(
-    .serialized, .timeLimit(.minutes(2)), .enabled(if: World.isAvailable, "skipped: no program"))
-enum Stories {
-    /// The days of most periods here, in seconds.
-    static let day = 86_400
-
+/// How much of a story is played.
+enum StoryScale {
     /// Whether everything is played in its full number, which takes longer than a test may:
     /// `PERENNIAL_STORIES=whole`.
     static let isWhole =
         ProcessInfo.processInfo.environment["PERENNIAL_STORIES"] == "whole"
+}
+
+/// What happens between an app, the App Store and the server: each a row of `Tables/rows.txt`, by
+/// its number, in a world of its own.
+@Suite(
+    .serialized, .timeLimit(.minutes(StoryScale.isWhole ? 20 : 2)),
+    .enabled(if: World.isAvailable, "skipped: no program"))
+enum Stories {
+    /// The days of most periods here, in seconds.
+    static let day = 86_400
 
     /// Plays in a new world, which ends with the story however that ends. At its end, nothing has
     /// asked for a password but what the customer has asked for.
