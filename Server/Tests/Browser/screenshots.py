@@ -173,8 +173,8 @@ PHONE = {
     "phone-sheet": ["Start over", "Buy Monthly"],
     "phone-paid": ["Confirm", "1 month", "$1.99 100 seeds", "Confirm"],
     "phone-grace": ["My card works", "1 month"],
-    "phone-refunded": ["My card works", "Ask for a refund", "Go there"],
-    "phone-restored": ["Restore on another device"],
+    "phone-restored": ["My card works", "Restore on another device"],
+    "phone-refunded": ["Ask for a refund", "Go there"],
     "phone-privacy": ["Family and privacy"],
     "phone-ask": ["Ask a parent first", "Back to the birds", "$24.99 Field guide", "Confirm"],
 }

@@ -178,7 +178,8 @@ package struct CustomersPage: Sendable {
                 .init("Customer"), .init("State"), .init("Until"), .init("May use"), .init("By"),
                 .number("Paid in all"), .init("Since"),
             ] + (hasNews ? [.init("Last news")] : []),
-            rows: rows.map { row($0, hasNews: hasNews, in: frame) }
+            rows: rows.map { row($0, hasNews: hasNews, in: frame) },
+            classes: "fold dense"
         ).markup
     }
 
@@ -189,15 +190,15 @@ package struct CustomersPage: Sendable {
             } ?? ""
         let chip = row.state.map { Chip($0).markup } ?? "<span class=\"muted\">nothing yet</span>"
         let rights = row.entitlements.map(Markup.bdi).joined(by: ", ")
-        let news = Table.Cell("\(row.newsAt.map { frame.shortTime($0) } ?? "–")", "alt")
+        let news = Table.Cell("\(row.newsAt.map { frame.shortTime($0) } ?? "–")", "alt nowrap")
         return Table.row(
             .init("\(frame.customer(row.customerID))\(found)"),
             [
-                .init(chip, "r"), .init("\(Self.until(row, in: frame))", "full"),
+                .init(chip, "r"), .init("\(Self.until(row, in: frame))", "full nowrap"),
                 .init(rights.isEmpty ? "–" : rights),
                 .init(row.productID.map(Markup.bdi) ?? "–", "alt"),
                 .init(Self.sum(row.paid), "num"),
-                .init("\(row.since.map { CivilTime($0).date } ?? "–")", "alt"),
+                .init("\(row.since.map { CivilTime($0).date } ?? "–")", "alt nowrap"),
             ] + (hasNews ? [news] : []))
     }
 

@@ -39,8 +39,7 @@ package struct PhonePage: Sendable {
             data-live-source="\(frame.link(.phone))/live" \
             data-customer="\(state.customer.customerID)">\(frame.csrf)
             \(clock(hint))
-            <div class="stack">\(piece(.trouble, hint))\(introduction)\
-            <div class="row end guide">\(piece(.tour, hint))\
+            <div class="stack">\(piece(.trouble, hint))<div class="row end guide">\(introduction)\
             <button \(button(.startOver, hint).attributes("btn s"))>Start over</button></div></div>
             <div class="stage">
             <section class="phone-col" aria-label="The phone of \(state.customer.customerID)">\
@@ -65,10 +64,11 @@ package struct PhonePage: Sendable {
 
     private func clock(_ hint: PhoneAct?) -> Markup {
         """
-        <div class="clock" role="group" aria-label="Virtual clock">
+        <div class="clock" role="group" aria-label="Virtual clock and tour">
         <div><span class="lab">Virtual time</span>\(piece(.now, hint))</div>
         <div><span class="lab">Let time pass</span>\(piece(.pass, hint))</div>
         \(piece(.due, hint))
+        \(piece(.tour, hint))
         </div>
         """
     }

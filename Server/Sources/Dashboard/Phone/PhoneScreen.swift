@@ -130,11 +130,12 @@ struct PhoneScreen {
             state.device.cardWorks ? "" : " <b class=\"down\">Your card will be refused.</b>"
         let parent: Markup = state.device.asksParent ? " A parent is asked first." : ""
         return """
-            <div class="sheet" role="dialog" aria-label="Buy"><div class="row end">\
+            <div class="shade"><div class="sheet" role="dialog" aria-label="Buy">\
+            <div class="row end">\
             <b>\(.bdi(product.name))</b><span class="muted">App Store</span></div>\
             <div class="muted small">\(terms(product))\(parent)\(refused)</div>\
             <button \(button(.confirmSheet).attributes("buy"))>Confirm</button>\
-            <button \(button(.closeSheet).attributes("alt2"))>Not now</button></div>
+            <button \(button(.closeSheet).attributes("alt2"))>Not now</button></div></div>
             """
     }
 

@@ -6,8 +6,8 @@ struct PhoneTour: Hashable, Sendable {
         case buy = "Buy a month"
         case pass = "Let a month go by"
         case fail = "Let the card fail, another month"
-        case refund = "Mend the card, ask for a refund"
-        case restore = "Restore on another device"
+        case restore = "Mend the card, restore on another device"
+        case refund = "Ask for a refund"
     }
 
     let done: Set<Step>
@@ -63,8 +63,8 @@ struct PhoneTour: Hashable, Sendable {
         case .pass: running.isRetried ? .switchCard : month
         case .fail: state.device.cardWorks ? .switchCard : month
         case .refund where state.refund != nil: .goToDue
+        case .restore: running.isRetried ? .switchCard : .restoreElsewhere
         case .refund: running.isRetried ? .switchCard : .requestRefund
-        case .restore: .restoreElsewhere
         }
     }
 }

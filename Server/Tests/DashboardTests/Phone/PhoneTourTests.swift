@@ -34,13 +34,13 @@ import Testing
         life.add(
             .billingRecovered, "2026-11-26T09:00:00Z", .paid, until: "2026-12-24T09:00:00Z",
             money: "9.99")
-        expect(3, .requestRefund)
+        expect(3, .restoreElsewhere)
+        life.state.device.restoredCount = 1
+        expect(4, .requestRefund)
         life.state.refund = AskedRefund(decidedAt: PhoneLife.moment("2026-11-28T09:00:00Z"))
-        expect(3, .goToDue)
+        expect(4, .goToDue)
         life.state.refund = nil
         life.add(.refunded, "2026-11-28T09:00:00Z", .refunded, money: "-9.99")
-        expect(4, .restoreElsewhere)
-        life.state.device.restoredCount = 1
         expect(5, nil)
         #expect(life.piece("try").matches(of: #/class="done"/#).count == 5)
         #expect(life.piece("try").contains("All five are done."))
