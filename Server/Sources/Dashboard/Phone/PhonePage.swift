@@ -22,8 +22,8 @@ package struct PhonePage: Sendable {
         let name = Markup.bdi(state.customer.customerID)
         return """
             <p class="lede">This is the iPhone of <b>\(name)</b>, a made-up customer. What she \
-            buys goes through a simulated App Store to your server. <b>ben</b> is another one. \
-            Times are UTC.</p>
+            buys goes through a simulated App Store to your server. Times are UTC; Apple counts \
+            in California.</p>
             """
     }
 
@@ -51,7 +51,8 @@ package struct PhonePage: Sendable {
             \(charts(hint, in: frame))
             \(code(hint, in: frame))
             </div>
-            <section class="panel flush"><header><h2>On the wire</h2><p>newest first</p></header>\
+            <section class="panel flush"><header><h2>On the wire</h2>\
+            <p>newest act first</p></header>\
             \(piece(.wire, hint))</section>
             </div>
             </div></form>

@@ -106,9 +106,7 @@ extension PhonePiece.Name {
         let page = link(.customer(state.customer.customerID), "\(customer)’s page")
         return """
             <p><b>All five are done.</b> What came of it: \(page), \
-            \(link(.chart("mrr"), "the charts")), \(link(.events, "the events")). What your own \
-            app would ask is below, at <i>In a terminal</i>. <i>Start over</i> gives the phone to \
-            the next person.</p>
+            \(link(.chart("mrr"), "the charts")), \(link(.events, "the events")).</p>
             """
     }
 
@@ -144,7 +142,7 @@ extension PhonePiece.Name {
             add(.approve, "A parent allows \(name)")
             add(.decline, "A parent says no")
         }
-        if !state.books.isEmpty { add(.restoreAsOther, "Let ben restore her purchase") }
+        if !state.books.isEmpty { add(.restoreAsOther, "Let ben, another customer, restore it") }
         let open = state.relative?.entitlements.filter(\.value.active).keys.sorted() ?? []
         let family: Markup? = state.relative.map { _ in
             open.isEmpty

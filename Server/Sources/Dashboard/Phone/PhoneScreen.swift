@@ -53,6 +53,8 @@ struct PhoneScreen {
                 "Still open. Please mend your card."
             } else if isOpen {
                 until.map { "\(right) is open until \($0)" } ?? "\(right) is open."
+            } else if state.access?.state == .refunded {
+                "Refunded. Wake the birds again?"
             } else if state.access != nil {
                 "\(right) has ended. Wake the birds again?"
             } else {

@@ -88,9 +88,11 @@ struct PhoneSettings {
 
     private var restore: Markup {
         let count = state.device.restoredCount
+        let iPads: Markup = "\(count) \(count == 1 ? "iPad" : "iPads")"
+        let isOpen = state.access?.active == true
         return entry(
             .restoreElsewhere, "Restore on another device",
-            count == 0 ? "" : "restored on \(count) \(count == 1 ? "iPad" : "iPads")",
+            count == 0 ? "" : isOpen ? "open on \(iPads), too" : "restored on \(iPads)",
             isDisabled: state.books.isEmpty)
     }
 

@@ -7,7 +7,7 @@ struct PhoneTour: Hashable, Sendable {
         case pass = "Let a month go by"
         case fail = "Let the card fail, another month"
         case restore = "Mend the card, restore on another device"
-        case refund = "Ask for a refund"
+        case refund = "Ask for a refund, let Apple decide"
     }
 
     let done: Set<Step>

@@ -26,8 +26,8 @@ import Testing
         var life = PhoneLife.inGrace
         life.state.wire = [WireEntry(id: 1, at: PhoneLife.start, lines: [])]
         #expect(html(life).contains("the iPhone of <b><bdi>anna</bdi></b>, a made-up customer"))
-        #expect(html(life).contains("<b>ben</b> is another one"))
-        #expect(html(life).contains("Times are UTC."))
+        #expect(html(life).contains("Let ben, another customer, restore it"))
+        #expect(html(life).contains("Times are UTC; Apple counts in California."))
         for piece in PhonePiece.all(of: life.state) where piece.id != "json" {
             let times = piece.html.matches(of: #/\d\d:\d\d/#)
             let inUTC = piece.html.matches(of: #/\d\d:\d\d UTC/#)
