@@ -7,7 +7,8 @@ extension Perennial {
         public var server: URL
         /// An app key: `pk_…`.
         public var key: String
-        /// Who is signed in already. Nil: whoever was last, or a new anonymous customer.
+        /// Who is signed in already. Nil: whoever was last, or a new anonymous customer. An empty
+        /// text, or one of more than 255 bytes, is no id, and counts as nil.
         public var customer: String?
         /// With false, nothing is bought or posted before `identify`: for apps that always have a
         /// log-in.
@@ -27,7 +28,8 @@ extension Perennial {
         /// How long access stays open after a period's end while neither the server nor the App
         /// Store can be reached. Seconds; 7 days.
         public var silentHold: TimeInterval
-        /// How long a call that somebody waits for may take. Seconds; 10.
+        /// How long a request that somebody waits for may take. A call may need more than one.
+        /// Seconds; 10.
         public var patience: TimeInterval
         /// Keeps one request open while the app runs, so that a grant, a refund or a purchase on
         /// the web shows within a second. With false it shows when the app comes to the

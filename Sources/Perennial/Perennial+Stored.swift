@@ -19,11 +19,11 @@ extension Perennial {
     private static func stored(
         _ configuration: Configuration, files: DeviceFiles, clock: any DeviceClock
     ) -> Snapshot {
-        let stored = files.storedState(configuration)
+        let stored = try? files.storedState(configuration)
         var memory = Memory(launching: configuration, stored, clock: clock)
         if let stored, let secrets = files.secrets.kept() {
             memory.state.words.isTrusted = memory.prove(
-                stored, by: secrets.code, in: files.state, named: configuration.customer,
+                stored, by: secrets.code, in: files.state, named: configuration.namedCustomer,
                 device: clock)
         }
         _ = memory.readOfferings(

@@ -116,7 +116,7 @@ public final class Perennial: Sendable {
             return nil
         }
         let limit = Task {
-            try await Task.sleep(nanoseconds: UInt64(max(0, seconds) * 1_000_000_000))
+            try await Task.sleep(nanoseconds: seconds.nanoseconds)
             waiting.cancel()
         }
         let found = await waiting.value

@@ -60,3 +60,11 @@ extension Timestamp {
         self.init(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
     }
 }
+
+extension TimeInterval {
+    /// The longest time that anything here waits. Seconds; a year.
+    private static let secondsMax: Self = 365 * 86_400
+
+    /// In nanoseconds, for any value: zero for less, and for what is no number.
+    var nanoseconds: UInt64 { self > 0 ? UInt64(min(self, Self.secondsMax) * 1_000_000_000) : 0 }
+}

@@ -16,14 +16,19 @@ struct DeviceFiles: Sendable {
         catalogue = CatalogueFile(folder: folder)
     }
 
-    /// What was kept. Nil if there is nothing that can be used.
-    func storedState(_ configuration: Perennial.Configuration) -> StoredState? {
+    /// What was kept. Nil if there is nothing that can be used. Throws if it cannot be read now, as
+    /// before the first unlock.
+    func storedState(
+        _ configuration: Perennial.Configuration
+    ) throws(FileFailure) -> StoredState? {
         let pinned = configuration.trustedKeys.compactMap {
             SigningKey(id: $0.id, x: $0.x, y: $0.y)
         }
-        guard case .found(let found) = state.read(pinned: pinned, customer: configuration.customer)
-        else { return nil }
-        return found
+        switch state.read(pinned: pinned, customer: configuration.namedCustomer) {
+        case .found(let found): return found
+        case .unreadable(let failure): throw failure
+        case .absent, .foreign: return nil
+        }
     }
 
     /// The app's, also in its extension, which stands in a folder of the app.

@@ -58,12 +58,17 @@ extension Engine {
         guard !isOver, memory.state.customerID == id else { return false }
         recordTime(answer.serverTime)
         if answer.status == 304 {
-            confirm(id)
+            if isETagOfAnswer {
+                confirm(id)
+            } else {
+                mustAsk = true
+                await schedule()
+            }
             return false
         }
         let customer = try answer.decode(PerennialContract.Customer.self)
         guard await accept(customer, for: id, by: number) else { return false }
-        etag = answer.etag
+        (etag, isETagOfAnswer) = (answer.etag, true)
         await publish()
         return true
     }

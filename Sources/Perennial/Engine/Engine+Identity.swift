@@ -7,6 +7,7 @@ internal import PerennialContract
 extension Engine {
     /// From now on for this customer. What the one before had is shut before anything is sent.
     func identify(_ customer: String) async throws(Perennial.Failure) -> Perennial.Snapshot {
+        guard Self.mayIdentify(customer) else { throw Self.meaninglessID }
         await open()
         let before = memory.state.customerID
         guard customer != before || memory.state.isAnonymous else { return picture.snapshot }
@@ -22,15 +23,39 @@ extension Engine {
             try await fetchCustomer(within: configuration.patience)
         } catch {
             // Offline it is `unknown` until the first contact: no failure of the log-in itself.
-            if !error.isTemporary {
-                if error.code == "customer_id_meaningless" { _ = await signOut() }
-                throw error
-            }
+            if !error.isTemporary { throw error }
         }
         await readStore()
         await post()
         await postEntitlements()
         return await publish()
+    }
+
+    /// The longest id that the server takes, in bytes.
+    private static let idBytesMax = 255
+
+    /// Whether an id may be one. The server knows more that identify nobody, such as `null`.
+    static func mayIdentify(_ id: String) -> Bool {
+        !id.isEmpty && id.utf8.count <= idBytesMax
+    }
+
+    private static var meaninglessID: Perennial.Failure {
+        Perennial.Failure(
+            .customerIDMeaningless,
+            remedy: "Pass one person's own id: printable, 1 to \(idBytesMax) bytes. "
+                + "Without one, `signOut` makes an anonymous customer.")
+    }
+
+    /// The server has refused the id of the present customer: nobody speaks for it any more, and
+    /// what was bought under it is not kept for it.
+    func leaveMeaninglessID(_ id: String) async {
+        guard memory.state.customerID == id, !memory.state.isAnonymous else { return }
+        log.error("identity", "The server says that this customer id identifies nobody.")
+        let own = KeptVerdict.person(id, salt: memory.state.salt)
+        let bought = memory.state.words.transactions.values.filter { $0.firstSeenFor == id }
+        for transaction in bought { memory.state.words.transactions[transaction.id] = nil }
+        memory.state.verdicts = memory.state.verdicts.filter { $0.value != own }
+        _ = await signOut()
     }
 
     /// A new anonymous customer. Nothing of the old one is shown or sent on.
@@ -79,6 +104,7 @@ extension Engine {
     }
 
     private func change(to customer: String?, isAnonymous: Bool) async {
+        isCustomerChanged = true
         memory.state.forgetCustomer()
         memory.state.customerID = customer
         memory.state.isAnonymous = isAnonymous

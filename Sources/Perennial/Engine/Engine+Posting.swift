@@ -9,6 +9,8 @@ extension Engine {
     static let batchMax = 200
     /// The batches of one run.
     static let batchesMax = 1000
+    /// How long what could not be written down waits. Milliseconds.
+    static let unwrittenWait: Int64 = 60_000
 
     /// Sends everything that waits and is due, the oldest first. What fails is tried again later.
     func post() async {
@@ -61,7 +63,7 @@ extension Engine {
             case .alias(let alias):
                 guard let entry = batch.first else { return false }
                 try await join(alias, with: entry.customerID, within: timeout)
-                try? await outbox?.complete([entry.id])
+                await complete([entry.id])
             case nil: return false
             }
             return true
@@ -76,7 +78,7 @@ extension Engine {
         let next = Timestamp(milliseconds: now.milliseconds + wait)
         if case .alias = batch.first?.content, error.problem?.status == 409 {
             // The two are no one customer. A restore still joins what was bought.
-            try? await outbox?.complete(batch.map(\.id))
+            await complete(batch.map(\.id))
             return true
         }
         if batch.count == 1, !error.failure.isTemporary, error.problem?.isAboutTheDocument == true {
@@ -123,7 +125,8 @@ extension Engine {
             if let answered = problem.customer {
                 await accept(answered, for: customer, by: error.number)
             }
-            await apply(entries, by: problem.outcomes)
+            // A refusal about a purchase says so beside the customer.
+            await apply(entries, by: problem.outcomes ?? problem.customer?.outcomes ?? [])
         }
     }
 
@@ -140,7 +143,8 @@ extension Engine {
         return fitting.isEmpty ? nil : fitting
     }
 
-    /// - Parameter outcomes: nil if the server has recorded every document.
+    /// - Parameter outcomes: nil if the server has recorded every document. What is missing from
+    ///   them is not recorded.
     private func apply(_ entries: [OutboxEntry], by outcomes: [DocumentOutcome]?) async {
         var position = 0
         var acknowledged: [OutboxEntry] = []
@@ -185,7 +189,17 @@ extension Engine {
         }
         if outbox != nil, !finished.isEmpty { await store.finish(finished) }
         let copies = await copies(of: entries)
-        try? await outbox?.complete((entries + copies).map(\.id))
+        await complete((entries + copies).map(\.id))
+    }
+
+    /// Takes what is settled off the list. If that cannot be written, as on a full disk, it is sent
+    /// once more later: the server knows each document and debit again.
+    func complete(_ ids: [String]) async {
+        do { try await outbox?.complete(ids) } catch {
+            log.error("store", "What the server has could not be taken off the list: \(error).")
+            let next = now.milliseconds + Self.unwrittenWait
+            try? await outbox?.postpone(ids, until: Timestamp(milliseconds: next))
+        }
     }
 
     /// What waits and says the same as one of these entries, for the same customer: the store signs
@@ -234,7 +248,7 @@ extension Engine {
 }
 
 extension OutboxEntry {
-    fileprivate var transactionID: String? {
+    var transactionID: String? {
         guard case .document(let document) = content else { return nil }
         return document.transactionID
     }
@@ -249,7 +263,7 @@ extension OutboxEntry {
     }
 
     /// Whether it is one of these signed texts.
-    fileprivate func isAmong(_ texts: Set<String>) -> Bool {
+    func isAmong(_ texts: Set<String>) -> Bool {
         guard case .document(let document) = content else { return false }
         return texts.contains(document.text)
     }

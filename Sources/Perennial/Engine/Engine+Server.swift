@@ -85,20 +85,25 @@ extension Engine {
         guard mayPost, let id = memory.state.customerID else { return }
         var request = ServerRequest.get(
             Paths.customer(id), query: environmentQuery, for: id, within: timeout)
-        if let etag, memory.answer != nil { request.headers["If-None-Match"] = etag }
+        if let etag, isETagOfAnswer, memory.answer != nil {
+            request.headers["If-None-Match"] = etag
+        }
         do {
             let answer = try await send(request)
             if answer.status == 304 {
                 confirm(id)
             } else {
                 let customer = try answer.decode(PerennialContract.Customer.self)
-                if await accept(customer, for: id, by: answer.number) { etag = answer.etag }
+                if await accept(customer, for: id, by: answer.number) {
+                    (etag, isETagOfAnswer) = (answer.etag, true)
+                }
             }
             mustAsk = false
             follow()
         } catch {
             // What will fail again is asked again when the app comes to the foreground.
             mustAsk = error.failure.isTemporary
+            if error.failure.code == .customerIDMeaningless { await leaveMeaninglessID(id) }
             throw error.failure
         }
         await publish()
@@ -138,6 +143,7 @@ extension Engine {
             return false
         }
         memory.answerOrder = order
+        isETagOfAnswer = false
         if let token { recordTime(of: token, serverTime: customer.serverTime) }
         save(token)
         memory.answer = customer

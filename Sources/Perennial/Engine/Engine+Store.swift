@@ -135,6 +135,7 @@ extension Engine {
             // Whoever forges a document must not be able to say where purchases are made.
             if document.isVerified { recordEnvironment(payload.environment) }
             let isWaiting = waiting.contains(payload.transactionId) && isKnown(document, payload)
+            endApproval(by: document, payload)
             let isNews = record(document, payload, isHeld: isHeld, for: buyer)
             // What was bought here is told as such, also if an update was faster.
             guard isNews || intent == .purchase, !memory.isXcode, let customer = buyer.id,
@@ -154,10 +155,24 @@ extension Engine {
         guard !entries.isEmpty else { return }
         do {
             let additions = try await outbox?.add(entries) ?? []
-            // The rest stays unfinished, and is read again when there is room.
-            if additions.contains(.full) { isOutboxFull = true }
+            if additions.contains(.full) {
+                // The rest stays unfinished, and is read again when there is room.
+                isOutboxFull = true
+            } else {
+                await complete(await replaced(by: entries))
+            }
         } catch {
             log.error("store", "Documents could not be written down: \(error).")
+        }
+    }
+
+    /// A transaction that is new to this device ends the wait for somebody who had to agree.
+    private func endApproval(by document: StoreDocument, _ payload: TransactionPayload) {
+        guard document.isVerified,
+            memory.state.words.transactions[payload.transactionId] == nil
+        else { return }
+        memory.waiting.removeAll {
+            $0.reason == .approval && $0.product.rawValue == payload.productId
         }
     }
 
@@ -173,16 +188,27 @@ extension Engine {
     private func transactionsInOutbox() async -> (ofOthers: Set<String>, waiting: Set<String>) {
         var ofOthers: Set<String> = []
         var waiting: Set<String> = []
-        for entry in await outbox?.entries ?? [] {
-            guard case .document(let document) = entry.content, let id = document.transactionID
-            else { continue }
-            if entry.customerID != memory.state.customerID {
-                ofOthers.insert(id)
-            } else if entry.state == .waiting {
+        for entry in await outbox?.entries ?? [] where entry.state == .waiting {
+            guard let id = entry.transactionID else { continue }
+            if entry.customerID == memory.state.customerID {
                 waiting.insert(id)
+            } else {
+                ofOthers.insert(id)
             }
         }
         return (ofOthers, waiting)
+    }
+
+    /// The entries that were refused, and whose transactions are written down anew: signed anew,
+    /// they may be accepted.
+    private func replaced(by entries: [OutboxEntry]) async -> [String] {
+        let (new, transactions) = (
+            Set(entries.map(\.id)), Set(entries.compactMap(\.transactionID)))
+        return (await outbox?.entries ?? []).filter { entry in
+            entry.state != .waiting && !new.contains(entry.id)
+                && entry.customerID == entries.first?.customerID
+                && entry.transactionID.map(transactions.contains) == true
+        }.map(\.id)
     }
 
     /// Whether a document says what is known already. StoreKit may sign the same anew.

@@ -29,6 +29,8 @@ extension Engine {
         do {
             try await postDebit(debit, entry, within: configuration.patience)
         } catch {
+            // What is not written down is not sent later.
+            guard addition == .added || addition == .present else { throw error.failure }
             // One that waits already was allowed when it came.
             guard addition == .present, error.failure.isTemporary else {
                 try await postponeOrRefuse(error, entry, debit)
@@ -53,7 +55,7 @@ extension Engine {
         let waiting =
             await outbox?.waitingDebits(from: debit.wallet, of: entry.customerID) ?? 0
         if error.failure.isTemporary, waiting <= limit, waiting <= balance { return }
-        try? await outbox?.complete([entry.id])
+        await complete([entry.id])
         throw error.failure
     }
 
@@ -70,10 +72,11 @@ extension Engine {
             if memory.state.customerID == entry.customerID {
                 memory.answer?.wallets[debit.wallet] = PerennialContract.Wallet(
                     balance: answer.balance)
+                isETagOfAnswer = false
             }
-            try? await outbox?.complete([entry.id])
+            await complete([entry.id])
         } catch {
-            if !error.failure.isTemporary { try? await outbox?.complete([entry.id]) }
+            if !error.failure.isTemporary { await complete([entry.id]) }
             throw error
         }
     }

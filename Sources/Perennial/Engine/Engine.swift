@@ -25,7 +25,10 @@ actor Engine {
     var secrets: DeviceSecrets.Values?
     /// Another number in each process.
     let launch: Int
+    /// Of the last answer to a GET about the customer.
     var etag: String?
+    /// False if the last answer came in another way, such as with a purchase.
+    var isETagOfAnswer = false
     var requestsSent = 0
     var keysAskedAt: Int64?
     var fetchingKeys: Task<Void, Never>?
@@ -39,7 +42,7 @@ actor Engine {
     var ownPurchases: Set<String> = []
     /// The documents of purchases that post themselves, so that they are not posted twice.
     var postedAtOnce: Set<String> = []
-    var purchasing: [String: Task<PurchaseOutcome, Never>] = [:]
+    var purchasing: [Tap: Task<PurchaseOutcome, Never>] = [:]
     var lastPurchase: Task<PurchaseOutcome, Never>?
     /// Nothing is sent in the background before: the server has said so. Monotonic milliseconds.
     var silentUntil: Int64?
@@ -69,12 +72,18 @@ actor Engine {
     var following: String?
     /// Renewal infos that were posted, so that none is posted twice.
     var postedRenewals: Set<String> = []
-    private var opening: Task<Void, Never>?
+    var opening: Task<Void, Never>?
+    /// Whether the files could not be read yet.
+    var mustOpenAgain = false
+    /// Whether the customer was changed before the files could be read.
+    var isCustomerChanged = false
+    /// Ends when the engine that had the files before has let go of them.
+    var predecessor: Task<Void, Never>?
 
     init(
         _ configuration: Perennial.Configuration, store: any DeviceStore,
         clock: any DeviceClock, files: DeviceFiles, memory: Memory, picture: Picture,
-        stored: StoredState?, answering: SignpostInterval
+        stored: StoredState?, answering: SignpostInterval, after predecessor: Task<Void, Never>?
     ) {
         self.configuration = configuration
         self.store = store
@@ -88,12 +97,14 @@ actor Engine {
         launch = Int.random(in: 1...Int.max)
         requests = RequestFile(folder: files.folder)
         self.stored = stored
+        self.predecessor = predecessor
         logged = picture.snapshot
         self.answering = logged.isKnown ? nil : answering
         if logged.isKnown { answering.close() }
     }
 
-    private let stored: StoredState?
+    /// What the file had at the launch. Nil if there was none, or it could not be read.
+    var stored: StoredState?
     /// The last snapshot whose changes were logged.
     private var logged: Perennial.Snapshot
     /// From the launch to the first evidence. Nil afterwards.
@@ -126,52 +137,6 @@ actor Engine {
         let last = outbox
         outbox = nil
         await last?.close()
-    }
-
-    /// Reads what is not needed for the first answer. Every call that uses files awaits it.
-    func open() async {
-        if opening == nil { opening = Task { await readFiles() } }
-        await opening?.value
-    }
-
-    /// An app's extension only reads what the app has written: that has to be posted by the app.
-    private static let isExtension = Bundle.main.bundlePath.hasSuffix(".appex")
-
-    private func readFiles() async {
-        do {
-            try files.folder.create()
-            let values = try files.secrets.values(random: Self.randomBytes)
-            secrets = values
-            prove(by: values)
-            outbox = try Outbox(folder: files.folder, mayWrite: !Self.isExtension)
-        } catch {
-            log.error("store", "The SDK's files cannot be read or written now: \(error).")
-        }
-        if memory.state.salt.isEmpty { memory.state.salt = Self.randomBytes(16) }
-        if memory.state.customerID == nil { beAnonymous() }
-        requests.read()
-        readOfferings()
-        memory.unconfirmedDebits = await waitingDebits()
-        await publish()
-    }
-
-    /// Takes the App Store's words from the file if this device wrote it, and forgets them if not.
-    private func prove(by secrets: DeviceSecrets.Values) {
-        if let stored,
-            !memory.prove(
-                stored, by: secrets.code, in: files.state, named: configuration.customer,
-                device: clock)
-        {
-            log.notice("access", "The state file was changed by somebody else, and was dropped.")
-        }
-        memory.state.words.isTrusted = true
-    }
-
-    /// A new anonymous customer, or the one that this device had.
-    private func beAnonymous() {
-        guard configuration.allowsAnonymous, let secrets else { return }
-        memory.state.customerID = secrets.anonymousID
-        memory.state.isAnonymous = true
     }
 
     static func randomBytes(_ count: Int) -> [UInt8] {
@@ -262,15 +227,24 @@ extension Engine {
         if mayPost {
             let silence = max(0, (silentUntil ?? 0) - monotonic)
             if mustAsk { waits.append(max(silence, retryWait)) }
-            let due = await outbox?.entries.map { $0.nextTry?.milliseconds ?? now.milliseconds }
-            if let first = due?.min() {
-                waits.append(max(silence, first - now.milliseconds, isPosting ? retryWait : 0))
+            if let first = await firstDue() {
+                let wait = isPosting ? max(retryWait, Self.retryMin) : 0
+                waits.append(max(silence, first - now.milliseconds, wait))
             }
         }
         return waits.min().map { max($0, 1) }
     }
 
+    /// When the first entry may be sent. Nil if this process has none to send. Milliseconds.
+    func firstDue() async -> Int64? {
+        guard let outbox, outbox.isWriter else { return nil }
+        return await outbox.entries.filter { !$0.isAmong(postedAtOnce) }
+            .map { $0.nextTry?.milliseconds ?? .min }.min().map { max($0, now.milliseconds) }
+    }
+
     private func tick() async {
+        // What has ended may go on by now: the server knows.
+        if let changesAt = picture.changesAt, changesAt <= now { mustAsk = true }
         let monotonic = clock.monotonic()
         if let at = secondLookAt, at <= monotonic {
             secondLookAt = nil
@@ -320,6 +294,7 @@ extension Engine {
     /// The app is in front of somebody again: what may have happened meanwhile is read.
     func enterForeground() async {
         await open()
+        takeOver()
         await outbox?.hurry()
         mustAsk = true
         try? await fetchCustomer(within: configuration.patience)

@@ -12,6 +12,11 @@ extension DeviceState {
     }
 }
 
+extension Perennial.Configuration {
+    /// Whom the app has named, if that may be an id.
+    var namedCustomer: String? { customer.flatMap { Engine.mayIdentify($0) ? $0 : nil } }
+}
+
 extension Memory {
     /// What is known at the first line after `init`: by one file, and by the signature of the token
     /// in it.
@@ -24,14 +29,21 @@ extension Memory {
         }
         state = stored?.state ?? DeviceState(keys: KeyRing(pinned: pinned))
         state.words.isTrusted = false
-        self.clock = ReckonedClock(
-            anchor: state.anchor.map {
-                ReckonedClock.Anchor(
-                    signed: $0.signedAt, monotonic: $0.monotonicMilliseconds, bootID: $0.bootID)
-            }, isProven: stored == nil)
-        silentHold = Int64(configuration.silentHold * 1000)
-        if let customer = configuration.customer { state.become(customer) }
+        self.clock = ReckonedClock(kept: state.anchor, isProven: stored == nil)
+        silentHold = Int64(configuration.silentHold.nanoseconds / 1_000_000)
+        if let customer = configuration.namedCustomer { state.become(customer) }
         readToken(now: self.clock.now(by: clock))
+    }
+
+    /// Takes the clock of a file that could not be read at the launch. Its other words follow when
+    /// they are proven.
+    mutating func recall(_ stored: StoredState) {
+        let heard = clock.anchor
+        clock = ReckonedClock(kept: stored.state.anchor, isProven: false)
+        guard let heard else { return }
+        clock.anchor(
+            signed: heard.signed, monotonic: heard.monotonic, bootID: heard.bootID,
+            isContact: !heard.bootID.isEmpty)
     }
 
     /// Takes the App Store's words from the file if this device wrote it. If not, it forgets them,
@@ -93,5 +105,15 @@ extension Memory {
                 isActive: false, state: note.state, until: note.until)
         }
         if serverWord?.isLive != true { serverWord = word }
+    }
+}
+
+extension ReckonedClock {
+    fileprivate init(kept anchor: TimeAnchor?, isProven: Bool) {
+        self.init(
+            anchor: anchor.map {
+                Anchor(
+                    signed: $0.signedAt, monotonic: $0.monotonicMilliseconds, bootID: $0.bootID)
+            }, isProven: isProven)
     }
 }

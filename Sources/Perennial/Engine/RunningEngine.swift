@@ -9,24 +9,29 @@ final class RunningEngine: Sendable {
 
     init(
         _ configuration: Perennial.Configuration, store: any DeviceStore,
-        clock: any DeviceClock, files: DeviceFiles
+        clock: any DeviceClock, files: DeviceFiles, after predecessor: Task<Void, Never>? = nil
     ) {
         let starting = SignpostInterval("init")
         let answering = SignpostInterval("first-answer")
         defer { starting.close() }
-        let stored = files.storedState(configuration)
+        let stored = try? files.storedState(configuration)
         let memory = Memory(launching: configuration, stored, clock: clock)
         let picture = Picture(memory, clock: clock)
         let engine = Engine(
             configuration, store: store, clock: clock, files: files, memory: memory,
-            picture: picture, stored: stored, answering: answering)
+            picture: picture, stored: stored, answering: answering, after: predecessor)
         self.engine = engine
         self.picture = picture
         path = files.folder.lasting
         running = Task { await engine.run() }
     }
 
-    deinit { running.cancel() }
+    deinit {
+        running.cancel()
+        let (engine, path) = (engine, path)
+        let task = Task { await engine.stop() }
+        Self.ending.withLock { $0.append(Ending(path: path, task: task)) }
+    }
 
     /// Ends everything at once. See ``Perennial/stop()``.
     func stop() async {
@@ -47,6 +52,24 @@ final class RunningEngine: Sendable {
     /// A few, so no dictionary: its first use costs a launch some microseconds.
     private static let all = Locked<[Weak]>([])
 
+    /// Of engines that nobody keeps any more: each lets go of its files before the next one reads
+    /// them.
+    private static let ending = Locked<[Ending]>([])
+
+    private struct Ending: Sendable {
+        var path: String
+        var task: Task<Void, Never>
+    }
+
+    /// Ends when nobody has the files of a folder any more. Nil if nobody had.
+    private static func end(at path: String) -> Task<Void, Never>? {
+        ending.withLock { ending in
+            let last = ending.last { $0.path == path }
+            ending.removeAll { $0.path == path }
+            return last?.task
+        }
+    }
+
     /// The engine of this process for these files: two would write to one file. A second caller
     /// gets the first one's, with its configuration.
     static func shared(_ configuration: Perennial.Configuration) -> RunningEngine {
@@ -57,7 +80,8 @@ final class RunningEngine: Sendable {
                 return (running, true)
             }
             let made = RunningEngine(
-                configuration, store: StoreKitStore(), clock: SystemClock(), files: files)
+                configuration, store: StoreKitStore(), clock: SystemClock(), files: files,
+                after: end(at: files.folder.lasting))
             all.append(Weak(made))
             return (made, false)
         }

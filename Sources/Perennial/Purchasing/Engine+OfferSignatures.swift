@@ -8,11 +8,18 @@ extension Engine {
     /// The signature of a promotional offer.
     func sign(
         _ offer: Perennial.Offer?, of product: Perennial.ProductID
-    ) async throws(Perennial.Failure) -> StorePurchaseOptions.Offer? {
-        guard let offer = offer?.id else { return nil }
+    ) async throws(Perennial.Failure) -> StorePurchaseOptions.Offer {
+        guard let offer = offer?.id else { throw Self.unsignedOffer }
         let signature = try await fetchSignature(
             "promotional", offerID: offer, of: product, naming: newestTransaction)
-        return signature?.compactJWS.map { .promotional(id: offer, compactJWS: $0) }
+        guard let jws = signature?.compactJWS else { throw Self.unsignedOffer }
+        return .promotional(id: offer, compactJWS: jws)
+    }
+
+    /// Without its signature the full price would be charged.
+    private static var unsignedOffer: Perennial.Failure {
+        Perennial.Failure(
+            .offerNotAccepted, remedy: "The server did not sign this offer. Show its price anew.")
     }
 
     /// The signature that allows an introductory offer, if the app has chosen one. Nil if there is

@@ -11,41 +11,49 @@ extension Engine {
         _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions,
         anchor: PurchaseAnchor?
     ) async -> PurchaseOutcome {
-        if let running = purchasing[product.rawValue] { return await running.value }
+        await open()
+        let (tap, buyer) = (Tap(product: product, customer: buyer.id), buyer)
+        if let running = purchasing[tap] { return await running.value }
         let before = lastPurchase
         let task = Task { () -> PurchaseOutcome in
             _ = await before?.value
-            return await buy(product, options, anchor: anchor)
+            return await buy(product, options, for: buyer, anchor: anchor)
         }
-        purchasing[product.rawValue] = task
+        purchasing[tap] = task
         lastPurchase = task
         let outcome = await task.value
-        purchasing[product.rawValue] = nil
+        purchasing[tap] = nil
         return outcome
+    }
+
+    /// What is bought, and for whom.
+    struct Tap: Hashable, Sendable {
+        var product: Perennial.ProductID
+        var customer: String?
     }
 
     private func buy(
         _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions,
-        anchor: PurchaseAnchor?
+        for buyer: Buyer, anchor: PurchaseAnchor?
     ) async -> PurchaseOutcome {
         let interval = SignpostInterval("purchase")
         defer { interval.close() }
-        await open()
         do throws(Perennial.Failure) {
-            try await checkMayBuy()
+            try checkMayBuy()
+            try checkStays(buyer.id)
             if !options.regardlessOfAdvice,
                 let outcome = try advisedAgainst(product)
             {
                 return .success(await makePurchase(outcome, product))
             }
-            return .success(try await buyNow(product, options, anchor: anchor))
+            return .success(try await buyNow(product, options, for: buyer, anchor: anchor))
         } catch {
             log.info("store", "A purchase failed: \(error.code.rawValue).")
             return .failure(error)
         }
     }
 
-    private func checkMayBuy() async throws(Perennial.Failure) {
+    private func checkMayBuy() throws(Perennial.Failure) {
         guard configuration.role == .seller else {
             throw Perennial.Failure(
                 .observing, remedy: "Buy with StoreKit, and call `receive` with the result.")
@@ -56,11 +64,21 @@ extension Engine {
         }
     }
 
+    /// What somebody asked for is not done for the next person on this device.
+    func checkStays(_ customer: String?) throws(Perennial.Failure) {
+        guard memory.state.customerID == customer else {
+            throw Perennial.Failure(
+                .customerChanged,
+                remedy: "Somebody else signed in meanwhile. Nothing was done: ask them anew.")
+        }
+    }
+
     private func buyNow(
         _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions,
-        anchor: PurchaseAnchor?
+        for buyer: Buyer, anchor: PurchaseAnchor?
     ) async throws(Perennial.Failure) -> Perennial.Purchase {
         let storeOptions = try await makeOptions(product, options)
+        try checkStays(buyer.id)
         let sheet = Sheet(
             product: product, buyer: buyer, placement: options.placement,
             known: Set(memory.state.words.transactions.keys), shownAt: now)
@@ -84,6 +102,21 @@ extension Engine {
         /// The transactions that were there already.
         var known: Set<String>
         var shownAt: Timestamp
+
+        /// What is posted of the transaction that the sheet returned. Nil if there was no customer.
+        func makeEntry(
+            _ document: StoreDocument, _ payload: TransactionPayload
+        ) -> OutboxEntry? {
+            buyer.id.map { id in
+                OutboxEntry(
+                    .document(
+                        OutboxEntry.Document(
+                            kind: .transaction, text: document.jws, intent: .purchase,
+                            transactionID: payload.transactionId, productID: payload.productId,
+                            placement: placement?.rawValue)),
+                    for: id, firstSeen: shownAt)
+            }
+        }
     }
 
     /// Takes what a purchase returned: writes it down, posts it, and only then finishes it.
@@ -105,7 +138,7 @@ extension Engine {
             [document], intent: .purchase, isHeld: true, for: sheet.buyer, at: sheet.placement)
         memory.waiting.removeAll { $0.product == sheet.product && $0.reason == .approval }
         await publish()
-        let isKept = await postAtOnce(document, for: payload)
+        let isKept = await postAtOnce(document, for: payload, of: sheet)
         postedAtOnce.remove(document.jws)
         guard memory.state.customerID == sheet.buyer.id else {
             throw Perennial.Failure(
@@ -114,8 +147,8 @@ extension Engine {
                     + "The purchase belongs to the customer who saw it.",
                 charged: .yes)
         }
+        // What else waits is posted by itself: nobody waits for that here.
         let outcome = try judge(payload, of: sheet)
-        await post()
         var purchase = await makePurchase(outcome, sheet.product)
         purchase.transactionID = payload.transactionId
         purchase.isKeptByServer = isKept
@@ -124,27 +157,32 @@ extension Engine {
 
     /// Posts one document before everything else that waits. Returns whether the server has it.
     private func postAtOnce(
-        _ document: StoreDocument, for payload: TransactionPayload
+        _ document: StoreDocument, for payload: TransactionPayload, of sheet: Sheet
     ) async -> Bool {
         guard mayPost, (silentUntil ?? 0) <= clock.monotonic() else { return false }
         if memory.offerings == nil { await fetchOfferings(within: configuration.patience) }
-        let entries = await outbox?.entries ?? []
-        let waiting = entries.filter {
+        var entries = (await outbox?.entries ?? []).filter {
             guard case .document(let waiting) = $0.content else { return false }
             return waiting.text == document.jws
         }
-        guard !waiting.isEmpty else {
-            return memory.state.words.transactions[payload.transactionId]?.isAcknowledged ?? false
+        if entries.isEmpty, !isAcknowledged(payload), outbox?.isWriter == true {
+            // There was no room to write it down.
+            entries = [sheet.makeEntry(document, payload)].compactMap(\.self)
         }
+        guard !entries.isEmpty else { return isAcknowledged(payload) }
         do {
-            try await postDocuments(waiting, within: configuration.patience)
+            try await postDocuments(entries, within: configuration.patience)
         } catch {
             let next = now.milliseconds + max(retryWait, Self.retryMin)
             try? await outbox?.postpone(
-                waiting.map(\.id), until: Timestamp(milliseconds: next))
+                entries.map(\.id), until: Timestamp(milliseconds: next))
             return false
         }
-        return memory.state.words.transactions[payload.transactionId]?.isAcknowledged ?? false
+        return isAcknowledged(payload)
+    }
+
+    private func isAcknowledged(_ payload: TransactionPayload) -> Bool {
+        memory.state.words.transactions[payload.transactionId]?.isAcknowledged ?? false
     }
 
     /// Compares what was asked for with what the store returned.
@@ -329,7 +367,7 @@ extension Engine {
         switch options.offer?.kind {
         case .promotional?: made.offer = try await sign(options.offer, of: product)
         case .introductory?: made.offer = try await signIntroductory(of: product)
-        case .winBack?: made.offer = (options.offer?.id).map { .winBack(id: $0) }
+        case .winBack?: made.offer = .winBack(id: options.offer?.id ?? "")
         default: break
         }
         return made

@@ -10,6 +10,7 @@ extension Engine {
         let interval = SignpostInterval("restore")
         defer { interval.close() }
         await open()
+        let id = try presentCustomer()
         var documents = await ownDocuments()
         if documents.isEmpty {
             do { try await store.sync() } catch {
@@ -21,18 +22,19 @@ extension Engine {
             try await fetchCustomer(within: configuration.patience)
             return await makeRestoration(.nothingFound, Perennial.RestorePreview(items: []))
         }
-        let preview = try await preview(documents)
+        let preview = try await preview(documents, for: id)
         if preview.items.contains(where: { $0.effect == .moves }) {
             return await makeRestoration(.needsConsent, preview)
         }
-        return try await restore(documents, shown: preview)
+        return try await restore(documents, for: id, shown: preview)
     }
 
     func previewRestore() async throws(Perennial.Failure) -> Perennial.RestorePreview {
         await open()
+        let id = try presentCustomer()
         let documents = await ownDocuments()
         guard !documents.isEmpty else { return Perennial.RestorePreview(items: []) }
-        return try await preview(documents)
+        return try await preview(documents, for: id)
     }
 
     /// Does what was shown, if it is still so.
@@ -42,13 +44,21 @@ extension Engine {
         let interval = SignpostInterval("restore")
         defer { interval.close() }
         await open()
+        let id = try presentCustomer()
         let documents = await ownDocuments()
-        let preview = try await preview(documents)
+        let preview = try await preview(documents, for: id)
         guard Set(preview.items) == Set(shown.items) else {
             throw Perennial.Failure(
                 .previewOutdated, remedy: "Something has changed: show a new preview.")
         }
-        return try await restore(documents, shown: preview)
+        return try await restore(documents, for: id, shown: preview)
+    }
+
+    private func presentCustomer() throws(Perennial.Failure) -> String {
+        guard let id = memory.state.customerID else {
+            throw Perennial.Failure(.customerMissing, remedy: "Call `identify` first.")
+        }
+        return id
     }
 
     /// Everything that the store account has bought, each once.
@@ -60,11 +70,8 @@ extension Engine {
     }
 
     private func preview(
-        _ documents: [StoreDocument]
+        _ documents: [StoreDocument], for id: String
     ) async throws(Perennial.Failure) -> Perennial.RestorePreview {
-        guard let id = memory.state.customerID else {
-            throw Perennial.Failure(.customerMissing, remedy: "Call `identify` first.")
-        }
         var items: [String: Perennial.RestorePreview.ShownPurchase] = [:]
         for start in stride(from: 0, to: documents.count, by: Self.batchMax) {
             let part = documents[start..<min(start + Self.batchMax, documents.count)]
@@ -84,12 +91,11 @@ extension Engine {
         return Perennial.RestorePreview(items: items.values.sorted { $0.purchase < $1.purchase })
     }
 
+    /// Does what the preview for a customer says, if they are still there.
     private func restore(
-        _ documents: [StoreDocument], shown preview: Perennial.RestorePreview
+        _ documents: [StoreDocument], for id: String, shown preview: Perennial.RestorePreview
     ) async throws(Perennial.Failure) -> Perennial.Restoration {
-        guard let id = memory.state.customerID else {
-            throw Perennial.Failure(.customerMissing, remedy: "Call `identify` first.")
-        }
+        try checkStays(id)
         await collect(documents, intent: .restore)
         let entries = documents.compactMap { makeEntry($0, for: id) }
         _ = try? await outbox?.add(entries)

@@ -119,7 +119,7 @@ struct ServerClient: Sendable {
             }
         }
         let limit = Task {
-            try await Task.sleep(nanoseconds: UInt64(message.timeoutInterval * 1_000_000_000))
+            try await Task.sleep(nanoseconds: message.timeoutInterval.nanoseconds)
             continuation.yield(.failure(URLError(.timedOut)))
             #if !os(Linux)
                 exchange.cancel()

@@ -109,7 +109,17 @@ struct ShelfSituation {
     }
 
     private func isHeld(_ subscription: Subscription) -> Bool {
-        Self.runningStates.contains(subscription.state) || subscription.state == .retry
+        subscription.state == .retry
+            || Self.runningStates.contains(subscription.state) && !hasLapsed(subscription)
+    }
+
+    /// Whether a period has ended since the state was said, and nothing that it gave is open any
+    /// more.
+    private func hasLapsed(_ subscription: Subscription) -> Bool {
+        guard let until = subscription.until, until <= date,
+            let rights = product(subscription.product)?.entitlements, !rights.isEmpty
+        else { return false }
+        return rights.allSatisfy { snapshot[$0].isKnown && !snapshot[$0].isActive }
     }
 
     /// The customer's own subscriptions to other products of the group. Where a product's group is

@@ -135,10 +135,12 @@ actor Outbox {
         return additions
     }
 
-    /// Notes that entries were sent without an answer that settles them.
+    /// Notes that entries were sent without an answer that settles them. If that cannot be written,
+    /// it counts until the process ends all the same.
     ///
     /// - Parameter nextTry: when they are due again.
     func postpone(_ ids: [String], until nextTry: Timestamp) throws(FileFailure) {
+        for id in ids { live[id]?.entry.nextTry = nextTry }
         try write(
             ids.compactMap { id in
                 live[id].map {

@@ -1,10 +1,12 @@
 internal import Foundation
 
-/// Says when the app comes to the foreground, on the systems where it can leave it.
+/// Says when the app comes to the foreground, and when the device is unlocked, so that files can be
+/// read that could not be read before.
 enum ForegroundWatch {
     /// By name, because extensions must not link the frameworks that declare them.
     private static let notifications = [
         "UIApplicationWillEnterForegroundNotification",
+        "UIApplicationProtectedDataDidBecomeAvailable",
         "NSApplicationWillBecomeActiveNotification",
         "NSExtensionHostWillEnterForegroundNotification",
     ]

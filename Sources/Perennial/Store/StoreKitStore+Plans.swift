@@ -56,4 +56,18 @@ extension StoreKit.Product.PurchaseOption {
         #endif
         throw StoreError.offerNotAccepted("plan")
     }
+
+    /// The option for an offer to customers who have left.
+    ///
+    /// - Throws: ``StoreError/offerNotAccepted(_:)`` where StoreKit does not list the offer. Without
+    ///   the option the full price would be charged.
+    static func winBack(
+        _ id: String, of product: StoreKit.Product
+    ) throws(StoreError) -> Self {
+        if #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) {
+            let offers = product.subscription?.winBackOffers ?? []
+            if let offer = offers.first(where: { $0.id == id }) { return .winBackOffer(offer) }
+        }
+        throw StoreError.offerNotAccepted("win-back")
+    }
 }

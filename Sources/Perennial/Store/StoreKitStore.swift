@@ -191,10 +191,7 @@ extension StorePurchaseOptions {
             options.formUnion(
                 StoreKit.Product.PurchaseOption.promotionalOffer(id, compactJWS: jws))
         case .winBack(let id):
-            if #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) {
-                let offers = product.subscription?.winBackOffers ?? []
-                options.formUnion(offers.filter { $0.id == id }.map { .winBackOffer($0) })
-            }
+            options.insert(try .winBack(id, of: product))
         case .introductory(let jws):
             options.insert(.introductoryOfferEligibility(compactJWS: jws))
         case nil: break

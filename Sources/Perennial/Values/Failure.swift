@@ -44,6 +44,8 @@ extension Perennial {
             public static let purchaseReturnedAnother = Self(rawValue: "purchase_returned_another")
             public static let storeAccountOfAnother = Self(rawValue: "store_account_of_another")
             public static let customerMissing = Self(rawValue: "customer_missing")
+            /// The id is empty, too long, or one that many people would share, such as `null`.
+            public static let customerIDMeaningless = Self(rawValue: "customer_id_meaningless")
             public static let customerChanged = Self(rawValue: "customer_changed")
             public static let previewOutdated = Self(rawValue: "preview_outdated")
             public static let walletHasTooLittle = Self(rawValue: "wallet_has_too_little")

@@ -35,7 +35,11 @@
                 var options = Perennial.PurchaseOptions()
                 if let id = request.offerID {
                     let offers = try await perennial.offers(for: request.product)
-                    options.offer = offers.first { $0.id == id }
+                    guard let offer = offers.first(where: { $0.id == id }) else {
+                        throw Perennial.Failure(
+                            .offerNotAccepted, remedy: "The App Store does not list this offer.")
+                    }
+                    options.offer = offer
                 }
                 return try await perennial.purchase(request.product, options)
             }

@@ -46,4 +46,19 @@ import Testing
             #expect(Perennial(configuration).engine !== engine)
         }
     }
+
+    @Test func `a new one writes, also while the last one's requests are not over`() async throws {
+        let folder = try TemporaryFolder()
+        let configuration = configuration(in: folder)
+        var first: Perennial? = Perennial(configuration)
+        let engine = try #require(first?.engine)
+        await engine.open()
+        #expect(await engine.outbox?.isWriter == true)
+        first = nil
+        let second = Perennial(configuration)
+        await second.engine?.open()
+        #expect(second.engine !== engine)
+        #expect(await second.engine?.outbox?.isWriter == true)
+        await second.stop()
+    }
 }

@@ -123,6 +123,17 @@ import Testing
         #expect(try row("nightly", waits("drummer", .approval)).action == .buy)
     }
 
+    @Test func `a plan that has ended is for sale before the server says so`() throws {
+        let past = RageShop.now.addingTimeInterval(-60)
+        func row(_ access: Perennial.Access) throws -> Perennial.Shelf.Row {
+            var snapshot = RageShop.plan { ($0.until, $0.willRenew) = (past, false) }
+            snapshot.access[access.entitlement] = access
+            return try self.row("monthly", snapshot)
+        }
+        #expect(try row(RageShop.everything(.expired, until: past)).action == .subscribe)
+        #expect(try row(RageShop.everything(.unconfirmed, until: past)).action == .owned)
+    }
+
     @Test func `a plan says when it renews or ends, or that it was not charged`() throws {
         func status(_ change: (inout Perennial.Subscription) -> Void) throws -> String? {
             try row("monthly", RageShop.plan(change)).status

@@ -49,6 +49,53 @@ extension Stories {
             }
         }
 
+        @Test func `what one person tapped is not bought by the next one`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial { $0.customer = "ann" }
+                try await perennial.until(\.isKnown)
+                try await phone.nextSheet(.hold)
+                async let first = Self.failure { try await perennial.purchase("guide") }
+                try await phone.untilPrompts(1)
+                async let queued = Self.failure { try await perennial.purchase("seeds.100") }
+                let engine = try #require(perennial.engine)
+                while await engine.purchasing.count < 2 { await Task.yield() }
+                try await perennial.identify("ben")
+                try await phone.letGo()
+                #expect(await first?.charged == .yes)
+                let failure = await queued
+                #expect(failure?.code == .customerChanged && failure?.charged == .no)
+                #expect(try await world.truth(of: "anna").count(of: "seeds.100") == 0)
+            }
+        }
+
+        @Test func `what one person was shown is not restored for the next one`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial { $0.customer = "ann" }
+                try await perennial.purchase("guide")
+                #expect(try await phone.finishesAll(perennial))
+                await world.serverIs(.slow(1))
+                async let restore = Self.failure { try await perennial.restore() }
+                while !world.requests.contains("POST /v1/purchases/preview") {
+                    await Task.yield()
+                }
+                await world.serverIs(.up)
+                try await perennial.identify("ben")
+                let posts = world.posts
+                let failure = await restore
+                #expect(failure?.code == .customerChanged && failure?.charged == .no)
+                #expect(world.posts == posts)
+            }
+        }
+
+        private static func failure(
+            of call: @Sendable () async throws -> some Sendable
+        ) async -> Perennial.Failure? {
+            do { _ = try await call() } catch { return error as? Perennial.Failure }
+            return nil
+        }
+
         @Test func `a server whose key the app does not know opens nothing`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")

@@ -192,7 +192,9 @@ struct DashboardRoutes: Sendable {
         in request: Request, of visit: Visit, max bytesMax: Int = formBytesMax
     ) async throws -> FormFields {
         let form = try await Self.form(in: request, max: bytesMax)
-        guard form["csrf"] == visit.viewer.csrf else { throw ProblemError(.formOutdated) }
+        guard Engine.isFormToken(form["csrf"], of: visit.viewer.csrf) else {
+            throw ProblemError(.formOutdated)
+        }
         return form
     }
 

@@ -1,0 +1,99 @@
+internal import AccessRules
+internal import Foundation
+
+// MARK: - The files
+
+extension Engine {
+    /// An app's extension only reads what the app has written: that has to be posted by the app.
+    private static let isExtension = Bundle.main.bundlePath.hasSuffix(".appex")
+
+    /// Reads what is not needed for the first answer. Every call that uses files awaits it. What
+    /// cannot be read yet, as before the first unlock of a device, is read by a later call.
+    func open() async {
+        if opening == nil || mustOpenAgain {
+            let isLate = mustOpenAgain
+            mustOpenAgain = false
+            opening = Task { await readFiles(isLate: isLate) }
+        }
+        await opening?.value
+    }
+
+    /// Becomes the one who writes, if another process was that and has ended.
+    func takeOver() {
+        guard let outbox, !outbox.isWriter, !Self.isExtension, !isOver else { return }
+        if let own = try? Outbox(folder: files.folder), own.isWriter { self.outbox = own }
+    }
+
+    /// - Parameter isLate: whether it was tried before.
+    private func readFiles(isLate: Bool) async {
+        await predecessor?.value
+        predecessor = nil
+        guard !isOver else { return }
+        do {
+            try files.folder.create()
+            if secrets == nil { try readState() }
+            outbox = try Outbox(folder: files.folder, mayWrite: !Self.isExtension)
+        } catch {
+            mustOpenAgain = true
+            if !isLate {
+                log.error(
+                    "store", "The SDK's files cannot be read or written now: \(error). They are "
+                        + "tried again.")
+            }
+            return
+        }
+        if memory.state.salt.isEmpty { memory.state.salt = Self.randomBytes(16) }
+        if memory.state.customerID == nil { beAnonymous() }
+        requests.read()
+        readOfferings()
+        memory.unconfirmedDebits = await waitingDebits()
+        if let named = configuration.customer, configuration.namedCustomer == nil {
+            log.error(
+                "identity", "`Configuration.customer` is no id: it has \(named.utf8.count) bytes. "
+                    + "It counts as nil.")
+        }
+        await publish()
+        if isLate {
+            mustAsk = true
+            recordAnnounced()
+        }
+    }
+
+    /// Throws if this device's secrets or its state cannot be read now. Nothing may be written
+    /// before.
+    private func readState() throws {
+        let values = try files.secrets.values(random: Self.randomBytes)
+        if stored == nil {
+            stored = try files.storedState(configuration)
+            if let stored { memory.recall(stored) }
+        }
+        secrets = values
+        let hasSignedOut = isCustomerChanged && memory.state.isAnonymous
+        prove(by: values)
+        if hasSignedOut {
+            memory.state.forgetCustomer()
+            // Two people never share an id.
+            secrets = try files.secrets.renewAnonymousID(random: Self.randomBytes)
+        }
+    }
+
+    /// Takes the App Store's words from the file if this device wrote it, and forgets them if not.
+    private func prove(by secrets: DeviceSecrets.Values) {
+        if let stored,
+            !memory.prove(
+                stored, by: secrets.code, in: files.state,
+                named: isCustomerChanged ? memory.person : configuration.namedCustomer,
+                device: clock)
+        {
+            log.notice("access", "The state file was changed by somebody else, and was dropped.")
+        }
+        memory.state.words.isTrusted = true
+    }
+
+    /// A new anonymous customer, or the one that this device had.
+    private func beAnonymous() {
+        guard configuration.allowsAnonymous, let secrets else { return }
+        memory.state.customerID = secrets.anonymousID
+        memory.state.isAnonymous = true
+    }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import PerennialTesting
+import Testing
+
+@testable import Perennial
+
+/// What the server refuses, and what nobody could write down.
+extension Stories {
+    @Suite struct Refusals {
+        @Test func `beside a purchase of somebody else, nothing unrecorded is finished`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial { $0.customer = "ann" }
+                try await perennial.purchase("pro.monthly")
+                #expect(try await phone.finishesAll(perennial))
+                await perennial.signOut()
+                try await perennial.identify("ben")
+                await world.serverIs(.down)
+                try await phone.buyElsewhere("seeds.100")
+                await perennial.enterForeground()
+                // The purchase that the server cannot record now is the last one of each list.
+                try await world.faults(["devices": ["wrong_app": 1]])
+                await world.serverIs(.up)
+                let engine = try #require(perennial.engine)
+                let listed = await engine.store.documents(.all) ?? []
+                try #require(listed.count == 2)
+                let entries = listed.map { document in
+                    OutboxEntry(
+                        .document(
+                            .init(
+                                kind: .transaction, text: document.jws, intent: .restore,
+                                transactionID: TransactionPayload(document)?.transactionId,
+                                productID: TransactionPayload(document)?.productId)),
+                        for: "ben", firstSeen: .init(milliseconds: 0))
+                }
+                try await engine.postDocuments(entries, within: 10)
+                #expect(try await phone.unfinished() == 1)
+                try await world.faults(["devices": [:] as [String: Int]])
+                #expect(try await phone.finishesAll(perennial))
+                try await perennial.until { $0.wallets["seeds"]?.balance == 100 }
+            }
+        }
+
+        @Test func `a refused document that is signed anew is not written down again`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                try await phone.buyElsewhere("seeds.100")
+                try await world.faults(["devices": ["wrong_app": 1]])
+                let perennial = phone.perennial()
+                let outbox = try await phone.outbox(of: perennial)
+                await perennial.enterForeground()
+                let first = await outbox.entries.count
+                for _ in 0..<3 {
+                    try await world.advance(.seconds(60))
+                    await perennial.enterForeground()
+                }
+                #expect(await outbox.entries.count == first && first > 0)
+            }
+        }
+
+        @Test(arguments: ["", String(repeating: "a", count: 256), "null"])
+        func `an id that may not be one takes nothing with it`(id: String) async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                try await perennial.until(\.isKnown)
+                _ = try await perennial.products(["seeds.100"])
+                await world.serverIs(.down)
+                do throws(Perennial.Failure) { try await perennial.identify(id) } catch {
+                    #expect(error.code == .customerIDMeaningless && error.charged == .no)
+                }
+                #expect(perennial.snapshot.customer.id != "")
+                try await perennial.purchase("seeds.100")
+                await world.serverIs(.up)
+                try await world.advance(.seconds(60))
+                await perennial.enterForeground()
+                try await perennial.until(\.customer.isAnonymous)
+                try await perennial.identify("anna")
+                #expect(try await phone.finishesAll(perennial))
+                try await perennial.until { $0.wallets["seeds"]?.balance == 100 }
+            }
+        }
+
+        @Test func `an empty customer in the configuration counts as nobody`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial { $0.customer = "" }
+                let known = try await perennial.until(\.isKnown)
+                #expect(known.customer.isAnonymous && known.customer.id.hasPrefix("anon_"))
+            }
+        }
+
+        @Test func `what is not written down is not spent`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                try await perennial.purchase("seeds.100")
+                #expect(perennial.wallet("seeds").balance == 100)
+                await world.serverIs(.down)
+                let outbox = try await phone.outbox(of: perennial)
+                await outbox.close()
+                let failure = await #expect(throws: Perennial.Failure.self) {
+                    try await perennial.spend(1_000_000, from: "seeds", for: "food")
+                }
+                #expect(failure != nil)
+                #expect(perennial.wallet("seeds").balance == 100)
+            }
+        }
+
+        @Test func `the balance is what the server says, also if it says the same as before`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                try await perennial.identify("anna")
+                try await perennial.purchase("seeds.100")
+                await perennial.enterForeground()
+                try await perennial.spend(10, from: "seeds", for: "food")
+                #expect(perennial.wallet("seeds").balance == 90)
+                try await world.server(
+                    "POST", "/v1/customers/anna/wallets/seeds/credits",
+                    ["amount": 10, "reason": "the food was bad"])
+                await perennial.enterForeground()
+                #expect(perennial.wallet("seeds").balance == 100)
+            }
+        }
+
+        @Test func `a win-back offer that the store does not list is not bought at full price`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                try await perennial.until(\.isKnown)
+                var options = Perennial.PurchaseOptions()
+                options.offer = Perennial.Offer(
+                    id: "gone", kind: .winBack, paymentMode: .payUpFront, price: 1,
+                    displayPrice: "$1.00", period: .init(1, .month), periodCount: 1)
+                let chosen = options
+                let failure = await #expect(throws: Perennial.Failure.self) {
+                    try await perennial.purchase("pro.monthly", chosen)
+                }
+                #expect(failure?.code == .offerNotAccepted && failure?.charged == .no)
+                #expect(try await world.truth(of: "anna").count(of: "pro.monthly") == 0)
+            }
+        }
+
+        @Test func `an approval that arrives while the app runs ends the wait`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna", ["ask_to_buy": true])
+                let perennial = phone.perennial()
+                let purchase = try await perennial.purchase("seeds.100")
+                #expect(purchase.outcome == .pending)
+                #expect(perennial.snapshot.waiting.map(\.reason) == [.approval])
+                try await phone.parent(.approves)
+                try await perennial.until { $0.wallets["seeds"]?.balance == 100 }
+                #expect(perennial.snapshot.waiting == [])
+            }
+        }
+    }
+}
+
+extension Device {
+    /// The outbox of an app that has opened its files.
+    func outbox(of perennial: Perennial) async throws -> Outbox {
+        let engine = try #require(perennial.engine)
+        await engine.open()
+        return try #require(await engine.outbox)
+    }
+}
