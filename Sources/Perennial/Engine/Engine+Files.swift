@@ -37,8 +37,8 @@ extension Engine {
             mustOpenAgain = true
             if !isLate {
                 log.error(
-                    "store", "The SDK's files cannot be read or written now: \(error). They are "
-                        + "tried again.")
+                    "store",
+                    "The SDK's files cannot be read or written now: \(error). It is tried again.")
             }
             return
         }
@@ -49,8 +49,9 @@ extension Engine {
         memory.unconfirmedDebits = await waitingDebits()
         if let named = configuration.customer, configuration.namedCustomer == nil {
             log.error(
-                "identity", "`Configuration.customer` is no id: it has \(named.utf8.count) bytes. "
-                    + "It counts as nil.")
+                "identity",
+                "`Configuration.customer` is no id, and counts as nil: it has "
+                    + "\(named.utf8.count) bytes.")
         }
         await publish()
         if isLate {

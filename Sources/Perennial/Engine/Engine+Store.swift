@@ -202,8 +202,8 @@ extension Engine {
     /// The entries that were refused, and whose transactions are written down anew: signed anew,
     /// they may be accepted.
     private func replaced(by entries: [OutboxEntry]) async -> [String] {
-        let (new, transactions) = (
-            Set(entries.map(\.id)), Set(entries.compactMap(\.transactionID)))
+        let new = Set(entries.map(\.id))
+        let transactions = Set(entries.compactMap(\.transactionID))
         return (await outbox?.entries ?? []).filter { entry in
             entry.state != .waiting && !new.contains(entry.id)
                 && entry.customerID == entries.first?.customerID

@@ -1,0 +1,79 @@
+internal import AccessRules
+internal import Foundation
+internal import PerennialContract
+
+// MARK: - Whether somebody should buy
+
+extension Engine {
+    /// The outcome without a sheet, if the customer should not buy.
+    func advisedAgainst(
+        _ product: Perennial.ProductID
+    ) throws(Perennial.Failure) -> Perennial.Purchase.Outcome? {
+        switch advice(on: product).reason {
+        case .alreadyHad?: return .alreadyHad
+        case .storeAccountOfAnother?:
+            throw Perennial.Failure(
+                .storeAccountOfAnother,
+                remedy: "The Apple account of this device pays for another customer. "
+                    + "Let them sign in as that customer, or buy `regardlessOfAdvice`.")
+        default: return nil
+        }
+    }
+
+    /// By what is known here.
+    func advice(on product: Perennial.ProductID) -> Perennial.Advice {
+        let words = memory.state.words.transactions.values
+        let own = words.filter { $0.productID == product.rawValue && $0.revokedAt == nil }
+        if own.contains(where: { $0.kind == .nonConsumable && isTheirs($0.originalID) }) {
+            return Perennial.Advice(product: product, buy: false, reason: .alreadyHad)
+        }
+        let running = own.filter { transaction in
+            transaction.kind == .renewing && !transaction.isUpgraded
+                && (transaction.expiresAt.map { $0 > now } ?? true)
+        }
+        if let held = running.first(where: { isTheirs($0.originalID) }),
+            memory.state.words.statuses[held.originalID]?.willRenew != false
+        {
+            return Perennial.Advice(product: product, buy: false, reason: .alreadyHad)
+        }
+        if isPaidForAnother(product) {
+            return Perennial.Advice(product: product, buy: false, reason: .storeAccountOfAnother)
+        }
+        if memory.offerings?.overlap == "refuse", hasRunningTerm(like: product) {
+            return Perennial.Advice(product: product, buy: false, reason: .termRuns)
+        }
+        return Perennial.Advice(product: product, buy: true)
+    }
+
+    private func verdict(on purchase: String) -> Verdict? {
+        memory.serverWord?.verdicts[purchase]
+            ?? memory.state.verdicts[purchase]?
+            .verdict(for: memory.person, salt: memory.state.salt)
+    }
+
+    private func isTheirs(_ purchase: String) -> Bool { verdict(on: purchase) != .anotherPerson }
+
+    /// Whether the store account has a running subscription, of the product's group, that is
+    /// another person's: a new purchase would continue it there.
+    private func isPaidForAnother(_ product: Perennial.ProductID) -> Bool {
+        let group = products[product.rawValue]?.group
+        return memory.state.words.transactions.values.contains { transaction in
+            transaction.kind == .renewing && transaction.revokedAt == nil
+                && (transaction.expiresAt.map { $0 > now } ?? true)
+                && (transaction.productID == product.rawValue
+                    || group != nil && memory.groups[transaction.originalID] == group)
+                && verdict(on: transaction.originalID) == .anotherPerson
+        }
+    }
+
+    private func hasRunningTerm(like product: Perennial.ProductID) -> Bool {
+        guard let offerings = memory.offerings,
+            let chain = offerings.products.first(where: { $0.productID == product.rawValue })?
+                .term?.chain
+        else { return false }
+        let chained = Set(offerings.products.filter { $0.term?.chain == chain }.map(\.productID))
+        return picture.snapshot.terms.contains {
+            chained.contains($0.product.rawValue) && ($0.until.map { $0 > now.date } ?? false)
+        }
+    }
+}
