@@ -145,7 +145,7 @@ extension Engine {
             Array(HMAC<SHA256>.authenticationCode(for: Array("form \(app)".utf8), using: key)))
     }
 
-    /// Whether a form was sent with its token. The time that it takes tells nothing about the token.
+    /// Whether a form was sent with its token. Takes the same time for every wrong one.
     package static func isFormToken(_ sent: String?, of own: String) -> Bool {
         guard let sent else { return false }
         return SymmetricKey(data: Array(sent.utf8)) == SymmetricKey(data: Array(own.utf8))
