@@ -59,8 +59,8 @@ extension StoreKit.Product.PurchaseOption {
 
     /// The option for an offer to customers who have left.
     ///
-    /// - Throws: ``StoreError/offerNotAccepted(_:)`` where StoreKit does not list the offer. The full
-    ///   price would be charged without the option.
+    /// - Throws: ``StoreError/offerNotAccepted(_:)`` if StoreKit does not list the offer. Without
+    ///   the option the full price would be charged.
     static func winBack(
         _ id: String, of product: StoreKit.Product
     ) throws(StoreError) -> Self {
