@@ -16,6 +16,9 @@
         @Published private(set) var revision = 0
         /// What was loaded, by placement.
         @Published private(set) var offerings: [Perennial.PlacementID?: Offered] = [:]
+        /// Grows with each change of the App Store's country.
+        @Published private(set) var storefronts = 0
+        private var loading: [Basis: Task<Void, Never>] = [:]
         /// What is being bought, or nil.
         @Published private(set) var buying: Choice?
 
@@ -37,6 +40,15 @@
             for await _ in perennial.changes { revision &+= 1 }
         }
 
+        /// Runs until the task is cancelled.
+        func followStorefront() async {
+            for await _ in StoreKit.Storefront.updates {
+                // After this, the prices are those of the new country.
+                await Task { try? await perennial.refresh() }.value
+                storefronts += 1
+            }
+        }
+
         /// Asks server and store anew.
         ///
         /// In a task of its own: StoreKit answers with empty lists in a task that is cancelled, as
@@ -52,15 +64,46 @@
             }
         }
 
+        /// What the offers of a placement depend on. When it changes, they are judged anew.
+        struct Basis: Hashable {
+            var placement: Perennial.PlacementID?
+            var customer: String
+            /// Products and states of the customer's subscriptions.
+            var plans: [String]
+            var storefronts: Int
+        }
+
+        func basis(of placement: Perennial.PlacementID?) -> Basis {
+            let snapshot = perennial.snapshot
+            return Basis(
+                placement: placement, customer: snapshot.customer.id,
+                plans: snapshot.subscriptions.map { "\($0.product.rawValue) \($0.state.rawValue)" },
+                storefronts: storefronts)
+        }
+
+        /// Loads a placement. What was loaded before is shown meanwhile.
+        ///
+        /// In a task of its own, as ``refresh()``.
         func load(_ placement: Perennial.PlacementID?) async {
+            let basis = basis(of: placement)
+            let task = loading[basis] ?? Task { await load(by: basis) }
+            loading[basis] = task
+            await task.value
+            loading[basis] = nil
+        }
+
+        private func load(by basis: Basis) async {
+            let placement = basis.placement
             do throws(Perennial.Failure) {
                 if offerings[placement]?.offering == nil {
                     // Prices need not wait for the server. Which offers there are does.
                     offerings[placement] = Offered(
                         offering: try await perennial.offering(placement))
                 }
-                offerings[placement] = Offered(
-                    offering: try await perennial.judgedOffering(placement))
+                let judged = try await perennial.judgedOffering(placement)
+                // If not, another load is under way.
+                guard basis == self.basis(of: placement) else { return }
+                offerings[placement] = Offered(offering: judged)
             } catch {
                 // What was loaded before is still for sale.
                 let earlier = offerings[placement]?.offering

@@ -29,6 +29,14 @@ import Testing
         #expect(output.status == 0, "\(output.text)")
     }
 
+    @Test(arguments: try Snippet.pages().flatMap { try Snippet.all(of: $0) } + Snippet.steps())
+    func `what views need is given around them`(snippet: Snippet) {
+        // `perennial(_:)` gives it to what is inside, so no modifier that needs it may follow.
+        let wrong = snippet.lines.joined(separator: "\n").firstMatch(
+            of: #/\.perennial\([^)]*\)\s*\.(perennial|paywall)/#)
+        #expect(wrong == nil, "\(snippet.page):\(snippet.line)")
+    }
+
     @Test func `a wrong example fails, and the message names its line of the page`() throws {
         let page = """
             # Page

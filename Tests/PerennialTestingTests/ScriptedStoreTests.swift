@@ -59,6 +59,8 @@ struct ScriptedStoreTests {
         #expect(perennial["pro"].isActive && perennial["pro"].willRenew == false)
         store.advance(days: 40)
         #expect(perennial["pro"].isKnown && perennial["pro"].state == .expired)
+        #expect(try await perennial.offers(for: "pro.monthly").map(\.isEligible) == [false])
+        #expect(try await perennial.shelf().rows.first?.trial == nil)
         #expect(perennial.now == ScriptedStore.firstNoon.addingTimeInterval(48 * 86_400))
         // Whoever had a trial gets no second one.
         try await perennial.purchase("pro.monthly")
@@ -302,6 +304,22 @@ struct ScriptedStoreTests {
         #expect(!perennial["guide"].isActive)
         #expect(try await perennial.restore(restoration.preview).outcome == .restored)
         #expect(perennial["guide"].isActive)
+    }
+
+    @Test func `offline somebody can sign in, and gets nothing that another one was given`()
+        async throws
+    {
+        let perennial = store.perennial()
+        try await perennial.identify("anna")
+        store.grants("pro")
+        #expect(perennial["pro"].isActive)
+        store.isOffline(true)
+        let ben = try await perennial.identify("ben")
+        #expect(ben.customer.id == "ben" && !perennial["pro"].isKnown)
+        store.isOffline(false)
+        #expect(perennial["pro"].isKnown && !perennial["pro"].isActive)
+        try await perennial.identify("anna")
+        #expect(perennial["pro"].isActive)
     }
 
     @Test func `what the owner gives opens, and ends`() async throws {

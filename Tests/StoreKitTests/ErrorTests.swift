@@ -112,6 +112,11 @@ extension StoreTests {
                 let offer = try await phone.product("tiers.gold").subscription?.winBackOffers.first
                 try await phone.buy("tiers.gold", [.winBackOffer(try #require(offer))])
             }
+            await #expect(throws: Product.PurchaseError.invalidOfferIdentifier) {
+                let gold = try await phone.product("tiers.gold").subscription
+                let offer = try #require(gold?.promotionalOffers.first)
+                try await phone.buy("tiers.gold", [.winBackOffer(offer)])
+            }
         }
 
         @Test func `a wrong device is explained`() async throws {

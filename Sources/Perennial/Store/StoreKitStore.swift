@@ -6,11 +6,12 @@ package struct StoreKitStore: DeviceStore {
     package init() {}
 
     package func products(_ ids: [String]) async throws(StoreError) -> [StoreProduct] {
-        do {
-            return try await StoreKit.Product.products(for: ids).map { StoreProduct($0) }
-        } catch {
-            throw StoreError(error)
+        // StoreKit answers a cancelled task with an empty list. An unstructured task is not
+        // cancelled with its parent.
+        let reading = Task {
+            try await StoreKit.Product.products(for: ids).map { StoreProduct($0) }
         }
+        do { return try await reading.value } catch { throw StoreError(error) }
     }
 
     package func purchase(
@@ -32,8 +33,7 @@ package struct StoreKitStore: DeviceStore {
     }
 
     package func documents(_ list: StoreList) async -> [StoreDocument]? {
-        // StoreKit answers a cancelled task with an empty list. An unstructured task is not
-        // cancelled with its parent.
+        // In a task of its own, as above.
         let reading = Task {
             var documents: [StoreDocument] = []
             switch list {
@@ -68,7 +68,9 @@ package struct StoreKitStore: DeviceStore {
     }
 
     package func isEligibleForIntroductoryOffer(group: String) async -> Bool {
-        await StoreKit.Product.SubscriptionInfo.isEligibleForIntroOffer(for: group)
+        await Task {
+            await StoreKit.Product.SubscriptionInfo.isEligibleForIntroOffer(for: group)
+        }.value
     }
 
     package func finish(_ documents: [StoreDocument]) async {

@@ -13,7 +13,8 @@ struct ScriptedBooks: Sendable {
     private(set) var transactions: [StoreTransaction] = []
     /// By original transaction id.
     private(set) var renewals: [String: Renewal] = [:]
-    private(set) var grants: [String: ServerWord.Right] = [:]
+    /// By customer.
+    private(set) var grants: [String: [String: ServerWord.Right]] = [:]
     /// By customer.
     private(set) var wallets: [String: [Perennial.WalletID: Int]] = [:]
     /// How the purchases that wait were ordered.
@@ -37,6 +38,25 @@ struct ScriptedBooks: Sendable {
     init(products: [Perennial.Product], now: Timestamp) {
         self.products = products
         self.now = now
+    }
+
+    /// The products as a customer sees them: nobody gets two introductory offers of one group.
+    var offeredProducts: [Perennial.Product] {
+        let used = Set(transactions.filter { $0.kind == .renewing }.map(group))
+        return products.map { product in
+            guard used.contains(group(product)) else { return product }
+            var product = product
+            for index in product.offers.indices where product.offers[index].kind == .introductory {
+                product.offers[index].isEligible = false
+            }
+            for plan in product.plans.indices {
+                for index in product.plans[plan].offers.indices
+                where product.plans[plan].offers[index].kind == .introductory {
+                    product.plans[plan].offers[index].isEligible = false
+                }
+            }
+            return product
+        }
     }
 
     func product(_ id: Perennial.ProductID) -> Perennial.Product? {
@@ -191,11 +211,13 @@ struct ScriptedBooks: Sendable {
     }
 
     mutating func grant(_ entitlement: String, until: Timestamp?) {
-        grants[entitlement] = ServerWord.Right(isActive: true, state: .granted, until: until)
+        grants[customer.id, default: [:]][entitlement] = ServerWord.Right(
+            isActive: true, state: .granted, until: until)
     }
 
     mutating func revoke(_ entitlement: String) {
-        grants[entitlement] = ServerWord.Right(isActive: false, state: .revoked, until: now)
+        grants[customer.id, default: [:]][entitlement] = ServerWord.Right(
+            isActive: false, state: .revoked, until: now)
     }
 
     private func originals(of id: Perennial.ProductID) -> Set<String> {
@@ -269,6 +291,8 @@ struct ScriptedBooks: Sendable {
             }
             let had = wallets.removeValue(forKey: customer.id) ?? [:]
             wallets[id, default: [:]].merge(had) { $0 + $1 }
+            let given = grants.removeValue(forKey: customer.id) ?? [:]
+            grants[id, default: [:]].merge(given) { $1 }
         } else if customer.id != id {
             waiting = []
         }
@@ -283,7 +307,7 @@ struct ScriptedBooks: Sendable {
 
     mutating func erase() {
         wallets[customer.id] = nil
-        grants = [:]
+        grants[customer.id] = nil
         signOut()
     }
 

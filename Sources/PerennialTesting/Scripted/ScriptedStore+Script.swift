@@ -47,14 +47,15 @@ extension ScriptedStore: Script {
     ) async throws(Perennial.Failure) -> Perennial.Offering {
         try await reach(.storeUnreachable)
         return Perennial.Offering(
-            id: placement?.rawValue ?? "default", products: state.withLock(\.books.products))
+            id: placement?.rawValue ?? "default", products: state.withLock(\.books.offeredProducts))
     }
 
     package func products(
         _ ids: [Perennial.ProductID]
     ) async throws(Perennial.Failure) -> [Perennial.Product] {
         try await reach(.storeUnreachable)
-        return state.withLock { state in ids.compactMap(state.books.product) }
+        let offered = state.withLock(\.books.offeredProducts)
+        return ids.compactMap { id in offered.first { $0.id == id } }
     }
 
     package func explain(_ entitlement: Perennial.EntitlementID) -> Perennial.Explanation {
@@ -207,10 +208,18 @@ extension ScriptedStore {
     package func identify(
         _ customer: String
     ) async throws(Perennial.Failure) -> Perennial.Snapshot {
-        try await reach(.serverUnreachable)
+        do throws(Perennial.Failure) { try await reach(.serverUnreachable) } catch {
+            // Offline, somebody can sign in all the same.
+            guard error.isTemporary else { throw error }
+        }
         return change { state in
+            let isOther = state.books.customer.id != customer
             state.books.identify(customer)
-            return state.books.snapshot()
+            // Nothing is known of them before the server was asked.
+            if state.reach != .up, isOther {
+                state.heard = Perennial.Snapshot(customer: state.books.customer, isKnown: false)
+            }
+            return state.reach == .up ? state.books.snapshot() : state.heard
         }
     }
 

@@ -24,6 +24,7 @@
         @Binding var isPresented: Bool
         let terms: URL?
         let privacy: URL?
+        @Environment(\.locale) private var locale
 
         func body(content: Content) -> some View {
             content.sheet(
@@ -31,10 +32,23 @@
                     get: { @MainActor in isPresented && !access.wrappedValue.isActive },
                     set: { @MainActor in isPresented = $0 })
             ) {
-                Perennial.Paywall(placement, terms: terms, privacy: privacy) { EmptyView() }
+                Perennial.Paywall(placement, terms: terms, privacy: privacy) { close }
             }
             .onChange(of: access.wrappedValue.isActive) { isActive in
                 if isActive { isPresented = false }
+            }
+            .onChange(of: isPresented) { isPresented in
+                // Otherwise it would appear when the access ends.
+                if isPresented, access.wrappedValue.isActive { self.isPresented = false }
+            }
+        }
+
+        /// On a Mac there is no other way out of a sheet.
+        private var close: some View {
+            HStack {
+                Spacer()
+                Button(Wording(locale: locale).text(.close)) { isPresented = false }
+                    .keyboardShortcut(.cancelAction)
             }
         }
     }

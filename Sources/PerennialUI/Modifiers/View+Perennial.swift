@@ -3,8 +3,8 @@
     public import SwiftUI
 
     extension View {
-        /// For all views of this module below: access, and one look at the store on each return to
-        /// the foreground. Put it on the app's root view, once.
+        /// For all views and modifiers of this module inside. Put it on the app's root view, once,
+        /// as its last modifier: what is outside of it finds no access, and ends the app.
         public func perennial(_ perennial: Perennial) -> some View {
             modifier(AccessModifier(perennial))
         }
@@ -12,7 +12,6 @@
 
     private struct AccessModifier: ViewModifier {
         @StateObject private var model: AccessModel
-        @Environment(\.scenePhase) private var phase
 
         init(_ perennial: Perennial) {
             _model = StateObject(wrappedValue: AccessModel(perennial))
@@ -21,10 +20,8 @@
         func body(content: Content) -> some View {
             content
                 .environmentObject(model)
-                .onChange(of: phase) { phase in
-                    if phase == .active { model.refresh() }
-                }
                 .task { await model.follow() }
+                .task { await model.followStorefront() }
         }
     }
 #endif

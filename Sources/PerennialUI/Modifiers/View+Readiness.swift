@@ -8,7 +8,7 @@
 
     extension View {
         /// Says when the App Store may interrupt: its messages, and products that the customer
-        /// chose in the App Store, wait until then. Use it once, below ``perennial(_:)``.
+        /// chose in the App Store, wait until then. Use it once, before ``perennial(_:)``.
         public func perennialReady(_ isReady: Bool = true) -> some View {
             modifier(RequestModifier(isReady: isReady)).modifier(MessagesIfAny(isReady: isReady))
         }
@@ -71,22 +71,26 @@
             private static let waitingMax = 16
 
             let isReady: Bool
+            /// The same as `isReady`. The loop over messages sees the present value of this one.
+            @State private var mayShow = false
             @State private var waiting: [StoreKit.Message] = []
             @Environment(\.displayStoreKitMessage) private var display
 
             func body(content: Content) -> some View {
                 content
-                    .onChange(of: isReady) { showWaiting(isReady: $0) }
+                    .onAppear { showWaiting(isReady) }
+                    .onChange(of: isReady) { showWaiting($0) }
                     .task {
                         for await message in StoreKit.Message.messages {
                             waiting.append(message)
                             waiting = waiting.suffix(Self.waitingMax)
-                            showWaiting(isReady: isReady)
+                            showWaiting(mayShow)
                         }
                     }
             }
 
-            private func showWaiting(isReady: Bool) {
+            private func showWaiting(_ isReady: Bool) {
+                mayShow = isReady
                 guard isReady else { return }
                 let messages = waiting
                 waiting = []

@@ -37,15 +37,13 @@
         }
     }
 
-    /// Loads a placement, if that was not done yet.
+    /// Loads a placement when the view appears, and when its offers have to be judged anew.
     struct LoadModifier: ViewModifier {
         let placement: Perennial.PlacementID?
         @EnvironmentObject private var model: AccessModel
 
         func body(content: Content) -> some View {
-            content.task(id: placement) {
-                if model.offerings[placement]?.offering == nil { await model.load(placement) }
-            }
+            content.task(id: model.basis(of: placement)) { await model.load(placement) }
         }
     }
 #endif

@@ -73,10 +73,15 @@
                 } label: {
                     Text(verbatim: title)
                 }
+                .tapsAlone()
+                .accessibilityLabel(Text(verbatim: "\(title), \(row.title)"))
                 .disabled(!row.canBuy || model.buying != nil)
             } else {
                 Image(systemName: row.hasPaymentProblem ? "exclamationmark.triangle" : "checkmark")
-                    .accessibilityLabel(Text(verbatim: wording.text(.owned)))
+                    .accessibilityLabel(
+                        Text(
+                            verbatim: wording.text(
+                                row.hasPaymentProblem ? .paymentProblem : .owned)))
             }
         }
 
@@ -90,6 +95,17 @@
                     try await purchase(perennial)
                 }
             }
+        }
+    }
+
+    extension View {
+        /// In a row of a list, the button alone is tapped, and not the whole row.
+        @ViewBuilder fileprivate func tapsAlone() -> some View {
+            #if canImport(UIKit)
+                buttonStyle(.borderless)
+            #else
+                self
+            #endif
         }
     }
 #endif

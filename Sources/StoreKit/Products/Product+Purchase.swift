@@ -95,7 +95,9 @@ struct PurchaseCall: Sendable {
                     throw Product.PurchaseError.invalidQuantity
                 }
                 fields["quantity"] = quantity
-            case .offer(let id): fields["offer"] = id
+            case .winBack(let id):
+                guard let id else { throw Product.PurchaseError.invalidOfferIdentifier }
+                fields["offer"] = id
             case .signedOffer(let id, let jws): fields["offer"] = ["id": id, "jws": jws]
             case .offerSignature(let id, let signature):
                 let offer: [String: any Sendable] = ["id": id, "signature": signature.fields]

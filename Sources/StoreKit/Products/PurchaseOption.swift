@@ -7,7 +7,8 @@ extension Product {
             case quantity(Int)
             case asksToBuy(Bool)
             /// An offer that needs no signature.
-            case offer(id: String)
+            /// Nil if the offer is none for customers who have left.
+            case winBack(id: String?)
             case signedOffer(id: String, jws: String)
             case offerSignature(id: String, Product.SubscriptionOffer.Signature)
             case introductoryEligibility(jws: String)
@@ -73,7 +74,7 @@ extension Product {
         }
 
         public static func winBackOffer(_ offer: Product.SubscriptionOffer) -> Self {
-            Self(.offer(id: offer.id ?? ""))
+            Self(.winBack(id: offer.type == .winBack ? offer.id : nil))
         }
 
         public static func introductoryOfferEligibility(compactJWS: String) -> Self {

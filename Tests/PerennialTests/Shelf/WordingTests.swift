@@ -81,7 +81,7 @@ import Testing
             ])
         #expect(
             shop("fr_FR") == [
-                "Abonnement actif : encore 12 jours", "Prolonger", "Renouvelé le 24 mai 2027",
+                "Abonnement actif : encore 12 jours", "Prolonger", "Se renouvelle le 24 mai 2027",
                 "Gratuit pendant 1 semaine, puis 9,99 € par mois",
             ])
         #expect(

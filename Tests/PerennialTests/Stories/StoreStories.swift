@@ -1,7 +1,8 @@
 import Foundation
-import Perennial
 import PerennialTesting
 import Testing
+
+@testable import Perennial
 
 extension Stories {
     /// What StoreKit returns that is not what one expects.
@@ -239,6 +240,20 @@ extension Stories {
                 let second = try await phone.launch()
                 try await second.until { !$0.subscriptions.isEmpty }
                 #expect(second.snapshot.subscriptions == [shown])
+            }
+        }
+
+        @Test func `a task that is cancelled still gets the store's products`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                try await perennial.until(\.isKnown)
+                let engine = try #require(perennial.engine)
+                let loading = Task {
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    return try await engine.store.products(["guide"])
+                }
+                #expect(try await loading.value.map(\.id) == ["guide"])
             }
         }
 

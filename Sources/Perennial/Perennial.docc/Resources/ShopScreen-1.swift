@@ -7,7 +7,7 @@ struct ShopScreen: View {
 
     var body: some View {
         Perennial.AccessHeadline()
-            .perennial(perennial)
             .perennialReady()
+            .perennial(perennial)
     }
 }

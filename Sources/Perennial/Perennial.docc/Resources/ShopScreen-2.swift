@@ -13,7 +13,7 @@ struct ShopScreen: View {
         } waiting: {
             ProgressView()
         }
-        .perennial(perennial)
         .perennialReady()
+        .perennial(perennial)
     }
 }

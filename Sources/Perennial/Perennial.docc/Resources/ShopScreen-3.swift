@@ -19,7 +19,7 @@ struct ShopScreen: View {
         } waiting: {
             ProgressView()
         }
-        .perennial(perennial)
         .perennialReady()
+        .perennial(perennial)
     }
 }

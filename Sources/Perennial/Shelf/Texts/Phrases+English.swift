@@ -93,6 +93,7 @@ extension Phrases {
         .requestRefund: "Request a refund",
         .accept: "Continue",
         .cancel: "Cancel",
+        .close: "Close",
         .done: "OK",
         .tryAgain: "Try again",
         .owned: "You have this",

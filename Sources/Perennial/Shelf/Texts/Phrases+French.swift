@@ -2,12 +2,12 @@ extension Phrases {
     static let french: [TextKey: Phrase] = [
         .subscribed: "Abonnement actif",
         .subscribedDays: .plural(
-            one: "Abonnement actif : encore {count} jour",
-            other: "Abonnement actif : encore {count} jours"),
-        .subscribedRenews: "Abonnement actif : renouvelé le {date}",
+            one: "Abonnement actif : encore {count} jour",
+            other: "Abonnement actif : encore {count} jours"),
+        .subscribedRenews: "Abonnement actif : se renouvelle le {date}",
         .subscribedEndsAfterMonth: .plural(
-            one: "Abonnement actif : prend fin après le mois {count}",
-            other: "Abonnement actif : prend fin après le mois {count}"),
+            one: "Abonnement actif : prend fin après le mois {count}",
+            other: "Abonnement actif : prend fin après le mois {count}"),
         .notSubscribed: "Aucun abonnement",
         .unlocked: "Débloqué définitivement",
         .paymentProblem: "Il y a un problème avec votre paiement",
@@ -18,7 +18,7 @@ extension Phrases {
         .switchPlan: "Changer",
         .waiting: "En attente",
 
-        .renewsOn: "Renouvelé le {date}",
+        .renewsOn: "Se renouvelle le {date}",
         .endsOn: "Prend fin le {date}",
         .paidUntil: "Payé jusqu’au {date}",
         .changesOn: "Passe à {name} le {date}",
@@ -49,7 +49,7 @@ extension Phrases {
         .offerPaid: "{offer} pendant {length}, puis {price}",
         .offerInstead: "{offer} au lieu de {price}",
         .disclosure: """
-        {price}. Renouvelé automatiquement jusqu’à résiliation. Résiliez au moins 24 heures \
+        {price}. Renouvellement automatique jusqu’à résiliation. Résiliez au moins 24 heures \
         avant la fin d’une période, dans les réglages de votre compte Apple.
         """,
 
@@ -59,20 +59,20 @@ extension Phrases {
             one: """
                 {count} paiement de {price}, {total} au total. Vous vous engagez à le régler, même \
                 si \
-                vous résiliez avant. Renouvelé automatiquement pour {length} jusqu’à résiliation, \
+                vous résiliez avant. Renouvellement automatique pour {length} jusqu’à résiliation, \
                 au \
                 moins 24 heures avant la fin, dans les réglages de votre compte Apple.
                 """,
             other: """
                 {count} paiements de {price}, {total} au total. Vous vous engagez à tous les \
                 régler, \
-                même si vous résiliez avant. Renouvelé automatiquement pour {length} jusqu’à \
+                même si vous résiliez avant. Renouvellement automatique pour {length} jusqu’à \
                 résiliation, au moins 24 heures avant la fin, dans les réglages de votre compte \
                 Apple.
                 """),
 
         .restore: "Restaurer les achats",
-        .restoreQuestion: "Restaurer ces achats ?",
+        .restoreQuestion: "Restaurer ces achats ?",
         .restored: "Vos achats sont restaurés.",
         .restoredNothingNew: "Vous avez déjà tous vos achats.",
         .restoredNothing: "Ce compte Apple n’a aucun achat.",
@@ -98,14 +98,15 @@ extension Phrases {
         .requestRefund: "Demander un remboursement",
         .accept: "Continuer",
         .cancel: "Annuler",
+        .close: "Fermer",
         .done: "OK",
         .tryAgain: "Réessayer",
         .owned: "Vous l’avez",
         .shopFailed: "La boutique n’a pas pu être chargée.",
         .timesRemaining: .plural(
-            one: "Utilisations restantes : {count}", other: "Utilisations restantes : {count}"),
+            one: "Utilisations restantes : {count}", other: "Utilisations restantes : {count}"),
         .consentQuestion: """
-        L’App Store peut-il savoir dans quelle mesure vous avez utilisé cet achat ?
+        L’App Store peut-il savoir dans quelle mesure vous avez utilisé cet achat ?
         """,
         .consentAgree: "Autoriser",
         .consentDecline: "Ne pas autoriser",

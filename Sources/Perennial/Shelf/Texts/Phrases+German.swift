@@ -97,6 +97,7 @@ extension Phrases {
         .requestRefund: "Erstattung anfordern",
         .accept: "Fortfahren",
         .cancel: "Abbrechen",
+        .close: "Schließen",
         .done: "OK",
         .tryAgain: "Erneut versuchen",
         .owned: "Das hast du",

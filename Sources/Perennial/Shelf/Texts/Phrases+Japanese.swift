@@ -81,6 +81,7 @@ extension Phrases {
         .requestRefund: "返金を申請",
         .accept: "続ける",
         .cancel: "キャンセル",
+        .close: "閉じる",
         .done: "OK",
         .tryAgain: "再試行",
         .owned: "利用できます",

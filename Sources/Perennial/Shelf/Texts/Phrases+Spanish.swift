@@ -78,8 +78,8 @@ extension Phrases {
         .itemLinks: "Esta compra se añadirá a tu cuenta.",
         .itemMoves: "Esta compra se quitará a otra cuenta y se añadirá a la tuya.",
         .itemMovesFrom: "Esta compra se quitará a {owner} y se añadirá a tu cuenta.",
-        .itemShares: "Otra cuenta tiene esta compra. La tendréis las dos.",
-        .itemSharesWith: "{owner} tiene esta compra. La tendréis las dos cuentas.",
+        .itemShares: "Otra cuenta tiene esta compra. La tendrán ambas cuentas.",
+        .itemSharesWith: "{owner} tiene esta compra. La tendrán ambas cuentas.",
         .itemRefused: "Esta compra pertenece a otra cuenta y se queda allí.",
         .itemRefusedOf: "Esta compra pertenece a {owner} y se queda allí.",
 
@@ -95,6 +95,7 @@ extension Phrases {
         .requestRefund: "Solicitar un reembolso",
         .accept: "Continuar",
         .cancel: "Cancelar",
+        .close: "Cerrar",
         .done: "Aceptar",
         .tryAgain: "Reintentar",
         .owned: "Ya lo tienes",

@@ -25,7 +25,7 @@ package enum TextKey: String, CaseIterable, Sendable {
     case purchasePending, purchaseScheduled, purchaseHad, purchaseOfAnother
     // The rest of a screen
     case manage, termsOfUse, privacyPolicy, redeem, requestRefund
-    case accept, cancel, done, tryAgain, owned, shopFailed
+    case accept, cancel, close, done, tryAgain, owned, shopFailed
     case timesRemaining, consentQuestion, consentAgree, consentDecline
     // Failures
     case failedForNow, failed, serverUnreachable, storeUnreachable, productUnknown

@@ -38,6 +38,9 @@ extension View {
         @ViewBuilder message: () -> some View
     ) -> some View { self }
 
+    nonisolated public func onAppear(perform action: (() -> Void)? = nil) -> some View { self }
+    nonisolated public func buttonStyle(_ style: some PrimitiveButtonStyle) -> some View { self }
+    nonisolated public func keyboardShortcut(_ shortcut: KeyboardShortcut) -> some View { self }
     nonisolated public func disabled(_ disabled: Bool) -> some View { self }
     nonisolated public func padding() -> some View { self }
     nonisolated public func font(_ font: Font?) -> some View { self }

@@ -73,3 +73,27 @@ public struct ViewBuilder {
 
 /// Nothing of a stub is ever called.
 func declarationOnly() -> Never { preconditionFailure("a stub has declarations only") }
+
+@MainActor @preconcurrency
+public protocol Scene {
+    associatedtype Body: Scene
+    var body: Body { get }
+}
+
+extension Never: Scene {}
+
+@MainActor @preconcurrency
+public protocol App {
+    associatedtype Body: Scene
+    var body: Body { get }
+    init()
+}
+
+extension App {
+    @MainActor @preconcurrency public static func main() { declarationOnly() }
+}
+
+public struct WindowGroup<Content: View>: Scene {
+    nonisolated public init(@ViewBuilder content: () -> Content) {}
+    public var body: Never { declarationOnly() }
+}

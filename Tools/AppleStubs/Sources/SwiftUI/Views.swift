@@ -25,6 +25,22 @@ public struct ButtonRole: Equatable, Sendable {
 }
 
 @MainActor @preconcurrency
+public protocol PrimitiveButtonStyle {}
+
+@MainActor @preconcurrency
+public struct BorderlessButtonStyle: PrimitiveButtonStyle {}
+
+extension PrimitiveButtonStyle where Self == BorderlessButtonStyle {
+    @MainActor @preconcurrency public static var borderless: BorderlessButtonStyle {
+        BorderlessButtonStyle()
+    }
+}
+
+public struct KeyboardShortcut: Sendable, Hashable {
+    public static let cancelAction = KeyboardShortcut()
+}
+
+@MainActor @preconcurrency
 public struct Button<Label: View>: Primitive {
     public init(action: @escaping @MainActor () -> Void, @ViewBuilder label: () -> Label) {}
     public init(
