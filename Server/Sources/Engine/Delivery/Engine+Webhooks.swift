@@ -142,7 +142,9 @@ extension Engine {
         try await decide { tx -> Decision<Void> in
             if change.changesSettings { try tx.update(id, new, of: appID) }
             if new.format != known.settings.format {
+                // Each waiting delivery is then rendered anew before its next attempt.
                 try tx.clearBodies(ofDeliveriesTo: id, of: appID)
+                try tx.revokeCursorLeases(of: appID)
             }
             let wasPaused = try tx.webhook(id, of: appID)?.pausedAt != nil
             if let isPaused = change.isPaused, !wasPaused || !isPaused {
