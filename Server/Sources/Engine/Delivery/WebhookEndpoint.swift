@@ -142,6 +142,19 @@ package struct WebhookEndpoint: Hashable, Sendable {
     }
 }
 
+extension WebhookEndpoint {
+    /// A webhook that was taken out of the configuration, and its settings with it: its url is
+    /// empty.
+    init(_ stored: StoredWebhook, formerlyOf app: AppID) {
+        self.app = app
+        self.stored = stored
+        settings = WebhookSettings(url: "")
+        isConfigured = true
+        isPausedByFile = false
+        secrets = []
+    }
+}
+
 /// One post to a webhook.
 package struct WebhookPost: Sendable {
     package var url: String
