@@ -20,7 +20,8 @@ package struct Courier: Sendable {
     let time: @Sendable () -> Int64
 
     /// - Parameters:
-    ///   - resolve: all addresses of a host. It may take long, and should not block its caller.
+    ///   - resolve: all addresses of a host, such as ``HostLookups/addresses(of:)``. It must return
+    ///     soon after its task is cancelled.
     ///   - time: the time of day in seconds since 1970, which receivers compare with their own.
     package init(
         rules: HostRules, timeout: Duration = timeout,
@@ -64,20 +65,35 @@ package struct Courier: Sendable {
         case answer(status: Int, body: String, retryAfter: Duration?)
         /// Nothing answered, for this reason.
         case failure(String)
+        /// There was no attempt: the lookup of the host waited behind those of other hosts.
+        case notAttempted
     }
 
     /// Posts once. Always returns within the time limit.
     package func post(_ parcel: Parcel) async -> Outcome {
-        await withTaskGroup(of: Outcome.self) { tasks in
-            tasks.addTask { await attempt(parcel) }
+        let (outcome, isInTime) = await Self.value(within: timeout) { await attempt(parcel) }
+        guard case .failure = outcome else { return outcome }
+        if Task.isCancelled { return .failure("this server was stopping") }
+        return isInTime ? outcome : .failure("no response within \(timeout)")
+    }
+
+    /// Returns the value of a closure, which is cancelled after a time, and then returns soon.
+    private static func value<Value: Sendable>(
+        within limit: Duration, of body: @escaping @Sendable () async -> Value
+    ) async -> (value: Value, isInTime: Bool) {
+        await withTaskGroup(of: Value?.self) { tasks in
+            tasks.addTask { await body() }
             tasks.addTask {
-                do { try await Task.sleep(for: timeout) } catch {
-                    return .failure("this server was stopping")
-                }
-                return .failure("no response within \(timeout)")
+                try? await Task.sleep(for: limit)
+                return nil
             }
-            defer { tasks.cancelAll() }
-            return await tasks.next() ?? .failure("no response")
+            var isInTime = true
+            while let result = await tasks.next() {
+                tasks.cancelAll()
+                if let value = result { return (value, isInTime) }
+                isInTime = false
+            }
+            preconditionFailure("The task of the closure returns a value.")
         }
     }
 
@@ -96,6 +112,8 @@ package struct Courier: Sendable {
             return try await execute(parcel, host: host, at: address)
         } catch let refusal as HostRules.Refusal {
             return .failure(refusal.description)
+        } catch is HostLookups.NotBegun {
+            return .notAttempted
         } catch {
             return .failure(Self.scrubbed("\(error)", of: parcel))
         }

@@ -181,8 +181,8 @@ extension Engine {
                 url: webhook.settings.url, message: lease.message, body: body,
                 secrets: webhook.secrets, authorization: webhook.settings.authorization,
                 rules: apps[webhook.app]?.webhooks ?? .none))
-        if Task.isCancelled, !answer.isAccepted {
-            // This server is stopping, which says nothing of the receiver.
+        if answer == .notAttempted || (Task.isCancelled && !answer.isAccepted) {
+            // This server is stopping, or has too much to do. That says nothing of the receiver.
             try await transaction { tx in
                 try tx.release(lease, to: webhook.id, of: webhook.app)
             }
@@ -199,6 +199,11 @@ extension Engine {
 
     /// The stored body, or a new one if it has none. Returns nil if the lease was lost, or if
     /// there is nothing to post any more.
+    ///
+    /// A delivery without a body may stand for another number of deliveries than when it was added:
+    /// the format was changed, or a person was erased. So the deliveries of the event are brought
+    /// up to date together with the body. Each transaction changes those of one event, however much
+    /// waits.
     private func body(
         of lease: DeliveryLease, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [UInt8]? {
@@ -223,10 +228,12 @@ extension Engine {
             guard let event = try tx.event(lease.sequence, of: webhook.app) else { return nil }
             let epochs = try tx.logEpochs(of: webhook.app)
             let subject = try tx.subject(of: event, epochs, webhook, settings, at: now)
-            return (
-                subject.staying(in: lease.stream),
-                NewDelivery.part(of: lease.message, event, epochs)
-            )
+            return (event, epochs, subject.staying(in: lease.stream))
+        }
+        if let (event, epochs, subject) = found {
+            return try render(subject).enumerated().map { part, body in
+                NewDelivery(event, epochs, part: part, stream: lease.stream, body: body)
+            }
         }
         let test = WebhookSubject(
             app: webhook.app, .test(webhook.settings.format, message: lease.message, at: now))
@@ -294,6 +301,7 @@ extension DeliveryAttempt {
         switch answer {
         case .answer(let status, let body, _): (self.status, self.answer) = (status, body)
         case .failure(let reason): trouble = reason
+        case .notAttempted: preconditionFailure("An attempt that was not made is not recorded.")
         }
     }
 }

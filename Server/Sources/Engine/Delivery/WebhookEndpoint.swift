@@ -170,6 +170,8 @@ package enum WebhookAnswer: Hashable, Sendable {
     case answer(status: Int, body: String = "", retryAfter: Duration? = nil)
     /// Nothing answered, for this reason.
     case failure(String)
+    /// There was no attempt, for a reason that has nothing to do with the receiver.
+    case notAttempted
 
     package var isAccepted: Bool {
         if case .answer(let status, _, _) = self { (200..<300).contains(status) } else { false }
