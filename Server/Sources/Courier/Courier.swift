@@ -11,11 +11,14 @@ package struct Courier: Sendable {
     package static let answerBytesMax = 4_096
     /// The part of an answer that is read, so that its end is seen.
     private static let readBytesMax = 65_536
+    /// After the head of an answer, so much time is spent on its body.
+    package static let bodyTimeout = Duration.seconds(2)
     /// Secrets of an endpoint that sign at the same time.
     package static let secretsMax = 4
 
     let rules: HostRules
     let timeout: Duration
+    let bodyTimeout: Duration
     let resolve: @Sendable (String) async throws -> [IPAddress]
     let time: @Sendable () -> Int64
 
@@ -24,12 +27,13 @@ package struct Courier: Sendable {
     ///     soon after its task is cancelled.
     ///   - time: the time of day in seconds since 1970, which receivers compare with their own.
     package init(
-        rules: HostRules, timeout: Duration = timeout,
+        rules: HostRules, timeout: Duration = timeout, bodyTimeout: Duration = bodyTimeout,
         resolve: @escaping @Sendable (String) async throws -> [IPAddress],
         time: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) }
     ) {
         self.rules = rules
         self.timeout = timeout
+        self.bodyTimeout = bodyTimeout
         self.resolve = resolve
         self.time = time
     }
@@ -145,9 +149,11 @@ package struct Courier: Sendable {
         return try await HTTPClient.withHTTPClient(configuration: configuration) { client in
             let answer = try await client.execute(request(parcel), deadline: .distantFuture)
             let retryAfter = answer.headers.first(name: "retry-after").flatMap(Self.retryAfter)
+            let (body, _) = await Self.value(within: bodyTimeout) {
+                await Self.beginning(of: answer.body)
+            }
             return .answer(
-                status: Int(answer.status.code),
-                body: Self.scrubbed(await Self.beginning(of: answer.body), of: parcel),
+                status: Int(answer.status.code), body: Self.scrubbed(body, of: parcel),
                 retryAfter: retryAfter)
         }
     }
@@ -172,7 +178,8 @@ package struct Courier: Sendable {
         return request
     }
 
-    /// The status counts, even if the rest of the answer fails or is too long.
+    /// The status counts, even if the rest of the answer fails, is too long, or never ends. Returns
+    /// what has come if its task is cancelled.
     private static func beginning(of body: HTTPClientResponse.Body) async -> String {
         var bytes: [UInt8] = []
         var count = 0
