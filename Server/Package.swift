@@ -168,7 +168,7 @@ let package = Package(
             ["AppStoreClient", "AppStoreFormats", crypto, httpClient, hummingbird, logging],
             tables: true),
         tests("IntakeTests", ["Intake", "Ledger", "AppStoreFormats", "Dice"]),
-        tests("CourierTests", ["Courier", crypto, hummingbird, logging, nioCore]),
+        tests("CourierTests", ["Courier", "Eventually", crypto, hummingbird, logging, nioCore]),
         tests("ReportsTests", ["Reports", "Ledger", "Dice"]),
         tests("DashboardTests", ["Dashboard", contract]),
         tests("RevenueCatWebhooksTests", ["RevenueCatWebhooks", "Ledger", contract]),

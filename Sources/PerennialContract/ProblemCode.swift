@@ -96,6 +96,8 @@ public struct ProblemCode: ContractWord {
     public static let webhookUnknown = Self(rawValue: "webhook_unknown")
     /// The webhook is in the server's configuration, which no request changes.
     public static let webhookConfigured = Self(rawValue: "webhook_configured")
+    /// The app has as many webhooks as it can have.
+    public static let webhooksTooMany = Self(rawValue: "webhooks_too_many")
     public static let webhookNotValid = Self(rawValue: "webhook_not_valid")
     public static let webhookDeliveryUnknown = Self(rawValue: "webhook_delivery_unknown")
 
@@ -125,7 +127,8 @@ public struct ProblemCode: ContractWord {
         bodyTooSlow, bodyHasTooMany, cursorUnknown, cursorOutdated, limitOutOfRange,
         environmentUnknown, stateUnknown,
         forwardNotAccepted, forwardUnknown, routeUnknown,
-        webhookUnknown, webhookConfigured, webhookNotValid, webhookDeliveryUnknown,
+        webhookUnknown, webhookConfigured, webhooksTooMany, webhookNotValid,
+        webhookDeliveryUnknown,
         reportUnknown, reportNotValid, configurationNotValid,
         methodNotAllowed, requestNotUnderstood,
         currencyUnknown, amountNotPositive, walletHasTooLittle, spendingNotAllowed,

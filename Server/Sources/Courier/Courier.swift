@@ -11,24 +11,29 @@ package struct Courier: Sendable {
     package static let answerBytesMax = 4_096
     /// The part of an answer that is read, so that its end is seen.
     private static let readBytesMax = 65_536
+    /// After the head of an answer, so much time is spent on its body.
+    package static let bodyTimeout = Duration.seconds(2)
     /// Secrets of an endpoint that sign at the same time.
     package static let secretsMax = 4
 
     let rules: HostRules
     let timeout: Duration
+    let bodyTimeout: Duration
     let resolve: @Sendable (String) async throws -> [IPAddress]
     let time: @Sendable () -> Int64
 
     /// - Parameters:
-    ///   - resolve: all addresses of a host. It may take long, and should not block its caller.
+    ///   - resolve: all addresses of a host, such as ``HostLookups/addresses(of:)``. It must return
+    ///     soon after its task is cancelled.
     ///   - time: the time of day in seconds since 1970, which receivers compare with their own.
     package init(
-        rules: HostRules, timeout: Duration = timeout,
+        rules: HostRules, timeout: Duration = timeout, bodyTimeout: Duration = bodyTimeout,
         resolve: @escaping @Sendable (String) async throws -> [IPAddress],
         time: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) }
     ) {
         self.rules = rules
         self.timeout = timeout
+        self.bodyTimeout = bodyTimeout
         self.resolve = resolve
         self.time = time
     }
@@ -64,20 +69,35 @@ package struct Courier: Sendable {
         case answer(status: Int, body: String, retryAfter: Duration?)
         /// Nothing answered, for this reason.
         case failure(String)
+        /// There was no attempt: the lookup of the host waited behind those of other hosts.
+        case notAttempted
     }
 
     /// Posts once. Always returns within the time limit.
     package func post(_ parcel: Parcel) async -> Outcome {
-        await withTaskGroup(of: Outcome.self) { tasks in
-            tasks.addTask { await attempt(parcel) }
+        let (outcome, isInTime) = await Self.value(within: timeout) { await attempt(parcel) }
+        guard case .failure = outcome else { return outcome }
+        if Task.isCancelled { return .failure("this server was stopping") }
+        return isInTime ? outcome : .failure("no response within \(timeout)")
+    }
+
+    /// Returns the value of a closure, which is cancelled after a time, and then returns soon.
+    private static func value<Value: Sendable>(
+        within limit: Duration, of body: @escaping @Sendable () async -> Value
+    ) async -> (value: Value, isInTime: Bool) {
+        await withTaskGroup(of: Value?.self) { tasks in
+            tasks.addTask { await body() }
             tasks.addTask {
-                do { try await Task.sleep(for: timeout) } catch {
-                    return .failure("this server was stopping")
-                }
-                return .failure("no response within \(timeout)")
+                try? await Task.sleep(for: limit)
+                return nil
             }
-            defer { tasks.cancelAll() }
-            return await tasks.next() ?? .failure("no response")
+            var isInTime = true
+            while let result = await tasks.next() {
+                tasks.cancelAll()
+                if let value = result { return (value, isInTime) }
+                isInTime = false
+            }
+            preconditionFailure("The task of the closure returns a value.")
         }
     }
 
@@ -96,6 +116,8 @@ package struct Courier: Sendable {
             return try await execute(parcel, host: host, at: address)
         } catch let refusal as HostRules.Refusal {
             return .failure(refusal.description)
+        } catch is HostLookups.NotBegun {
+            return .notAttempted
         } catch {
             return .failure(Self.scrubbed("\(error)", of: parcel))
         }
@@ -127,9 +149,11 @@ package struct Courier: Sendable {
         return try await HTTPClient.withHTTPClient(configuration: configuration) { client in
             let answer = try await client.execute(request(parcel), deadline: .distantFuture)
             let retryAfter = answer.headers.first(name: "retry-after").flatMap(Self.retryAfter)
+            let (body, _) = await Self.value(within: bodyTimeout) {
+                await Self.beginning(of: answer.body)
+            }
             return .answer(
-                status: Int(answer.status.code),
-                body: Self.scrubbed(await Self.beginning(of: answer.body), of: parcel),
+                status: Int(answer.status.code), body: Self.scrubbed(body, of: parcel),
                 retryAfter: retryAfter)
         }
     }
@@ -154,7 +178,8 @@ package struct Courier: Sendable {
         return request
     }
 
-    /// The status counts, even if the rest of the answer fails or is too long.
+    /// The status counts, even if the rest of the answer fails, is too long, or never ends. Returns
+    /// what has come if its task is cancelled.
     private static func beginning(of body: HTTPClientResponse.Body) async -> String {
         var bytes: [UInt8] = []
         var count = 0

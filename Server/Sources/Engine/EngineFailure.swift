@@ -75,6 +75,7 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case unknownWebhook(WebhookID)
     /// The webhook is in the configuration, which only the operator changes.
     case webhookInConfiguration(WebhookID)
+    case tooManyWebhooks(limit: Int)
     case unknownDelivery(String)
     /// The sentence says which rule a webhook's settings break.
     case invalidWebhook(String)
@@ -180,6 +181,7 @@ extension EngineFailure: CustomStringConvertible {
         case .invalidReport(let sentence): "the report cannot be computed: \(sentence)"
         case .unknownWebhook(let id): "no webhook \(id) is known"
         case .webhookInConfiguration(let id): "the webhook \(id) is in the configuration"
+        case .tooManyWebhooks(let limit): "the app has \(limit) webhooks already"
         case .unknownDelivery(let message): "no delivery \(message) is known"
         case .invalidWebhook(let sentence): sentence
         case .unknownOwner(let name): "no owner \(name.debugDescription) is known"

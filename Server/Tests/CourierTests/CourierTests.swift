@@ -40,9 +40,11 @@ private actor Desk {
     private func courier(
         _ rules: HostRules = HostRules(allowsLoopback: true),
         resolve: @escaping @Sendable (String) throws -> [IPAddress] = { try HostRules.resolve($0) },
-        timeout: Duration = Courier.timeout
+        timeout: Duration = Courier.timeout, bodyTimeout: Duration = Courier.bodyTimeout
     ) -> Courier {
-        Courier(rules: rules, timeout: timeout, resolve: resolve, time: { 1_614_265_330 })
+        Courier(
+            rules: rules, timeout: timeout, bodyTimeout: bodyTimeout, resolve: resolve,
+            time: { 1_614_265_330 })
     }
 
     private func parcel(_ url: String, authorization: String? = nil) throws -> Courier.Parcel {
@@ -117,6 +119,29 @@ private actor Desk {
             let outcome = await courier(timeout: .milliseconds(200)).post(
                 try parcel("http://127.0.0.1:\(port)/x"))
             #expect(outcome == .failure("no response within 0.2 seconds"))
+        }
+    }
+
+    /// Whichever limit comes first: that of the body, or that of the whole attempt.
+    @Test(arguments: [(15, 1), (3, 60)])
+    func `the status of an answer counts, even if its body never ends`(
+        seconds: Int, bodySeconds: Int
+    ) async throws {
+        let (gate, opening) = AsyncStream<Void>.makeStream()
+        try await withReceiver { _ in
+            Response(
+                status: .ok,
+                body: ResponseBody { writer in
+                    try await writer.write(ByteBuffer(string: "begun"))
+                    for await _ in gate {}
+                    try await writer.finish(nil)
+                })
+        } _: { port in
+            defer { opening.finish() }
+            let courier = courier(
+                timeout: .seconds(seconds), bodyTimeout: .seconds(bodySeconds))
+            let outcome = await courier.post(try parcel("http://127.0.0.1:\(port)/x"))
+            #expect(outcome == .answer(status: 200, body: "begun", retryAfter: nil))
         }
     }
 

@@ -132,6 +132,12 @@ import Testing
                 let wanted = "webhook_deliveries_by_order (app=? AND webhook=? AND stream=?)"
                 #expect(next.count == 1 && next[0].contains(wanted), "\(next)")
             }
+            let parts = try await store.plan(
+                of: DatabaseSession.selectParts, key + [.text("anna"), .integer(1)])
+            let byPart = "(app=? AND webhook=? AND stream=? AND sequence=?)"
+            #expect(
+                parts.count == 1 && parts[0].contains("webhook_deliveries_by_order \(byPart)"),
+                "\(parts)")
             let waiting = try await store.plan(
                 of: DatabaseSession.selectWaiting, key + [.integer(1)])
             #expect(!waiting.contains { $0.contains("TEMP B-TREE") }, "\(waiting)")

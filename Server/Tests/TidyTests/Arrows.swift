@@ -46,7 +46,8 @@ enum Arrows {
         "AppStoreClient": locks.union([
             "AppStoreFormats", "Crypto", "AsyncHTTPClient", "NIOCore",
         ]),
-        "Courier": foundation.union(["Crypto", "AsyncHTTPClient", "NIOCore"]),
+        // Lookups of hosts have threads of their own, and are shared.
+        "Courier": foundation.union(locks).union(["Crypto", "AsyncHTTPClient", "NIOCore"]),
         // What many documents say is folded by several processors.
         "Storage": foundation.union(locks).union(["Ledger", "Reports", "Dispatch"]),
         "StorageSQLite": foundation.union(system).union(locks).union(["Storage", "CSQLite"]),
@@ -133,7 +134,7 @@ enum Arrows {
         ]).union(certificates),
         "AppStoreClientTests": testing(["AppStoreClient", "AppStoreFormats", "AsyncHTTPClient"])
             .union(certificates).union(web),
-        "CourierTests": testing(["Courier", "Crypto"]).union(web),
+        "CourierTests": testing(["Courier", "Crypto", "Eventually"]).union(web),
         "StorageTests": testing([
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "Ledger", "Reports",
             "Eventually", "Dice",

@@ -214,8 +214,8 @@ extension EngineFailure {
             .unknownOffer, .offerNotEligible, .offerForUnknownTransaction, .unknownContent,
             .contentNotReadable, .unknownCursor, .outdatedCursor, .queryTooLong, .unknownAlias,
             .primaryID, .unavailableInSandbox, .unknownWebhook, .webhookInConfiguration,
-            .unknownDelivery, .invalidWebhook, .unknownReport, .invalidReport, .unknownOwner,
-            .invalidOwner, .unknownLink:
+            .tooManyWebhooks, .unknownDelivery, .invalidWebhook, .unknownReport, .invalidReport,
+            .unknownOwner, .invalidOwner, .unknownLink:
             true
         case .notYetVerifiable, .notForwarded, .busy, .documentBudgetExhausted, .storage: false
         }

@@ -19,12 +19,6 @@ extension NewDelivery {
     private static func firstMessage(of event: LoggedEvent, _ epochs: LogEpochs) -> String {
         "\(event.entry.app)_evt_\(epochs.position(of: event.sequence))"
     }
-
-    /// Which of the event's bodies a delivery has, from 0.
-    static func part(of message: String, _ event: LoggedEvent, _ epochs: LogEpochs) -> Int {
-        let rest = message.dropFirst(firstMessage(of: event, epochs).count + 1)
-        return Int(rest).map { $0 - 1 } ?? 0
-    }
 }
 
 // How an event gets to a webhook.
@@ -62,7 +56,13 @@ extension Engine {
         }
         guard let lease else { return 0 }
         do throws(EngineFailure) {
-            return try await enqueueDeliveries(after: lease, to: webhook)
+            // Its settings may have been changed before the lease. A later change ends the lease.
+            let present = try await webhooks(of: app).first { $0.id == id }
+            guard let present, !present.isPaused else {
+                try await transaction { tx in try tx.release(lease, of: app) }
+                return 0
+            }
+            return try await enqueueDeliveries(after: lease, to: present)
         } catch {
             // Otherwise nobody would read on before the lease is over.
             try? await transaction { tx in try tx.release(lease, of: app) }
@@ -181,8 +181,8 @@ extension Engine {
                 url: webhook.settings.url, message: lease.message, body: body,
                 secrets: webhook.secrets, authorization: webhook.settings.authorization,
                 rules: apps[webhook.app]?.webhooks ?? .none))
-        if Task.isCancelled, !answer.isAccepted {
-            // This server is stopping, which says nothing of the receiver.
+        if answer == .notAttempted || (Task.isCancelled && !answer.isAccepted) {
+            // This server is stopping, or has too much to do. That says nothing of the receiver.
             try await transaction { tx in
                 try tx.release(lease, to: webhook.id, of: webhook.app)
             }
@@ -199,45 +199,49 @@ extension Engine {
 
     /// The stored body, or a new one if it has none. Returns nil if the lease was lost, or if
     /// there is nothing to post any more.
+    ///
+    /// A delivery without a body may stand for another number of deliveries than when it was added:
+    /// the format was changed, or a person was erased. So the deliveries of the event are brought
+    /// up to date together with the body. Each transaction changes those of one event, however much
+    /// waits.
     private func body(
         of lease: DeliveryLease, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [UInt8]? {
         if let body = lease.body { return body }
-        let (id, app) = (webhook.id, webhook.app)
-        guard let body = try await newBody(of: lease, to: webhook) else {
-            let attempt = DeliveryAttempt(
-                at: now(), milliseconds: 0, trouble: "The event says nothing in this format.")
-            try await transaction { tx in
-                try tx.failDelivery(lease, to: id, of: app, attempt, next: nil)
-            }
-            return nil
+        let (id, app, now) = (webhook.id, webhook.app, now())
+        let parts = try await parts(of: lease, to: webhook)
+        return try await transaction { tx in
+            // What was rendered by the former format must not be stored.
+            let format = try tx.webhook(id, of: app)?.settings?.format
+            guard format == nil || format == webhook.settings.format else { return nil }
+            return try tx.storeParts(parts, of: lease, to: id, of: app, at: now)
         }
-        let isStored = try await transaction { tx in
-            try tx.storeBody(body, of: lease, to: id, of: app)
-        }
-        return isStored ? body : nil
     }
 
-    /// Returns nil if the event has fewer bodies than when the delivery was added.
-    private func newBody(
+    /// All deliveries of the event of a delivery, as it is now.
+    private func parts(
         of lease: DeliveryLease, to webhook: WebhookEndpoint
-    ) async throws(EngineFailure) -> [UInt8]? {
+    ) async throws(EngineFailure) -> [NewDelivery] {
         let (settings, _) = try app(webhook.app)
         let now = now()
-        let found = try await read { tx -> (WebhookSubject, part: Int)? in
+        let found = try await read { tx -> (LoggedEvent, LogEpochs, WebhookSubject)? in
             guard let event = try tx.event(lease.sequence, of: webhook.app) else { return nil }
             let epochs = try tx.logEpochs(of: webhook.app)
             let subject = try tx.subject(of: event, epochs, webhook, settings, at: now)
-            return (
-                subject.staying(in: lease.stream),
-                NewDelivery.part(of: lease.message, event, epochs)
-            )
+            return (event, epochs, subject.staying(in: lease.stream))
+        }
+        if let (event, epochs, subject) = found {
+            return try render(subject).enumerated().map { part, body in
+                NewDelivery(event, epochs, part: part, stream: lease.stream, body: body)
+            }
         }
         let test = WebhookSubject(
             app: webhook.app, .test(webhook.settings.format, message: lease.message, at: now))
-        let bodies = try render(found?.0 ?? test)
-        let part = found?.part ?? 0
-        return bodies.indices.contains(part) ? bodies[part] : nil
+        return try render(test).prefix(1).map {
+            NewDelivery(
+                message: lease.message, sequence: lease.sequence, kind: "test",
+                stream: lease.stream, body: $0)
+        }
     }
 
     private func record(
@@ -297,6 +301,7 @@ extension DeliveryAttempt {
         switch answer {
         case .answer(let status, let body, _): (self.status, self.answer) = (status, body)
         case .failure(let reason): trouble = reason
+        case .notAttempted: preconditionFailure("An attempt that was not made is not recorded.")
         }
     }
 }

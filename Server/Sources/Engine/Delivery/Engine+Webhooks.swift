@@ -112,9 +112,11 @@ extension Engine {
         // What was committed before is not news.
         try await numberEvents()
         try await decide { (tx) -> Decision<Void> in
-            guard try tx.webhooks(of: appID).count < WebhookRules.webhooksMax else {
-                return .refused(
-                    .limitExceeded(what: "webhooks", limit: WebhookRules.webhooksMax))
+            let inForce = try tx.webhooks(of: appID).filter {
+                WebhookEndpoint($0, of: app, at: now) != nil
+            }
+            guard inForce.count < WebhookRules.webhooksMax else {
+                return .refused(.tooManyWebhooks(limit: WebhookRules.webhooksMax))
             }
             try tx.add(
                 StoredWebhook(
@@ -142,7 +144,9 @@ extension Engine {
         try await decide { tx -> Decision<Void> in
             if change.changesSettings { try tx.update(id, new, of: appID) }
             if new.format != known.settings.format {
+                // Each waiting delivery is then rendered anew before its next attempt.
                 try tx.clearBodies(ofDeliveriesTo: id, of: appID)
+                try tx.revokeCursorLeases(of: appID)
             }
             let wasPaused = try tx.webhook(id, of: appID)?.pausedAt != nil
             if let isPaused = change.isPaused, !wasPaused || !isPaused {
@@ -155,12 +159,18 @@ extension Engine {
         return try await webhook(id, of: appID)
     }
 
+    /// Deletes a webhook, also one that was taken out of the configuration, with its deliveries.
     package func deleteWebhook(
         _ id: WebhookID, of appID: AppID
     ) async throws(EngineFailure) -> WebhookEndpoint {
-        let known = try await webhook(id, of: appID)
-        guard !known.isConfigured else { throw .webhookInConfiguration(id) }
+        let (app, _) = try app(appID)
         let now = now()
+        guard let stored = try await read({ tx in try tx.webhook(id, of: appID) }) else {
+            throw .unknownWebhook(id)
+        }
+        let inForce = WebhookEndpoint(stored, of: app, at: now)
+        let known = inForce ?? WebhookEndpoint(stored, formerlyOf: appID)
+        guard inForce == nil || !known.isConfigured else { throw .webhookInConfiguration(id) }
         try await transaction { tx in try tx.deleteWebhook(id, of: appID, at: now) }
         return known
     }

@@ -142,6 +142,19 @@ package struct WebhookEndpoint: Hashable, Sendable {
     }
 }
 
+extension WebhookEndpoint {
+    /// A webhook that was taken out of the configuration, and its settings with it: its url is
+    /// empty.
+    init(_ stored: StoredWebhook, formerlyOf app: AppID) {
+        self.app = app
+        self.stored = stored
+        settings = WebhookSettings(url: "")
+        isConfigured = true
+        isPausedByFile = false
+        secrets = []
+    }
+}
+
 /// One post to a webhook.
 package struct WebhookPost: Sendable {
     package var url: String
@@ -157,6 +170,8 @@ package enum WebhookAnswer: Hashable, Sendable {
     case answer(status: Int, body: String = "", retryAfter: Duration? = nil)
     /// Nothing answered, for this reason.
     case failure(String)
+    /// There was no attempt, for a reason that has nothing to do with the receiver.
+    case notAttempted
 
     package var isAccepted: Bool {
         if case .answer(let status, _, _) = self { (200..<300).contains(status) } else { false }

@@ -77,7 +77,8 @@ extension Engine {
             .unknownOffer,
             .offerNotEligible, .offerForUnknownTransaction, .unknownCursor,
             .unknownReport, .invalidReport, .unknownWebhook, .webhookInConfiguration,
-            .unknownDelivery, .invalidWebhook, .unknownOwner, .invalidOwner, .unknownLink,
+            .tooManyWebhooks, .unknownDelivery, .invalidWebhook, .unknownOwner, .invalidOwner,
+            .unknownLink,
             .outdatedCursor, .queryTooLong, .documentBudgetExhausted, .unknownAlias,
             .primaryID, .aliasJoinsTwoPeople, .unavailableInSandbox:
             throw failure

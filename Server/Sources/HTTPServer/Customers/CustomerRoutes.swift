@@ -61,6 +61,7 @@ extension PerennialServer {
                     try CustomerTag($0).isNamed(in: named)
                 }
             }
+            try await requireKey(after: request)
             if let changed { return try CustomerTag(changed).response(changed) }
         }
         return Response(status: .notModified, headers: [.eTag: tag.text])

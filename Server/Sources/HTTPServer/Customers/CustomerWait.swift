@@ -66,6 +66,11 @@ extension PerennialServer {
         }
     }
 
+    /// Refuses an answer to a request that has waited if its key has ended since.
+    func requireKey(after waiting: Request) async throws {
+        _ = try await holder(of: waiting, for: .read)
+    }
+
     /// Looks at once, after each signal, and after each pause, until there is a value. Returns nil
     /// if there is none in time, if the connection is closed, or if the server is about to stop.
     ///

@@ -40,6 +40,10 @@ extension PerennialServer {
                 OpenAPIOperation(
                     .delete, "/v1/webhooks/{webhook_id}", "deleteWebhook",
                     "Delete a webhook and its deliveries",
+                    description: """
+                        Also of one that was taken out of perennial.yaml: its url is empty in the \
+                        response.
+                        """,
                     output: .json(PerennialContract.Webhook.self)), deleteWebhook),
             secret(
                 for: .admin,

@@ -61,6 +61,7 @@ extension PerennialServer {
                     return page.events.isEmpty ? nil : page
                 }
             }
+            try await requireKey(after: request)
             page = found ?? page
         }
         return try JSONResponse.ok(

@@ -76,11 +76,13 @@ extension PerennialServer {
     private func next(of stream: inout EventStream, _ request: Request) async throws -> ByteBuffer?
     {
         guard !stream.isOver else { return nil }
+        if stream.isKeyCheckDue {
+            _ = try await holder(of: request, for: .read)
+            stream.keyIsValid()
+        }
         let page = try await eventPage(stream.query, after: stream.cursor)
         if !page.events.isEmpty { return try stream.buffer(of: page) }
-        guard stream.isSilent else { return nil }
-        _ = try await holder(of: request, for: .read)
-        return stream.comment()
+        return stream.isSilent ? stream.comment() : nil
     }
 }
 
@@ -97,6 +99,7 @@ private struct EventStream: Sendable {
     private var left: Int?
     private let limits: EventStreamLimits
     private var writtenAt = ContinuousClock.now
+    private var checkedAt = ContinuousClock.now
 
     init(_ query: EventQuery, after cursor: LogPosition?, left: Int?, limits: EventStreamLimits) {
         (self.query, self.cursor, self.left, self.limits) = (query, cursor, left, limits)
@@ -105,6 +108,11 @@ private struct EventStream: Sendable {
     var isOver: Bool { left == 0 }
     /// Whether nothing was written for so long that a comment is due.
     var isSilent: Bool { ContinuousClock.now - writtenAt >= limits.commentPause }
+    /// Whether the key must be looked up before more is read for it.
+    var isKeyCheckDue: Bool { ContinuousClock.now - checkedAt >= limits.keyPause }
+
+    /// Records that the key was valid now.
+    mutating func keyIsValid() { checkedAt = .now }
 
     /// The events of a page, after which the stream continues.
     mutating func buffer(of page: EventPage) throws -> ByteBuffer {

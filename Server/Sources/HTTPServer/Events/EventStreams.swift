@@ -9,6 +9,8 @@ package struct EventStreamLimits: Sendable {
     /// After this time without an event, a stream sends a comment. Many proxies cut a connection
     /// that is silent for a minute.
     package var commentPause = Duration.seconds(15)
+    /// The key of a stream is looked up again after this time, whether events come or not.
+    package var keyPause = Duration.seconds(15)
     /// A reader that does not accept a page of events, or a comment, for this long is cut off.
     package var writeMax = Duration.seconds(30)
     /// A stream ends after this time. The client connects again and continues.

@@ -176,6 +176,14 @@ extension ProblemCatalogue.Entry {
         .webhookConfigured, .conflict, "This webhook is in the server's configuration.",
         remedy: "Change it in perennial.yaml. A request can only pause it, and let it go on.")
 
+    static func webhooksTooMany(max: Int) -> Self {
+        Self(
+            .webhooksTooMany, .conflict, "The app has too many webhooks.",
+            detail: "It has \(max), and cannot have more.",
+            remedy: "Delete one by DELETE /v1/webhooks/{webhook_id}, or take one out of "
+                + "perennial.yaml.")
+    }
+
     static let webhookNotValid = Self(
         .webhookNotValid, .badRequest, "The webhook cannot be as the request says.",
         remedy: "Compare it with docs/webhooks.md.")

@@ -66,6 +66,7 @@ extension ProblemError {
         case .invalidReport: .reportNotValid
         case .unknownWebhook: .webhookUnknown
         case .webhookInConfiguration: .webhookConfigured
+        case .tooManyWebhooks(let limit): .webhooksTooMany(max: limit)
         case .unknownDelivery: .webhookDeliveryUnknown
         case .invalidWebhook: .webhookNotValid
         case .unknownOwner: .ownerUnknown
@@ -121,7 +122,7 @@ extension ProblemError {
         case .limitExceeded, .tooManyIDs, .queryTooLong, .outdatedCursor, .unknownApp,
             .legacyDisabled, .identityNotProven(.missing), .identityNotProven(.ofOneOnly),
             .mixedEnvironments, .offerKeyMissing, .idempotencyKeyReused, .idempotencyKeyMissing,
-            .notForwarded, .unknownWebhook, .unknownDelivery, .unknownLink,
+            .notForwarded, .unknownWebhook, .tooManyWebhooks, .unknownDelivery, .unknownLink,
             .unknownCursor, .busy,
             .storage:
             nil

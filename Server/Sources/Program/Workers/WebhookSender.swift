@@ -1,7 +1,6 @@
 import Courier
 import Engine
 import HTTPServer
-import NIOPosix
 import PerennialContract
 
 /// Posts webhooks over the network, for the engine.
@@ -9,19 +8,21 @@ enum WebhookSender {
     /// The transport of this process. Its worker id distinguishes it from other processes on one
     /// database.
     static func transport() -> WebhookTransport {
-        WebhookTransport(
+        let lookups = HostLookups()
+        return WebhookTransport(
             holder: CheckWorker.ofThisProcess().holder,
-            render: { try $0.bodies() }, post: post,
+            render: { try $0.bodies() }, post: { await post($0, by: lookups) },
             newSecret: {
                 var random = SystemRandomNumberGenerator()
                 return WebhookSecret.fresh(by: &random).text
             }, isSecret: { WebhookSecret($0) != nil })
     }
 
-    @Sendable static func post(_ post: WebhookPost) async -> WebhookAnswer {
+    private static func post(
+        _ post: WebhookPost, by lookups: HostLookups
+    ) async -> WebhookAnswer {
         let courier = Courier(rules: HostRules(post.rules)) { host in
-            // The system's resolver waits for the network, and so must not use this thread.
-            try await NIOThreadPool.singleton.runIfActive { try HostRules.resolve(host) }
+            try await lookups.addresses(of: host)
         }
         let outcome = await courier.post(
             Courier.Parcel(
@@ -32,6 +33,7 @@ enum WebhookSender {
         case .answer(let status, let body, let retryAfter):
             .answer(status: status, body: body, retryAfter: retryAfter)
         case .failure(let reason): .failure(reason)
+        case .notAttempted: .notAttempted
         }
     }
 }

@@ -184,15 +184,6 @@ extension DatabaseSession {
         [.text(app.rawValue), .text(webhook.rawValue), .text(message)]
     }
 
-    /// Stores the body of a leased delivery that has none. Returns false if the lease was lost.
-    package func storeBody(
-        _ body: [UInt8], of lease: DeliveryLease, to webhook: WebhookID, of app: AppID
-    ) throws(StorageFailure) -> Bool {
-        try updateLease(
-            Self.key(lease.message, webhook, app), of: .webhookDeliveries, by: lease.holder,
-            [("body", .bytes(body))])
-    }
-
     /// Releases a lease without an attempt; the delivery stays due.
     package func release(
         _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID

@@ -122,20 +122,22 @@ extension DatabaseSession {
         of app: AppID, limit: Int
     ) throws(StorageFailure) -> Int {
         let deleted = try connection.rows(
-            "SELECT webhook FROM webhooks WHERE app = $1 AND deleted_at_ms IS NOT NULL LIMIT 1",
-            [.text(app.rawValue)])
-        guard let webhook = deleted.first else { return 0 }
-        let rows = try connection.rows(
-            "SELECT webhook, message FROM webhook_deliveries WHERE app = $1 AND webhook = $2 "
-                + "ORDER BY created_at_ms LIMIT $3",
-            [.text(app.rawValue), webhook.values[0], .integer(Int64(limit))])
-        try delete(rows, of: app)
-        if rows.isEmpty {
+            "SELECT webhook FROM webhooks WHERE app = $1 AND deleted_at_ms IS NOT NULL LIMIT $2",
+            [.text(app.rawValue), .integer(Int64(limit))])
+        var count = 0
+        for webhook in deleted where count < limit {
+            let rows = try connection.rows(
+                "SELECT webhook, message FROM webhook_deliveries WHERE app = $1 AND webhook = $2 "
+                    + "ORDER BY created_at_ms LIMIT $3",
+                [.text(app.rawValue), webhook.values[0], .integer(Int64(limit - count))])
+            try delete(rows, of: app)
+            count += rows.count
+            guard rows.isEmpty else { continue }
             try connection.run(
                 "DELETE FROM webhooks WHERE app = $1 AND webhook = $2 "
                     + "AND deleted_at_ms IS NOT NULL", [.text(app.rawValue), webhook.values[0]])
         }
-        return rows.count
+        return count
     }
 
     private func delete(_ rows: [Row], of app: AppID) throws(StorageFailure) {

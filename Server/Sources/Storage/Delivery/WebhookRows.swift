@@ -324,7 +324,7 @@ extension DatabaseSession {
     }
 
     /// Ends the leases of an app's cursors, so that what was rendered meanwhile is rendered again.
-    func revokeCursorLeases(of app: AppID) throws(StorageFailure) {
+    package func revokeCursorLeases(of app: AppID) throws(StorageFailure) {
         try connection.run(
             "UPDATE webhooks SET lease_until_ms = 0, lease_holder = NULL "
                 + "WHERE app = $1 AND lease_holder IS NOT NULL", [.text(app.rawValue)])

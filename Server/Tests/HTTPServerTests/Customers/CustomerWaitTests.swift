@@ -119,6 +119,27 @@ import Testing
         }
     }
 
+    @Test(arguments: ["/v1/customers/anna?wait=60", "/v1/events?wait=60"])
+    func `a request whose key ends while it waits is not answered`(path: String) async throws {
+        try await ListeningServer.run { server in
+            let key = "sk_test_birds"
+            try await server.engine.addKey(key: key, app: "birds", kind: .secret, name: "test")
+            let connection = try server.connect()
+            var fields = "authorization: Bearer \(key)\r\n"
+            let known = RequestText.get("/v1/customers/anna", fields)
+            let first = try await connection.answers(to: known, count: 1)[0]
+            let tag = try #require(first.text.firstMatch(of: /(?i)etag: (\S+)/))
+            fields += "if-none-match: \(tag.1)\r\n"
+            async let answers = connection.answers(
+                to: RequestText.get(path, fields), count: 1)
+            try await eventually(within: 60) { server.engine.awaitedIDCount > 0 }
+            server.keys.replace(refused: [key])
+            _ = try await server.engine.grant(
+                Self.order, to: "anna", app: "birds", environment: .production)
+            #expect(try await answers.map(\.status) == [401])
+        }
+    }
+
     @Test func `waiting ends when the server stops`() async throws {
         try await ListeningServer.run { server in
             let connection = try server.connect()

@@ -135,11 +135,29 @@ import Testing
 
     @Test func `a stream ends soon after its key`() async throws {
         var limits = EventStreamLimits()
-        limits.commentPause = .zero
+        limits.keyPause = .zero
         try await Self.withStream(limits) { server, connection in
             _ = try await connection.received(until: "retry: 1000")
             server.keys.replace(refused: ["sk_test_birds"])
             try await eventually { server.streams.openCount == 0 }
+        }
+    }
+
+    @Test func `after its key has ended, a stream sends no event that comes`() async throws {
+        var limits = EventStreamLimits()
+        limits.keyPause = .zero
+        // It never gets as far as a comment.
+        limits.commentPause = .hours(1)
+        try await Self.withStream(limits, "?limit=2") { server, connection in
+            try await Self.grant(to: "anna", by: server.engine)
+            _ = try await connection.received(until: "id: 1\n")
+            server.keys.replace(refused: ["sk_test_birds"])
+            try await Self.grant(to: "ben", by: server.engine)
+            try await eventually { server.streams.openCount == 0 }
+            // The connection ends without it.
+            await #expect(throws: Connection.Failure.self) {
+                try await connection.received(until: "id: 2\n")
+            }
         }
     }
 

@@ -113,6 +113,49 @@ import Testing
         }
     }
 
+    /// The id of the first message of an event: `birds_evt_7` for `birds_evt_7_2`.
+    private static func event(of message: String) -> String {
+        message.split(separator: "_").prefix(3).joined(separator: "_")
+    }
+
+    /// A webhook that refuses everything is changed, and compared with one that had the format from
+    /// the start.
+    @Test(arguments: StoryDatabase.allCases, WebhookFormat.allCases)
+    func `after a change of format, each event that waits arrives whole in the new form`(
+        database: StoryDatabase, format: WebhookFormat
+    ) async throws {
+        let (receiver, other) = (try Receiver(.status(500)), try Receiver())
+        try await withShop(on: database) { shop in
+            let bought = try await shop.buyMonth("anna")
+            #expect(try await shop.post(bought, as: "anna") == 200)
+            let chain = try bought.text("original_transaction_id")
+            try await shop.simulator.post("/_sim/subscriptions/\(chain)/fail-billing")
+            try await shop.advance("P30D")
+            let former: WebhookFormat = format == .perennial ? .revenueCat : .perennial
+            let id = try await shop.addWebhook(receiver, former)
+            _ = try await shop.addWebhook(other, format)
+            try await shop.advance("P1DT1H")
+            try await shop.give("anna")
+            try await shop.advance("PT1S")
+            let waiting = try await shop.deliveries("?state=waiting", of: id)
+            let events = Set(try waiting.map { Self.event(of: try $0.text("delivery_id")) })
+            let changed = try await shop.support.send(
+                "PATCH", "/v1/webhooks/\(id)",
+                body: (["format": .string(format.rawValue)] as JSON).bytes)
+            #expect(changed.status == 200)
+            let count = receiver.arrivals.count
+            receiver.reply(.status(200))
+            try await shop.advance("P1D")
+
+            let expected = other.postings.filter { events.contains(Self.event(of: $0.id)) }
+            #expect(expected.count >= 2 && (format == .perennial || other.sentParts))
+            let arrived = receiver.postings.dropFirst(count)
+            #expect(arrived.map(\.id) == expected.map(\.id))
+            #expect(try await shop.deliveries("?state=waiting", of: id).isEmpty)
+            #expect(try await shop.deliveries("?state=failed", of: id).isEmpty)
+        }
+    }
+
     @Test(arguments: StoryDatabase.allCases)
     func `an erased person's token is in no later transfer`(
         database: StoryDatabase
@@ -173,6 +216,16 @@ import Testing
 }
 
 extension Shop {
+    /// Returns the id of a new webhook.
+    fileprivate func addWebhook(_ receiver: Receiver, _ format: WebhookFormat) async throws
+        -> String
+    {
+        try await support.post(
+            "/v1/webhooks",
+            ["url": .string(receiver.url), "format": .string(format.rawValue)]
+        ).text("webhook_id")
+    }
+
     /// The id of the event of the failed payment.
     fileprivate func failure() async throws -> String {
         try #require(try await events().first { $0["type"] == "billing_failed" }).text("id")
@@ -192,6 +245,9 @@ extension Receiver {
     fileprivate var revenueCatEvents: [JSON] {
         postings.compactMap { (try? JSON(parsing: $0.body))?["event"] }
     }
+
+    /// Whether an event arrived in several messages.
+    fileprivate var sentParts: Bool { postings.contains { $0.id.hasSuffix("_2") } }
 
     fileprivate var types: [String] { revenueCatEvents.compactMap { $0["type"]?.string } }
 }

@@ -2,6 +2,7 @@ import AppStoreFormats
 import Engine
 import Foundation
 import Ledger
+import Storage
 import Testing
 
 @testable import Program
@@ -163,6 +164,42 @@ import Testing
                     "GET", "/v1/webhooks/\(id)/deliveries\(query)")
                 #expect(answer.status == 400, "\(query)")
             }
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `webhooks that were taken out of the configuration do not count, and can be deleted`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let store = Database(shop.database)
+            let now = Instant(milliseconds: 1_767_268_800_000)
+            let delivery = NewDelivery(
+                message: "birds_evt_1", sequence: 1, kind: "granted", stream: "anna", body: [1])
+            try await store.transaction { tx in
+                for number in 1...WebhookRules.webhooksMax {
+                    let id = WebhookID(rawValue: "old-\(number)")
+                    try tx.add(StoredWebhook(id: id, createdAt: now, cursor: 0), of: "birds")
+                    try tx.add([delivery], to: id, of: "birds", at: now)
+                }
+            }
+            let body: JSON = ["url": "https://example.com/", "paused": true]
+            for _ in 1...WebhookRules.webhooksMax {
+                try await shop.support.post("/v1/webhooks", body)
+            }
+            let refused = try await shop.support.send("POST", "/v1/webhooks", body: body.bytes)
+            #expect(refused.status == 409)
+            #expect(try refused.json["code"] == "webhooks_too_many")
+            #expect(try refused.json["remedy"]?.string?.contains("DELETE") == true)
+            for number in 1...WebhookRules.webhooksMax {
+                let path = "/v1/webhooks/old-\(number)"
+                let deleted = try await shop.support.send("DELETE", path)
+                #expect(deleted.status == 200)
+                #expect(try deleted.json["url"] == "" && deleted.json["configured"] == true)
+                #expect(try await shop.support.send("DELETE", path).status == 404)
+            }
+            try await shop.advance("PT1S")
+            #expect(try await shop.bodies().isEmpty)
         }
     }
 

@@ -1,0 +1,128 @@
+import Foundation
+import Synchronization
+
+/// Looks up the addresses of hosts, on threads of its own.
+///
+/// The system's resolver cannot be interrupted: if a name server does not answer, a lookup takes
+/// 20 seconds and more. So each host has one lookup at a time, which all who want it share, and
+/// they can stop waiting for it. A lookup goes on until the resolver returns, and then its thread
+/// begins the one that has waited longest. What nobody waits for any more is not begun.
+package final class HostLookups: Sendable {
+    /// The maximum number of lookups at one time, each of another host, on a thread of its own.
+    package static let threadsMax = 16
+    /// The maximum number of callers that wait at one time, for all hosts together.
+    package static let waitersMax = 4_096
+
+    /// The lookup had not begun: all threads were looking up other hosts, or too many callers
+    /// waited. This says nothing about the host.
+    package struct NotBegun: Error, Hashable {
+        package init() {}
+    }
+
+    private typealias Waiter = CheckedContinuation<[IPAddress], any Error>
+
+    private struct State {
+        var waiters: [String: [Int: Waiter]] = [:]
+        /// The hosts that threads are looking up.
+        var running: Set<String> = []
+        /// The hosts that wait for a thread, in order.
+        var queue: [String] = []
+        var waiterCount = 0
+        var lastID = 0
+    }
+
+    private let threadsMax: Int
+    private let waitersMax: Int
+    private let resolve: @Sendable (String) throws -> [IPAddress]
+    private let state = Mutex(State())
+
+    /// - Parameter resolve: all addresses of a host. May block its thread.
+    package init(
+        threadsMax: Int = threadsMax, waitersMax: Int = waitersMax,
+        resolve: @escaping @Sendable (String) throws -> [IPAddress] = { try HostRules.resolve($0) }
+    ) {
+        self.threadsMax = threadsMax
+        self.waitersMax = waitersMax
+        self.resolve = resolve
+    }
+
+    /// The callers that wait.
+    var waiterCount: Int { state.withLock { $0.waiterCount } }
+
+    /// All addresses of a host. An address needs no lookup. Returns at once if the task is
+    /// cancelled.
+    ///
+    /// - Throws: ``NotBegun``, `CancellationError` if the task is cancelled while the lookup is
+    ///   under way, or what the resolver throws.
+    package func addresses(of host: String) async throws -> [IPAddress] {
+        if let address = IPAddress(host) { return [address] }
+        let id = state.withLock { state in
+            state.lastID += 1
+            return state.lastID
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiter in
+                add(waiter, id, host)
+                // If the task was cancelled before, its handler found nothing to remove.
+                if Task.isCancelled { remove(id, host) }
+            }
+        } onCancel: {
+            remove(id, host)
+        }
+    }
+
+    private func add(_ waiter: Waiter, _ id: Int, _ host: String) {
+        let (isFull, needsThread) = state.withLock { state in
+            guard state.waiterCount < waitersMax else { return (true, false) }
+            state.waiterCount += 1
+            state.waiters[host, default: [:]][id] = waiter
+            guard !state.running.contains(host), !state.queue.contains(host) else {
+                return (false, false)
+            }
+            guard state.running.count < threadsMax else {
+                state.queue.append(host)
+                return (false, false)
+            }
+            state.running.insert(host)
+            return (false, true)
+        }
+        if isFull { waiter.resume(throwing: NotBegun()) }
+        if needsThread {
+            Thread.detachNewThread { self.run(from: host) }
+        }
+    }
+
+    /// Ends the wait of a caller. Does nothing if it has ended.
+    private func remove(_ id: Int, _ host: String) {
+        let found = state.withLock { state -> (waiter: Waiter, isRunning: Bool)? in
+            guard let waiter = state.waiters[host]?.removeValue(forKey: id) else { return nil }
+            state.waiterCount -= 1
+            if state.waiters[host]?.isEmpty == true {
+                state.waiters[host] = nil
+                state.queue.removeAll { $0 == host }
+            }
+            return (waiter, state.running.contains(host))
+        }
+        guard let found else { return }
+        found.waiter.resume(throwing: found.isRunning ? CancellationError() : NotBegun())
+    }
+
+    /// Looks up one host after the other, until none waits.
+    private func run(from first: String) {
+        var next: String? = first
+        while let host = next {
+            let result = Result { try resolve(host) }
+            let waiters: [Waiter]
+            (waiters, next) = state.withLock { state in
+                let waiters = state.waiters.removeValue(forKey: host).map { Array($0.values) } ?? []
+                state.waiterCount -= waiters.count
+                state.running.remove(host)
+                guard !state.queue.isEmpty else { return (waiters, nil) }
+                let next = state.queue.removeFirst()
+                state.running.insert(next)
+                return (waiters, next)
+            }
+            for waiter in waiters { waiter.resume(with: result) }
+        }
+    }
+}

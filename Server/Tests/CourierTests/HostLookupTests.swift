@@ -1,0 +1,112 @@
+import Eventually
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Courier
+
+/// A resolver that does not answer for some hosts until it is released.
+private final class Resolver: Sendable {
+    let address = IPAddress(bytes: [192, 0, 2, 1])!
+    private let silent: Set<String>
+    private let gate = DispatchSemaphore(value: 0)
+    private let asked = Mutex<[String]>([])
+
+    init(silent: Set<String> = []) { self.silent = silent }
+
+    var lookups: [String] { asked.withLock { $0 } }
+
+    func addresses(of host: String) -> [IPAddress] {
+        asked.withLock { $0.append(host) }
+        if silent.contains(host) { gate.wait() }
+        return [address]
+    }
+
+    /// Lets the lookups of so many silent hosts end.
+    func release(_ count: Int = 1) { for _ in 0..<count { gate.signal() } }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct HostLookupTests {
+    private func courier(_ lookups: HostLookups) -> Courier {
+        Courier(rules: HostRules(), timeout: .milliseconds(200)) {
+            try await lookups.addresses(of: $0)
+        }
+    }
+
+    private func parcel(_ host: String) -> Courier.Parcel {
+        Courier.Parcel(url: "https://\(host)/", id: "birds_evt_1", body: [], secrets: [])
+    }
+
+    @Test func `callers of one host share a lookup, and those of another do not wait for it`()
+        async throws
+    {
+        let resolver = Resolver(silent: ["silent"])
+        let lookups = HostLookups(threadsMax: 2) { resolver.addresses(of: $0) }
+        try await withThrowingTaskGroup(of: [IPAddress].self) { tasks in
+            for _ in 0..<8 {
+                tasks.addTask { try await lookups.addresses(of: "silent") }
+            }
+            try await eventually { lookups.waiterCount == 8 && !resolver.lookups.isEmpty }
+            #expect(try await lookups.addresses(of: "other") == [resolver.address])
+            #expect(resolver.lookups == ["silent", "other"])
+            resolver.release()
+            for try await found in tasks { #expect(found == [resolver.address]) }
+        }
+        #expect(lookups.waiterCount == 0)
+    }
+
+    @Test func `a post ends by its time limit, also while its lookup goes on`() async throws {
+        let resolver = Resolver(silent: ["silent"])
+        let lookups = HostLookups { resolver.addresses(of: $0) }
+        let outcome = await courier(lookups).post(parcel("silent"))
+        #expect(outcome == .failure("no response within 0.2 seconds"))
+        // The next one joins the lookup that still goes on.
+        _ = await courier(lookups).post(parcel("silent"))
+        #expect(resolver.lookups == ["silent"])
+        resolver.release()
+    }
+
+    @Test func `what waits behind the lookups of other hosts is not attempted, and begins later`()
+        async throws
+    {
+        let resolver = Resolver(silent: ["silent"])
+        let lookups = HostLookups(threadsMax: 1) { resolver.addresses(of: $0) }
+        async let first = lookups.addresses(of: "silent")
+        try await eventually { resolver.lookups == ["silent"] }
+        #expect(await courier(lookups).post(parcel("other")) == .notAttempted)
+        async let second = lookups.addresses(of: "third")
+        try await eventually { lookups.waiterCount == 2 }
+        resolver.release()
+        _ = try await (first, second)
+        // What nobody waited for any more was not looked up.
+        #expect(resolver.lookups == ["silent", "third"])
+    }
+
+    @Test func `too many callers are refused, and an address needs no lookup`() async throws {
+        let resolver = Resolver()
+        let lookups = HostLookups(waitersMax: 0) { resolver.addresses(of: $0) }
+        await #expect(throws: HostLookups.NotBegun()) {
+            try await lookups.addresses(of: "other")
+        }
+        for address in ["127.0.0.1", "::1"] {
+            #expect(try await lookups.addresses(of: address) == [IPAddress(address)])
+        }
+        #expect(resolver.lookups.isEmpty)
+    }
+
+    @Test func `what the resolver throws reaches every caller, and the next one starts anew`()
+        async throws
+    {
+        let count = Mutex(0)
+        let lookups = HostLookups { _ in
+            count.withLock { $0 += 1 }
+            throw HostRules.Refusal(description: "the host's name cannot be resolved")
+        }
+        for _ in 0..<2 {
+            await #expect(throws: HostRules.Refusal.self) {
+                try await lookups.addresses(of: "nowhere")
+            }
+        }
+        #expect(count.withLock { $0 } == 2)
+    }
+}
