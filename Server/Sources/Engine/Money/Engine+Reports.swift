@@ -26,11 +26,13 @@ extension Engine {
         try Self.check(query, [definition] + (ours.map { [$0] } ?? []))
         let numbers = try await numbers(
             [definition] + (ours.map { [$0] } ?? []), filter, periods, keepsDays: query.keepsDays)
-        var report = try Self.report(definition, numbers, query, periods, app, beside: ours)
-        if let ours {
-            report = report.beside(
-                try Self.report(ours, numbers, query, periods, app, beside: definition))
+        func shown(
+            _ one: ReportDefinition, beside other: ReportDefinition?
+        ) throws(EngineFailure) -> Report {
+            try Self.report(one, numbers, query, periods, app, today: today, beside: other)
         }
+        var report = try shown(definition, beside: ours)
+        if let ours { report = report.beside(try shown(ours, beside: definition)) }
         guard report.rows.count <= ReportQuery.rowsMax else {
             throw .invalidReport("it would have \(report.rows.count) rows: ask for fewer days")
         }
@@ -89,7 +91,8 @@ extension Engine {
     /// - Parameter other: the definition that is shown beside it, if there is one.
     private static func report(
         _ definition: ReportDefinition, _ numbers: ReportNumbers, _ query: ReportQuery,
-        _ periods: [ReportPeriod], _ app: AppSettings, beside other: ReportDefinition?
+        _ periods: [ReportPeriod], _ app: AppSettings, today: Int64,
+        beside other: ReportDefinition?
     ) throws(EngineFailure) -> Report {
         if let cohort = definition.cohort {
             return Report(definition, periods, cohorts: numbers.cohorts[cohort] ?? [])
@@ -101,7 +104,7 @@ extension Engine {
         }
         return Report(
             definition, periods, from: numbers.sums, in: query.currency, rates: app.money.rates,
-            hasMoney: definition.hasMoney || other?.hasMoney == true)
+            hasMoney: definition.hasMoney || other?.hasMoney == true, today: today)
     }
 
     /// Lists the movements behind a number of a report, in order of time.
