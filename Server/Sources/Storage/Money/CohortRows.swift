@@ -70,18 +70,38 @@ extension DatabaseSession {
         }
     }
 
+    /// What subscriptions brought is counted on the first day on which they were paid in any
+    /// currency, and each subscription in the currency in which it was paid first.
     private func revenueSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
         let (condition, values) = Self.condition(filter)
+        // By purchase and currency. What is refunded may be something else than a subscription.
+        let parts = """
+            SELECT purchase, currency, min(CASE WHEN payments > 0 THEN day END) AS paid_day,
+                min(CASE WHEN payments > 0 THEN at_ms END) AS paid_at,
+                sum(gross - refunded) AS brought
+            FROM money_movements WHERE \(condition)
+            AND (kind = 'refund' OR kind IN \(Self.subscriptionKinds))
+            GROUP BY app, environment, purchase, currency
+            """
+        // A payment without a price names no currency: then the next one does.
+        let chains = """
+            SELECT currency, brought, min(paid_day) OVER (PARTITION BY purchase) AS first_day,
+                row_number() OVER (PARTITION BY purchase ORDER BY
+                    CASE WHEN paid_at IS NULL THEN 1 ELSE 0 END,
+                    CASE WHEN currency IS NULL THEN 1 ELSE 0 END, paid_at, currency) AS place
+            FROM (\(parts)) AS parts
+            """
+        let began = "sum(CASE WHEN place = 1 THEN 1 ELSE 0 END)"
         return try connection.rows(
-            "SELECT first_day, currency, count(*), CAST(sum(brought) AS BIGINT) FROM (SELECT "
-                + "currency, min(CASE WHEN payments > 0 THEN day END) AS first_day, "
-                + "sum(gross - refunded) AS brought FROM money_movements WHERE \(condition) "
-                + "AND (kind = 'refund' OR kind IN \(Self.subscriptionKinds)) "
-                + "GROUP BY app, environment, purchase, currency) AS chains "
-                + "WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound) "
-                + "GROUP BY first_day, currency ORDER BY first_day", values
+            """
+            SELECT first_day, currency, CAST(\(began) AS BIGINT), CAST(sum(brought) AS BIGINT)
+            FROM (\(chains)) AS chains
+            WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound)
+            GROUP BY first_day, currency HAVING \(began) > 0 OR sum(brought) <> 0
+            ORDER BY first_day
+            """, values
         ).map { (row) throws(StorageFailure) in
             CohortSum(
                 day: try row.integer(0), currency: try row.optionalText(1),
