@@ -14,6 +14,8 @@ package struct ExchangeRates: Hashable, Sendable {
     /// The currency that all rates are for, such as `EUR`.
     package var base: String
     private var days: [Int64]
+    /// The base, and every currency that has a rate on any day.
+    package let currencies: Set<String>
 
     /// - Parameter rates: for each day, millionths of a unit of each currency for one unit of the
     ///   base.
@@ -21,6 +23,8 @@ package struct ExchangeRates: Hashable, Sendable {
         self.base = base
         self.rates = rates
         days = rates.keys.sorted()
+        let rated = rates.values.reduce(into: Set<String>()) { $0.formUnion($1.keys) }
+        currencies = base.isEmpty ? rated : rated.union([base])
     }
 
     package static let none = ExchangeRates(base: "", rates: [:])

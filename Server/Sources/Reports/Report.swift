@@ -29,13 +29,17 @@ package struct Report: Sendable {
     ///   - sums: what happened before the periods, all on days before them, and within them.
     ///   - currency: the currency to convert amounts to; nil to show each by itself.
     ///   - hasMoney: whether currencies are told apart; nil if the definition decides.
+    ///   - today: the last day that has rates. What is there when a later day ends is converted at
+    ///     those of today.
     package init(
         _ definition: ReportDefinition, _ periods: [ReportPeriod], from sums: [MovementSum],
-        in currency: String? = nil, rates: ExchangeRates = .none, hasMoney: Bool? = nil
+        in currency: String? = nil, rates: ExchangeRates = .none, hasMoney: Bool? = nil,
+        today: Int64 = .max
     ) {
         var fold = ReportFold(periods, currency: currency, rates: rates)
         fold.hasMoney = hasMoney ?? definition.hasMoney
         fold.hasStock = definition.hasStock
+        fold.today = today
         let tallies = fold.tallies(of: sums)
         self.definition = definition
         rows = tallies.map { key, period, tally in
@@ -62,6 +66,8 @@ struct ReportFold {
     var hasMoney = true
     /// Whether it values what is there when a period begins or ends, at that day's rates.
     var hasStock = true
+    /// What is there when a later day ends is valued at the rates of this one.
+    var today = Int64.max
     private(set) var unconverted: Set<String> = []
     private(set) var rateDays: ClosedRange<Int64>?
 
@@ -102,16 +108,37 @@ struct ReportFold {
 
     /// A currency is converted on every day or on none: otherwise a part of it would be missing.
     private mutating func findUnconverted(_ sums: [MovementSum]) {
-        guard let currency, let first = periods.first else { return }
-        let ends = [first.days.lowerBound - 1] + periods.map { $0.days.upperBound - 1 }
+        guard let currency, let first = periods.first?.days.lowerBound else { return }
         for (own, sums) in Dictionary(grouping: sums, by: \.currency) {
             guard let own, own != currency else { continue }
-            let days = Set(sums.map(\.day)).union(hasStock ? ends : [])
+            let flows = sums.filter { $0.day >= first && $0.totals.amounts != .init() }
+            let days = Set(flows.map(\.day)).union(hasStock ? stockDays(of: sums) : [])
             let isKnown = days.allSatisfy {
                 rates.convert(0, from: own, to: currency, on: $0) != nil
             }
             if !isKnown { unconverted.insert(own) }
         }
+    }
+
+    /// The days at whose ends something of a currency is there, in any part.
+    private func stockDays(of sums: [MovementSum]) -> [Int64] {
+        var days: Set<Int64> = []
+        for sums in Dictionary(grouping: sums, by: \.part).values {
+            var rest = sums.sorted { $0.day < $1.day }[...]
+            var known = Movement.Amounts()
+            for end in ends {
+                for sum in rest.removeFirst(before: end + 1) {
+                    known = known + sum.totals.amounts.ofStock
+                }
+                if known != .init() { days.insert(min(end, today)) }
+            }
+        }
+        return Array(days)
+    }
+
+    /// The day before the periods, and the last one of each.
+    private var ends: [Int64] {
+        periods.prefix(1).map { $0.days.lowerBound - 1 } + periods.map { $0.days.upperBound - 1 }
     }
 
     private static func precedes(_ one: Key, _ other: Key) -> Bool {
@@ -138,9 +165,15 @@ struct ReportFold {
         return tally
     }
 
-    /// What amounts of several currencies are together, at the rates of one day.
+    /// What is there of several currencies together, at the rates of one day.
     private mutating func valued(_ known: [String?: Totals], on day: Int64) -> Totals {
-        known.reduce(into: Totals()) { $0 += converted($1.value, $1.key, day) }
+        var sum = Totals()
+        for (currency, totals) in known {
+            var stock = totals
+            stock.amounts = hasStock ? totals.amounts.ofStock : Movement.Amounts()
+            sum += converted(stock, currency, min(day, today))
+        }
+        return sum
     }
 
     private mutating func converted(_ totals: Totals, _ own: String?, _ day: Int64) -> Totals {
@@ -148,7 +181,9 @@ struct ReportFold {
             return totals
         }
         var result = totals
-        result.amounts = totals.amounts.mapped { convert($0, from: own, on: day) ?? 0 }
+        result.amounts = totals.amounts.mapped { amount in
+            amount == 0 ? 0 : convert(amount, from: own, on: day) ?? 0
+        }
         return result
     }
 
@@ -173,5 +208,14 @@ extension ArraySlice<MovementSum> {
         let end = firstIndex { $0.day >= day } ?? endIndex
         defer { self = self[end...] }
         return self[..<end]
+    }
+}
+
+extension Movement.Amounts {
+    /// Without what only flows: a charge is nothing that is there later.
+    fileprivate var ofStock: Self {
+        var stock = self
+        (stock.gross, stock.refunded, stock.tax, stock.commission) = (0, 0, 0, 0)
+        return stock
     }
 }

@@ -6,7 +6,7 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
     case trials
     /// Those that were paid for the first time: how many made the first payment, the second, …
     case payments
-    /// The same: how many, and what they have brought so far.
+    /// The same, by currency: how many were paid for in it first, and what all have brought in it.
     case revenue
     /// The same: how many; and for each of ``daysLater``, how many began so long ago, and how many
     /// of those were active then.
@@ -130,11 +130,14 @@ extension ReportCatalogue {
         ])
 
     static let lifetimeValue = ReportDefinition(
-        name: "ltv", version: 1, title: "Realised lifetime value",
+        name: "ltv", version: 2, title: "Realised lifetime value",
         sentence: "What the subscriptions first paid for in each period have brought so far.",
         cohort: .revenue,
         columns: [
-            Column("subscriptions", .count, .computed, "First paid for in the period.") {
+            Column(
+                "subscriptions", .count, .computed,
+                "First paid for in the period, and in this currency."
+            ) {
                 .count($0.cohort[0])
             },
             Column("revenue", .money, .computed, "Charged so far, less what was refunded.") {

@@ -14,7 +14,7 @@ extension ReportCatalogue {
     ]
 
     static let churnReasons = ReportDefinition(
-        name: "churn_reasons", version: 1, title: "Reasons of churn",
+        name: "churn_reasons", version: 2, title: "Reasons of churn",
         sentence: "Why the paid subscriptions ended that ended in each period.",
         cohort: .endings,
         columns: [
@@ -27,7 +27,7 @@ extension ReportCatalogue {
             reason(3, "The product was not for sale any more."),
             reason(4, "The customer got the money back."),
             reason(5, "Another reason, or the App Store did not say which."),
-            reason(6, "They came back since."),
+            reason(6, "The subscription began again after that end."),
         ])
 
     private static func reason(_ place: Int, _ sentence: String) -> ReportDefinition.Column {

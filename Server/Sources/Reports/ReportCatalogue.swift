@@ -93,7 +93,7 @@ package enum ReportCatalogue {
         ])
 
     static let mrrMovement = ReportDefinition(
-        name: "mrr_movement", version: 1, title: "MRR movement",
+        name: "mrr_movement", version: 2, title: "MRR movement",
         sentence: "Why monthly recurring revenue changed. The parts add up to the difference.",
         columns: [
             Column("opening", .money, .computed, "MRR when the period began.") {
@@ -110,6 +110,12 @@ package enum ReportCatalogue {
             },
             Column("contraction", .money, .flow([.contraction]), "Pay less a month than before.") {
                 .money($0.flow(of: .contraction).amounts.mrr)
+            },
+            Column(
+                "switched", .money, .computed,
+                "Came from another part of the division, and pays as much a month as before."
+            ) {
+                .money($0.flow(of: .renewal).amounts.mrr)
             },
             Column("churn", .money, .flow([.churn]), "Ended, after grace where there was one.") {
                 .money($0.flow(of: .churn).amounts.mrr)

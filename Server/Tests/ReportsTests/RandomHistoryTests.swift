@@ -62,6 +62,42 @@ import Testing
         }
     }
 
+    @Test func `movements close on each day in each part of every segment`() {
+        let seed = Dice.seed(announcedBy: "RandomHistoryTests", usual: 4)
+        let periods = ReportPeriod.periods(.day, in: RandomHistory.days)
+        let definitions =
+            [ReportCatalogue.mrrMovement, ReportCatalogue.activeMovement]
+            + ReportProfile.allCases.flatMap { profile in
+                ["mrr_movement", "active_movement"].compactMap(profile.named)
+            }
+        for division in Division.allCases {
+            let sums = RandomHistory.sums(of: Self.purchases, seed: seed, by: division)
+            for definition in definitions {
+                let minus = definition.columns.map { $0.name == "churned" }
+                let open = Report(definition, periods, from: sums).rows.filter { row in
+                    let numbers = zip(row.values, minus).map { $1 ? -$0.amount : $0.amount }
+                    return numbers.dropLast().reduce(0, +) != numbers.last
+                }
+                #expect(open == [], "\(definition.id) by \(division), seed \(seed)")
+            }
+        }
+    }
+
+    @Test func `a switch to another product of the same price leaves one part for the other`() {
+        let seed = Dice.seed(announcedBy: "RandomHistoryTests", usual: 5)
+        let periods = ReportPeriod.periods(.day, in: RandomHistory.days)
+        func switched(_ division: Division?) -> [Int64] {
+            let sums = RandomHistory.sums(of: Self.purchases, seed: seed, by: division)
+            let definition = ReportCatalogue.mrrMovement
+            let place = definition.columns.firstIndex { $0.name == "switched" } ?? 0
+            return Report(definition, periods, from: sums).rows.map { $0.values[place].amount }
+        }
+        #expect(switched(nil).allSatisfy { $0 == 0 })
+        #expect(switched(.product).contains { $0 > 0 })
+        #expect(switched(.product).contains { $0 < 0 })
+        #expect(switched(.product).reduce(0, +) == 0)
+    }
+
     @Test func `the parts of every segment add up to the whole, by everyone's definition`() {
         let seed = Dice.seed(announcedBy: "RandomHistoryTests", usual: 3)
         let periods = ReportPeriod.periods(.month, in: RandomHistory.days)
@@ -101,7 +137,7 @@ private struct RandomHistory {
     static let days: Range<Int64> = 20_454..<20_454 + 800
     private static let products: [(id: ProductID, days: Int64, price: Int64)] = [
         ("pro.weekly", 7, 4_990), ("pro.monthly", 30, 9_990), ("plus.monthly", 30, 19_990),
-        ("pro.yearly", 365, 79_990),
+        ("twin.monthly", 30, 9_990), ("pro.yearly", 365, 79_990),
     ]
     private static let places = [("USA", "USD"), ("DEU", "EUR"), ("AUT", "EUR")]
     private static let rules = MoneyRules(

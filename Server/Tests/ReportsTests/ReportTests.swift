@@ -75,6 +75,73 @@ import Testing
         #expect(report.rateDays == 5...5)
     }
 
+    /// One dollar is paid on day 5, which has the first rate, and two subscriptions begin: one ends
+    /// on day 8. The other one ends on day 12, if it ends.
+    private static func report(
+        _ definition: ReportDefinition, on days: Range<Int64>, today: Int64, ends: Bool = false,
+        rateDays: ClosedRange<Int64> = 5...5, opening: Int64? = nil
+    ) -> Report {
+        func sum(_ day: Int64, _ kind: Movement.Kind, _ mrr: Int64) -> MovementSum {
+            var totals = Totals(Movement.Amounts(gross: kind == .new ? 1000 : 0, mrr: mrr))
+            totals.amounts.contracted = mrr
+            return MovementSum(
+                day: max(day, opening ?? day), kind: kind, currency: "USD", totals: totals)
+        }
+        let sums =
+            [sum(5, .new, 1000), sum(5, .new, 500), sum(8, .churn, -500)]
+            + (ends ? [sum(12, .churn, -1000)] : [])
+        return Report(
+            definition, ReportPeriod.periods(.day, in: days), from: sums, in: "EUR",
+            rates: ExchangeRates(
+                base: "EUR",
+                rates: Dictionary(
+                    uniqueKeysWithValues: rateDays.map { ($0, ["USD": Int64(2_000_000)]) })),
+            today: today)
+    }
+
+    @Test func `a period that is not over is valued at the rates of today`() {
+        let report = Self.report(ReportCatalogue.mrr, on: 5..<40, today: 15)
+        #expect(report.unconverted == [])
+        #expect(report.rows.allSatisfy { $0.currency == "EUR" })
+        #expect(report.rows.first?.values.first == .money(750))
+        #expect(report.rows.last?.values.first == .money(500))
+        #expect(report.rateDays == 5...5)
+        // Today has no rate: the last one is too old.
+        #expect(Self.report(ReportCatalogue.mrr, on: 5..<40, today: 16).unconverted == ["USD"])
+    }
+
+    @Test func `no rate is needed where there is nothing to convert`() {
+        let before = Self.report(ReportCatalogue.mrrMovement, on: 0..<10, today: 15)
+        #expect(before.unconverted == [])
+        #expect(
+            before.rows.map { $0.values.last?.number }
+                == [0, 0, 0, 0, 0, 750, 750, 750, 500, 500])
+        // The rates end on day 22, and the last subscription before.
+        for definition in [ReportCatalogue.mrr, ReportCatalogue.mrrMovement, ReportCatalogue.arr] {
+            let over = Self.report(definition, on: 5..<40, today: 60, ends: true)
+            #expect(over.unconverted == [], "\(definition.name)")
+            #expect(over.rows.last?.values.allSatisfy { $0.isNothing } == true)
+            #expect(over.rateDays == 5...5)
+        }
+        // The other one goes on.
+        #expect(Self.report(ReportCatalogue.mrr, on: 5..<40, today: 60).unconverted == ["USD"])
+    }
+
+    @Test func `a report of what happened needs no rate of the day before it`() {
+        let revenue = Self.report(ReportCatalogue.revenue, on: 5..<30, today: 60)
+        #expect(revenue.unconverted == [])
+        #expect(revenue.rows.first?.values.first == .money(1000))
+        #expect(revenue.rateDays == 5...5)
+        let later = Self.report(
+            ReportCatalogue.revenue, on: 41..<50, today: 60, rateDays: 41...50, opening: 40)
+        #expect(later.unconverted == [])
+        #expect(later.rateDays == nil)
+        // What there is when the period begins has a value only at a rate of that day.
+        let opening = Self.report(
+            ReportCatalogue.mrrMovement, on: 41..<50, today: 60, rateDays: 41...50, opening: 40)
+        #expect(opening.unconverted == ["USD"])
+    }
+
     @Test func `a table of the European Central Bank's form is read`() throws {
         let rates = try ExchangeRates(
             table: "Date,USD,JPY,\n2026-11-20,1.1532,181.21,\n2026-11-19,1.1,N/A,\n")

@@ -94,6 +94,25 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         #expect(found.residual.isEmpty == !planted.isResidual)
     }
 
+    @Test func `in a file about all apps, a product that is unknown is another app's`() {
+        var apples = Self.sales
+        for index in apples.indices {
+            apples[index].add(apples[index])
+            var other = apples[index]
+            other.key.product = "other"
+            apples.append(other)
+        }
+        let found = SalesReconciliation(
+            ours: Self.sales, apples: apples, days: [10, 12], coversOtherApps: true)
+        let (others, own) = (
+            found.differences.filter { $0.key.product == "other" },
+            found.differences.filter { $0.key.product != "other" }
+        )
+        #expect(Set(others.map(\.cause)) == [.otherApp])
+        // That everything of the app is there twice is seen nevertheless.
+        #expect(Set(own.map(\.cause)) == [.countedTwice])
+    }
+
     @Test func `equal books have no difference and no residual`() {
         let found = SalesReconciliation(ours: Self.sales, apples: Self.sales, days: [10, 12])
         #expect(found.differences.isEmpty)

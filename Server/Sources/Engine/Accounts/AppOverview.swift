@@ -21,7 +21,7 @@ extension Engine {
 
 extension AppSettings {
     /// The products that the configuration names.
-    fileprivate var namedProducts: Set<ProductID> {
+    var namedProducts: Set<ProductID> {
         entitlements.values.reduce(Set(terms.products.keys)) { $0.union($1) }
             .union(wallets.credits.keys)
             .union(content.items.flatMap(\.publication.products))

@@ -30,11 +30,20 @@ extension Engine {
     package func compareReports(
         of app: AppID, in days: ClosedRange<Int64>, _ clock: WallClock
     ) async throws -> [ReportComparison] {
+        let (settings, _) = try self.app(app)
         let span =
             clock.midnight(ofDay: days.lowerBound)..<clock.midnight(ofDay: days.upperBound + 1)
-        let sales = try await scan { tx in try tx.transactionSales(of: app, in: span) }
+        let filter = MovementFilter(
+            app: app, environment: .production, until: now(), division: .product)
+        let (sales, all) = try await scan { tx in
+            (try tx.transactionSales(of: app, in: span), try tx.sumsOfAllDays(filter))
+        }
         let shifts = try await transactionShifts(of: app, since: span.lowerBound)
-        let known = Knowledge(app: app, days: days, clock: clock, sales: sales, shifts: shifts)
+        let known = Knowledge(
+            app: app, appAppleID: settings.appAppleID,
+            products: settings.namedProducts.union(settings.soldProducts ?? [])
+                .union(all.compactMap { $0.part.map(ProductID.init(rawValue:)) }),
+            days: days, clock: clock, sales: sales, shifts: shifts)
         return [
             try await compareStanding(known), try await compareEvents(known),
             try await compareSubscribers(known), try await compareFinancial(known),
@@ -44,6 +53,10 @@ extension Engine {
     /// What is compared with every kind.
     private struct Knowledge: Sendable {
         let app: AppID
+        /// Apple's number for the app; nil if the configuration does not name it.
+        let appAppleID: Int64?
+        /// What was ever sold, or is for sale as far as the configuration says.
+        let products: Set<ProductID>
         let days: ClosedRange<Int64>
         let clock: WallClock
         let sales: [TransactionSale]
@@ -52,6 +65,11 @@ extension Engine {
         func day(_ moment: Instant) -> Int64? {
             let day = clock.dayNumber(at: moment)
             return days.contains(day) ? day : nil
+        }
+
+        /// Whether a row is about this app. Without the app's number, every row is.
+        func includes(_ appAppleID: Int64) -> Bool {
+            self.appAppleID.map { $0 == appAppleID } ?? true
         }
     }
 
@@ -77,7 +95,8 @@ extension Engine {
         guard !days.isEmpty else { return nil }
         var apples: [StandingFigure] = []
         for (day, content) in contents {
-            for row in try SalesReport<SubscriptionRow>(parsing: content).rows {
+            for row in try SalesReport<SubscriptionRow>(parsing: content).rows
+            where known.includes(row.appAppleID) {
                 var figure = StandingFigure(.init(day: day, country: row.country))
                 figure.active = row.paid + row.gracePeriod
                 (figure.trials, figure.grace) = (row.freeTrials, row.gracePeriod)
@@ -188,7 +207,7 @@ extension Engine {
         var apples = SalesFigures()
         for (_, content) in contents {
             for row in try SalesReport<SubscriptionEventRow>(parsing: content).rows
-            where row.isRefund {
+            where row.isRefund && known.includes(row.appAppleID) {
                 apples.add(figure(row.quantity, row.eventDate.daysSince1970, row.country))
             }
         }
@@ -214,7 +233,8 @@ extension Engine {
         guard !days.isEmpty else { return nil }
         var apples = SalesFigures()
         for (_, content) in contents {
-            for row in try SalesReport<SubscriberRow>(parsing: content).rows {
+            for row in try SalesReport<SubscriberRow>(parsing: content).rows
+            where known.includes(row.appAppleID) {
                 apples.add(row, as: Self.subscriptions)
             }
         }
@@ -232,7 +252,8 @@ extension Engine {
 
     // MARK: - Financial
 
-    /// By fiscal month, named by its first day. Only months that lie within the days.
+    /// By fiscal month, named by its first day. Only months that lie within the days. Rows name
+    /// products, but not apps.
     private func compareFinancial(_ known: Knowledge) async throws -> ReportComparison? {
         let reports = try await scan { tx in
             try tx.appleReports(SalesReportKind.financial.rawValue, of: known.app, in: known.days)
@@ -264,16 +285,19 @@ extension Engine {
         }
         let shifts = known.shifts.compactMap { SalesShift($0, day: month) }
         return Self.comparison(
-            .financial, ours, apples, Set(months.map(\.lowerBound)), shifts, files: latest.count)
+            .financial, ours, apples, Set(months.map(\.lowerBound)), shifts, files: latest.count,
+            products: known.products)
     }
 
+    /// - Parameter products: those of the app, if rows name products, and may be about other apps.
     private static func comparison(
         _ kind: SalesReportKind, _ ours: SalesFigures, _ apples: SalesFigures, _ days: Set<Int64>,
-        _ shifts: [SalesShift], files: Int? = nil
+        _ shifts: [SalesShift], files: Int? = nil, products: Set<ProductID>? = nil
     ) -> ReportComparison {
         let found = SalesReconciliation(
-            ours: ours.all, apples: apples.all, days: days, products: [Self.subscriptions],
-            shifts: shifts)
+            ours: ours.all, apples: apples.all, days: days,
+            products: products ?? [Self.subscriptions], shifts: shifts,
+            coversOtherApps: products != nil)
         return ReportComparison(
             kind: kind, files: files ?? days.count, comparedCount: found.comparedCount,
             differences: found.differences)

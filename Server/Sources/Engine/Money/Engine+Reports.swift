@@ -26,11 +26,13 @@ extension Engine {
         try Self.check(query, [definition] + (ours.map { [$0] } ?? []))
         let numbers = try await numbers(
             [definition] + (ours.map { [$0] } ?? []), filter, periods, keepsDays: query.keepsDays)
-        var report = try Self.report(definition, numbers, query, periods, app, beside: ours)
-        if let ours {
-            report = report.beside(
-                try Self.report(ours, numbers, query, periods, app, beside: definition))
+        func shown(
+            _ one: ReportDefinition, beside other: ReportDefinition?
+        ) throws(EngineFailure) -> Report {
+            try Self.report(one, numbers, query, periods, app, today: today, beside: other)
         }
+        var report = try shown(definition, beside: ours)
+        if let ours { report = report.beside(try shown(ours, beside: definition)) }
         guard report.rows.count <= ReportQuery.rowsMax else {
             throw .invalidReport("it would have \(report.rows.count) rows: ask for fewer days")
         }
@@ -60,9 +62,41 @@ extension Engine {
             throw .invalidReport(
                 "\(query.name) shows what is known now: leave out as_known_at")
         }
+        try check(currency: query.currency)
         if let profile = query.profile, query.currency != nil {
             throw .invalidReport("amounts as \(profile.rawValue) counts are not converted")
         }
+    }
+
+    /// The number of letters of a currency (ISO 4217).
+    private static let currencyLetters = 3
+    /// The maximum number of currencies that a message names.
+    private static let currenciesNamedMax = 50
+
+    /// - Throws: `invalidReport` if it cannot be a currency.
+    private static func check(currency: String?) throws(EngineFailure) {
+        guard let currency else { return }
+        let letters = UInt8(ascii: "A")...UInt8(ascii: "Z")
+        let isWord = currency.utf8.allSatisfy { letters.contains($0) }
+        guard isWord, currency.utf8.count == currencyLetters else {
+            throw .invalidReport("currency must be three letters, such as EUR")
+        }
+    }
+
+    /// - Parameter sums: in which every currency occurs that is meant.
+    /// - Throws: `invalidReport` with the known ones, if it is none of them.
+    private static func check(
+        currency: String?, occursIn sums: [MovementSum], or rates: ExchangeRates
+    ) throws(EngineFailure) {
+        guard let currency else { return }
+        let known = rates.currencies.union(sums.compactMap(\.currency))
+        guard !known.isEmpty, !known.contains(currency) else { return }
+        let names = known.sorted()
+        let more = names.count > currenciesNamedMax ? ", …" : ""
+        throw .invalidReport(
+            "the currency \(currency) is not known. Known are those of the table of rates, and "
+                + "those that were paid in: "
+                + names.prefix(currenciesNamedMax).joined(separator: ", ") + more)
     }
 
     private func numbers(
@@ -89,11 +123,13 @@ extension Engine {
     /// - Parameter other: the definition that is shown beside it, if there is one.
     private static func report(
         _ definition: ReportDefinition, _ numbers: ReportNumbers, _ query: ReportQuery,
-        _ periods: [ReportPeriod], _ app: AppSettings, beside other: ReportDefinition?
+        _ periods: [ReportPeriod], _ app: AppSettings, today: Int64,
+        beside other: ReportDefinition?
     ) throws(EngineFailure) -> Report {
         if let cohort = definition.cohort {
             return Report(definition, periods, cohorts: numbers.cohorts[cohort] ?? [])
         }
+        try check(currency: query.currency, occursIn: numbers.sums, or: app.money.rates)
         if let currency = query.currency, app.money.rates.isEmpty,
             numbers.sums.contains(where: { $0.currency != nil && $0.currency != currency })
         {
@@ -101,7 +137,7 @@ extension Engine {
         }
         return Report(
             definition, periods, from: numbers.sums, in: query.currency, rates: app.money.rates,
-            hasMoney: definition.hasMoney || other?.hasMoney == true)
+            hasMoney: definition.hasMoney || other?.hasMoney == true, today: today)
     }
 
     /// Lists the movements behind a number of a report, in order of time.
@@ -120,6 +156,7 @@ extension Engine {
             let known = columns.map(\.name).joined(separator: ", ")
             throw .invalidReport("its columns that rest on purchases are \(known)")
         }
+        try Self.check(currency: query.currency)
         let moment = moment(of: query)
         let periods = try query.periods(
             today: app.money.rules.clock.dayNumber(at: moment))
@@ -127,18 +164,23 @@ extension Engine {
             app: appID, environment: query.environment, until: moment, currency: query.currency,
             division: query.division, part: query.part, asKnownAt: query.asKnownAt)
         let days = periods[0].days.lowerBound..<periods[periods.count - 1].days.upperBound
-        return try await scan { tx in
+        var all = filter
+        (all.currency, all.division, all.part) = (nil, nil, nil)
+        let (found, known) = try await scan { [all] tx in
             let found = try tx.reportSources(
                 filter, column, in: days, after: cursor?.position, limit: limit + 1)
-            let page = Array(found.prefix(limit))
-            return ReportSources(
-                column: column,
-                movements: page.filter {
-                    !column.value(of: $0.totals, kind: $0.kind).isNothing
-                },
-                next: found.count > limit
-                    ? page.last.map { SourceCursor(position: $0.position) } : nil)
+            return (found, found.isEmpty ? try tx.sumsOfAllDays(all) : [])
         }
+        if found.isEmpty {
+            try Self.check(currency: query.currency, occursIn: known, or: app.money.rates)
+        }
+        return ReportSources(
+            column: column,
+            movements: found.prefix(limit).filter {
+                !column.value(of: $0.totals, kind: $0.kind).isNothing
+            },
+            next: found.count > limit
+                ? SourceCursor(position: found[limit - 1].position) : nil)
     }
 
     /// The latest moment that a report shows: what is due later has not happened yet.

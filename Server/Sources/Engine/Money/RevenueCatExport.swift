@@ -26,14 +26,10 @@ package struct RevenueCatExport: Sendable {
     init(_ app: AppSettings) { self.app = app }
 
     /// The values of ``columns``.
-    ///
-    /// - Parameter before: the transaction before it in the same purchase.
-    func values(
-        of sold: SoldTransaction, after before: SoldTransaction?
-    ) -> [ExportedValue] {
+    func values(of sold: SoldTransaction) -> [ExportedValue] {
         customer(of: sold) + product(of: sold) + times(of: sold) + kind(of: sold)
             + dollars(of: sold) + shares(of: sold) + numbers(of: sold) + news(of: sold)
-            + amounts(of: sold) + rights(of: sold, after: before) + rest(of: sold)
+            + amounts(of: sold) + rights(of: sold) + rest(of: sold)
     }
 
     private func customer(of sold: SoldTransaction) -> [ExportedValue] {
@@ -108,12 +104,11 @@ package struct RevenueCatExport: Sendable {
         ]
     }
 
-    private func rights(
-        of sold: SoldTransaction, after before: SoldTransaction?
-    ) -> [ExportedValue] {
+    private func rights(of sold: SoldTransaction) -> [ExportedValue] {
         let rights = app.entitlements.filter { $0.value.contains(sold.segment.product) }.keys
             .map { "\"\($0.rawValue)\"" }.sorted()
-        let isConversion = before?.isTrial == true && !sold.isTrial && sold.gross > 0
+        let isAfterTrial = sold.termsBefore == Terms.trial.rawValue
+        let isConversion = isAfterTrial && !sold.isTrial && sold.gross > 0
         return [
             .text("[\(rights.joined(separator: ", "))]"), .number(sold.number + 1),
             .flag(isConversion), .text(sold.placement),
@@ -161,12 +156,7 @@ extension Engine {
             let (transactions, end) = try await scan { tx in
                 try tx.soldTransactions(in: appID, environment, after: begin, since: since)
             }
-            var before: SoldTransaction?
-            for sold in transactions {
-                let isNext = before?.purchase == sold.purchase
-                try body(export.values(of: sold, after: isNext ? before : nil))
-                before = sold
-            }
+            for sold in transactions { try body(export.values(of: sold)) }
             last = end
         }
     }

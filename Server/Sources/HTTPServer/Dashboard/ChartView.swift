@@ -50,7 +50,9 @@ struct ChartView: Sendable {
             ["by", "segment"].contains(name) ? fields[name] : nil
         }
         currency = fields["currency"]?.uppercased()
-        if !rates.isEmpty, definition.cohort == nil { query.currency = currency }
+        if let currency, rates.currencies.contains(currency), definition.cohort == nil {
+            query.currency = currency
+        }
         known = fields["known"] ?? ""
         let days =
             definition.cohort?.isOfPresent == true

@@ -86,11 +86,24 @@ struct ReconcileMoneyCommand: AsyncParsableCommand {
                 + "\(comparison.comparedCount) numbers compared, "
                 + "\(comparison.differences.count) differences"
         ]
-        lines += comparison.differences.prefix(linesMax).map(line)
-        let rest = comparison.differences.count - linesMax
-        if rest > 0 { lines.append("  … and \(rest) more") }
+        let own = comparison.differences.filter { $0.cause != .otherApp }
+        lines += own.prefix(linesMax).map(line)
+        if own.count > linesMax { lines.append("  … and \(own.count - linesMax) more") }
+        lines += otherApps(comparison.differences.filter { $0.cause == .otherApp })
         let residual = comparison.residual.count
         return lines + ["residual: \(residual == 0 ? "none" : "\(residual) numbers")"]
+    }
+
+    /// One line for each product of another app.
+    private static func otherApps(_ differences: [SalesDifference]) -> [String] {
+        let products = Dictionary(grouping: differences, by: \.key.product)
+            .sorted { $0.key < $1.key }
+        let lines = products.prefix(linesMax).map { product, own in
+            let cause = SalesDifference.Cause.otherApp
+            return "  \(product): \(own.count) numbers  \(cause.rawValue): \(cause.sentence)"
+        }
+        let rest = products.count - linesMax
+        return lines + (rest > 0 ? ["  … and \(rest) more products"] : [])
     }
 
     private static func line(_ one: SalesDifference) -> String {

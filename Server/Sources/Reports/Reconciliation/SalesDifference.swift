@@ -51,6 +51,8 @@ package struct SalesDifference: Hashable, Sendable {
         case freeUnits = "free_units"
         /// A product that we have never seen.
         case unknownProduct = "unknown_product"
+        /// A product that we have never seen, in a file about all apps of a developer.
+        case otherApp = "other_app"
         /// Sold by the App Store, and never heard of by us.
         case notHeardOf = "not_heard_of"
         /// Known to us, and not in the file of its day.
@@ -75,6 +77,7 @@ package struct SalesDifference: Hashable, Sendable {
             case .familySharing: "The App Store counts family members, who pay nothing."
             case .freeUnits: "Free periods that only one side lists."
             case .unknownProduct: "No purchase of this product is known. Is it another app's?"
+            case .otherApp: "Another app's: no purchase of this product is known."
             case .notHeardOf: "Sold, but never reported to us: check notifications and `checks`."
             case .notInFile: "We know it, and the App Store's file does not have it."
             case .price: "The same units at another price."

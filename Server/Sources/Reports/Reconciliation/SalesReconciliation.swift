@@ -16,6 +16,7 @@ package struct SalesReconciliation: Sendable {
     private let products: Set<ProductID>
     private let days: Set<Int64>
     private let doubledDays: Set<Int64>
+    private let coversOtherApps: Bool
 
     /// - Parameters:
     ///   - ours: one figure for each key.
@@ -23,15 +24,20 @@ package struct SalesReconciliation: Sendable {
     ///   - days: the days for which there is a file.
     ///   - products: products that are known, even if we know no sale of them in these days.
     ///   - shifts: what the App Store counts elsewhere, as our documents show it.
+    ///   - coversOtherApps: whether the files are about all apps of a developer, and their rows do
+    ///     not say about which. Then a product that is not known is another app's.
     package init(
         ours: [SalesFigure], apples: [SalesFigure], days: Set<Int64>,
-        products: Set<ProductID> = [], shifts: [SalesShift] = []
+        products: Set<ProductID> = [], shifts: [SalesShift] = [], coversOtherApps: Bool = false
     ) {
         var mine = Dictionary(ours.map { ($0.key, $0) }) { first, _ in first }
         let theirs = Dictionary(apples.map { ($0.key, $0) }) { first, _ in first }
-        self.products = products.union(ours.map(\.key.product))
+        let products = products.union(ours.map(\.key.product))
+        self.products = products
         self.days = days
-        doubledDays = Self.doubledDays(mine, theirs)
+        self.coversOtherApps = coversOtherApps
+        doubledDays = Self.doubledDays(
+            mine, coversOtherApps ? theirs.filter { products.contains($0.key.product) } : theirs)
         for shift in shifts { apply(shift, to: &mine, theirs) }
         for key in Set(mine.keys).union(theirs.keys).sorted() {
             compare(mine[key] ?? SalesFigure(key), theirs[key] ?? SalesFigure(key))
@@ -144,8 +150,10 @@ package struct SalesReconciliation: Sendable {
 
     private func wholeDayCause(_ key: SalesFigure.Key) -> SalesDifference.Cause? {
         if !days.contains(key.day) { return .fileMissing }
+        let isKnown = products.contains(key.product)
+        if !isKnown, coversOtherApps { return .otherApp }
         if doubledDays.contains(key.day) { return .countedTwice }
-        return products.contains(key.product) ? nil : .unknownProduct
+        return isKnown ? nil : .unknownProduct
     }
 
     private func cause(
@@ -295,7 +303,7 @@ extension SalesDifference.Cause {
         case .notHeardOf, .notInFile, .price, .commission, .tax, .unknownProduct, .countedTwice:
             true
         case .fileMissing, .dayBoundary, .refundOnAnotherDay, .chargeOnAnotherDay,
-            .refundReversed, .graceAfterTrial, .familySharing, .freeUnits:
+            .refundReversed, .graceAfterTrial, .familySharing, .freeUnits, .otherApp:
             false
         }
     }

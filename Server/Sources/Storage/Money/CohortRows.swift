@@ -70,18 +70,38 @@ extension DatabaseSession {
         }
     }
 
+    /// What subscriptions brought is counted on the first day on which they were paid in any
+    /// currency, and each subscription in the currency in which it was paid first.
     private func revenueSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
         let (condition, values) = Self.condition(filter)
+        // By purchase and currency. What is refunded may be something else than a subscription.
+        let parts = """
+            SELECT purchase, currency, min(CASE WHEN payments > 0 THEN day END) AS paid_day,
+                min(CASE WHEN payments > 0 THEN at_ms END) AS paid_at,
+                sum(gross - refunded) AS brought
+            FROM money_movements WHERE \(condition)
+            AND (kind = 'refund' OR kind IN \(Self.subscriptionKinds))
+            GROUP BY app, environment, purchase, currency
+            """
+        // A payment without a price names no currency: then the next one does.
+        let chains = """
+            SELECT currency, brought, min(paid_day) OVER (PARTITION BY purchase) AS first_day,
+                row_number() OVER (PARTITION BY purchase ORDER BY
+                    CASE WHEN paid_at IS NULL THEN 1 ELSE 0 END,
+                    CASE WHEN currency IS NULL THEN 1 ELSE 0 END, paid_at, currency) AS place
+            FROM (\(parts)) AS parts
+            """
+        let began = "sum(CASE WHEN place = 1 THEN 1 ELSE 0 END)"
         return try connection.rows(
-            "SELECT first_day, currency, count(*), CAST(sum(brought) AS BIGINT) FROM (SELECT "
-                + "currency, min(CASE WHEN payments > 0 THEN day END) AS first_day, "
-                + "sum(gross - refunded) AS brought FROM money_movements WHERE \(condition) "
-                + "AND (kind = 'refund' OR kind IN \(Self.subscriptionKinds)) "
-                + "GROUP BY app, environment, purchase, currency) AS chains "
-                + "WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound) "
-                + "GROUP BY first_day, currency ORDER BY first_day", values
+            """
+            SELECT first_day, currency, CAST(\(began) AS BIGINT), CAST(sum(brought) AS BIGINT)
+            FROM (\(chains)) AS chains
+            WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound)
+            GROUP BY first_day, currency HAVING \(began) > 0 OR sum(brought) <> 0
+            ORDER BY first_day
+            """, values
         ).map { (row) throws(StorageFailure) in
             CohortSum(
                 day: try row.integer(0), currency: try row.optionalText(1),
@@ -172,22 +192,31 @@ extension DatabaseSession {
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
         let (condition, values) = Self.condition(filter)
+        // A free period may begin at the moment at which a paid one ends.
+        let later = """
+            SELECT 1 FROM money_movements AS later WHERE later.app = ends.app
+            AND later.environment = ends.environment AND later.purchase = ends.purchase
+            AND later.replaced_at_ms IS NULL AND (later.active > 0 OR later.trials > 0)
+            AND later.at_ms >= ends.at_ms AND later.at_ms <= \(filter.until.milliseconds)
+            """
         let ends = """
-            SELECT app, environment, purchase, day FROM money_movements WHERE \(condition)
+            SELECT app, environment, purchase, day, at_ms FROM money_movements WHERE \(condition)
             AND kind = 'churn' AND day >= \(days.lowerBound) AND day < \(days.upperBound)
             """
         let rows = try connection.rows(
             """
-            SELECT ends.day, shown.state, shown.ended_because, count(*) FROM (\(ends)) AS ends
+            SELECT ends.day, CASE WHEN EXISTS (\(later)) THEN 1 ELSE 0 END AS is_back,
+                shown.state, shown.ended_because, count(*) FROM (\(ends)) AS ends
             JOIN money_subscriptions AS shown ON shown.app = ends.app
                 AND shown.environment = ends.environment AND shown.purchase = ends.purchase
-            GROUP BY ends.day, shown.state, shown.ended_because ORDER BY ends.day
+            GROUP BY ends.day, is_back, shown.state, shown.ended_because ORDER BY ends.day
             """, values)
         return try rows.map { (row) throws(StorageFailure) in
-            let state = try row.optionalText(1).flatMap(Access.State.init(rawValue:))
-            let place = Self.place(of: try row.optionalText(2), state)
+            let state = try row.optionalText(2).flatMap(Access.State.init(rawValue:))
+            let isBack = try row.integer(1) > 0
+            let place = Self.place(of: isBack ? "returned" : try row.optionalText(3), state)
             var numbers = [Int64](repeating: 0, count: ReportCatalogue.endings.count)
-            numbers[place] = try row.integer(3)
+            numbers[place] = try row.integer(4)
             return CohortSum(day: try row.integer(0), numbers: numbers)
         }
     }
@@ -195,7 +224,7 @@ extension DatabaseSession {
     private static func place(of reason: String?, _ state: Access.State?) -> Int {
         let endings = ReportCatalogue.endings
         // While the App Store still tries to collect the payment, there is no other reason yet.
-        let word = state == .retry ? "billing" : state?.isOpen == true ? "returned" : reason
+        let word = state == .retry && reason != "returned" ? "billing" : reason
         return endings.firstIndex { $0 == word } ?? endings.firstIndex { $0 == "other" } ?? 0
     }
 

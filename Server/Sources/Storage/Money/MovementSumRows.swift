@@ -48,7 +48,13 @@ extension DatabaseSession {
         return try storedSums(filter, SumPlan(days, today: today, keepsDays: keepsDays))
     }
 
-    /// The same without stored sums, from the movements themselves.
+    /// Sums of all movements up to the filter's moment, put together on its day.
+    package func sumsOfAllDays(_ filter: MovementFilter) throws(StorageFailure) -> [MovementSum] {
+        let next = rules.money(of: filter.app).clock.dayNumber(at: filter.until) + 1
+        return try movementSums(filter, in: next..<next + 1, keepsDays: false)
+    }
+
+    /// Sums as those of ``movementSums(_:in:keepsDays:)``, added up from the movements themselves.
     ///
     /// - Parameters:
     ///   - first: leaves out movements of earlier days; nil to leave out none.

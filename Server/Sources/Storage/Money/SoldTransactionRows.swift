@@ -11,6 +11,8 @@ package struct SoldTransaction: Hashable, Sendable {
     /// Words of the view `transactions`.
     package var kind: String
     package var terms: String
+    /// Those of the transaction before it in the same purchase; nil for the first.
+    package var termsBefore: String?
     package var ownership: String
     package var from: Instant
     package var until: Instant?
@@ -78,11 +80,16 @@ extension DatabaseSession {
     }
 
     private static let selectSold =
-        "SELECT sold.purchase, number, sold.transaction_id, "
+        "SELECT sold.purchase, sold.number, sold.transaction_id, "
         + SegmentColumns.names.map { "sold.\($0)" }.joined(separator: ", ")
-        + ", kind, terms, ownership, from_ms, until_ms, ended_at_ms, gross, tax, commission, "
-        + "refunded, refunded_at_ms, links.customer, customers.created_at_ms, origins.placement, "
-        + "grace_until, trouble_at, off_at, on_at, changed_at FROM money_transactions AS sold "
+        + ", sold.kind, sold.terms, sold.ownership, sold.from_ms, sold.until_ms, "
+        + "sold.ended_at_ms, sold.gross, sold.tax, sold.commission, sold.refunded, "
+        + "sold.refunded_at_ms, links.customer, customers.created_at_ms, origins.placement, "
+        + "grace_until, trouble_at, off_at, on_at, changed_at, before.terms "
+        + "FROM money_transactions AS sold "
+        + "LEFT JOIN money_transactions AS before ON before.app = sold.app "
+        + "AND before.environment = sold.environment AND before.purchase = sold.purchase "
+        + "AND before.number = sold.number - 1 "
         + "LEFT JOIN (SELECT app, environment, purchase, transaction_id, "
         + moment("max", of: "'grace_ended'") + " AS grace_until, "
         + moment("min", of: "'grace_started', 'retry_started'") + " AS trouble_at, "
@@ -101,8 +108,8 @@ extension DatabaseSession {
         + "AND origins.environment = sold.environment AND origins.purchase = sold.purchase "
         + "AND origins.transaction_id = sold.transaction_id "
         + "WHERE sold.app = $1 AND sold.environment = $2 AND sold.purchase > $3 "
-        + "AND sold.purchase <= $4 AND (from_ms >= $5 OR refunded_at_ms >= $5) "
-        + "ORDER BY sold.purchase, number"
+        + "AND sold.purchase <= $4 AND (sold.from_ms >= $5 OR sold.refunded_at_ms >= $5) "
+        + "ORDER BY sold.purchase, sold.number"
 }
 
 extension SoldTransaction {
@@ -128,5 +135,6 @@ extension SoldTransaction {
         (graceUntil, troubleAt) = (try moment(first + 14), try moment(first + 15))
         (renewalOffAt, renewalOnAt) = (try moment(first + 16), try moment(first + 17))
         changedAt = try moment(first + 18)
+        termsBefore = try row.optionalText(first + 19)
     }
 }

@@ -16,6 +16,8 @@ struct SumPlan: Hashable {
     private(set) var within: [Stretch]
     /// The first day of the report, and the day before it, which has everything earlier.
     private let first: Int64
+    /// The first day that is not in the sums: today, or the one after the report.
+    private let limit: Int64
     /// The day whose movements are not all in the past; nil if the report is over before it.
     private(set) var today: Int64?
 
@@ -33,6 +35,7 @@ struct SumPlan: Hashable {
         ]
         within = Self.stretches(start..<last, keepsDays: keepsDays)
         first = days.lowerBound
+        limit = last
         self.today = days.upperBound > today ? today : nil
     }
 
@@ -51,8 +54,10 @@ struct SumPlan: Hashable {
     /// The day before the report, on which everything earlier is put together.
     var openingDay: Int64 { first - 1 }
 
-    /// The day under which a movement of a day is found in the report's sums; nil if it is later.
+    /// The day under which a movement of a day is found in the report's sums. Nil if it is after
+    /// the report, or not before today: what is of today is read from the movements.
     func sumDay(of day: Int64) -> Int64? {
+        guard day < limit else { return nil }
         if day < first { return openingDay }
         guard let stretch = within.first(where: { $0.days.contains(day) }) else { return nil }
         return stretch.span.start(of: day)

@@ -103,6 +103,40 @@ import Testing
         #expect(plan.sumDay(of: first + 60) == first + 60)
         #expect(plan.sumDay(of: first + 70) == nil)
     }
+
+    @Test func `what is of today or later is not added from the changes to what was before`() {
+        let today = CivilDate(year: 2026, month: 1, day: 20).dayNumber
+        for first in [today, today + 1, today + 40] {
+            let plan = SumPlan(first..<first + 5, today: today, keepsDays: true)
+            #expect(plan.opening.last?.days.upperBound == today)
+            #expect(plan.within.allSatisfy { $0.days.isEmpty })
+            #expect(plan.sumDay(of: today - 1) == first - 1)
+            for day in today...first + 6 { #expect(plan.sumDay(of: day) == nil) }
+        }
+    }
+
+    @Test(arguments: [Int64(0), 1, 40], [true, false])
+    func `a report of days to come counts today once, and no end to come`(
+        later: Int64, isAddedUp: Bool
+    ) async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            try await store.deriveMoney()
+            let payment = Payment(
+                transaction: "t", line: "t", product: "pro.monthly", from: now,
+                until: now + .days(30), price: Money(milliunits: 9_990, currency: "USD"))
+            try await store.record(
+                (document(1), [Fact(about: purchase, attestedAt: now, .payment(payment))]))
+            if isAddedUp { while try await store.addUpMoney(of: app, changes: 1) > 0 {} }
+            let first = WallClock.utc.dayNumber(at: now) + later
+            let filter = MovementFilter(app: app, environment: .production, until: now)
+            let sums = try await store.read { try $0.movementSums(filter, in: first..<first + 1) }
+            let total = sums.reduce(Totals()) { $0 + $1.totals }
+            #expect(total.amounts.gross == 9_990)
+            #expect(total.amounts.mrr == 9_990)
+            #expect(total.counts.active == 1)
+            #expect(sums.allSatisfy { $0.day == (later == 0 ? first : first - 1) })
+        }
+    }
 }
 
 extension Database {
@@ -131,7 +165,7 @@ extension Database {
         at moment: Instant, _ dice: inout Dice, _ comment: String
     ) async throws {
         let today = WallClock.utc.dayNumber(at: moment)
-        let first = today - Int64.random(in: 0...400, using: &dice)
+        let first = today - Int64.random(in: -40...400, using: &dice)
         let days = first..<first + Int64.random(in: 1...500, using: &dice)
         let division = Division.allCases.randomElement(using: &dice)
         let isDivided = Bool.random(using: &dice)

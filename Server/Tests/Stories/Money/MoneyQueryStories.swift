@@ -134,6 +134,33 @@ import Testing
         }
     }
 
+    /// Anna's month ends, she comes back for another one, and that is refunded.
+    @Test(arguments: StoryDatabase.allCases)
+    func `who came back after an end and ended again is returned once`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let month: JSON = ["product_id": "pro.monthly"]
+            let subscription = "/_sim/subscriptions/anna:pro.monthly"
+            #expect(try await shop.post(try await shop.buyMonth("anna"), as: "anna") == 200)
+            try await shop.simulator.post(subscription + "/cancel")
+            try await shop.simulator.post("/_sim/clock", ["advance": "P35D"])
+            let again = try await shop.simulator.post("/_sim/devices/anna-1/purchases", month)
+            #expect(try await shop.post(again, as: "anna") == 200)
+            func reasons() async throws -> [Int64] {
+                while try await shop.engine.emitTimeBasedEvents() > 0 {}
+                let query = ReportQuery(
+                    "churn_reasons", days: Self.days...Self.days + 364, by: .year)
+                let rows = try await shop.engine.report(query, of: "birds").report.rows
+                return rows.first?.values.map(\.number) ?? []
+            }
+            #expect(try await reasons() == [1, 0, 0, 0, 0, 0, 0, 1])
+            try await shop.simulator.post("/_sim/clock", ["advance": "P5D"])
+            try await shop.simulator.post(subscription + "/refund")
+            #expect(try await reasons() == [2, 0, 0, 0, 0, 1, 0, 1])
+        }
+    }
+
     /// Of each column but shares, which do not add up.
     private static func sums(_ report: Report) -> [Int64] {
         report.definition.columns.indices.map { column in

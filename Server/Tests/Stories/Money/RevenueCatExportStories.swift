@@ -60,4 +60,27 @@ import Testing
             #expect(renewed["unsubscribe_detected_at"] == ExportedValue.none)
         }
     }
+    @Test(arguments: StoryDatabase.allCases)
+    func `the payment after a trial is its conversion, also if the trial is left out`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            try await shop.addDevice("anna")
+            let bought = try await shop.simulator.post(
+                "/_sim/devices/anna-1/purchases", ["product_id": "pro.yearly"])
+            #expect(try await shop.post(bought, as: "anna") == 200)
+            try await shop.simulator.post("/_sim/clock", ["advance": "P10D"])
+            let start = Instant(milliseconds: 1_767_225_600_000)
+            for (since, flags) in [(nil, ["false", "true"]), (start + .days(3), ["true"])] {
+                var found: [ExportedValue] = []
+                try await shop.engine.exportForRevenueCat(
+                    of: "birds", in: .production, since: since
+                ) { values in
+                    let place = RevenueCatExport.columns.firstIndex(of: "is_trial_conversion")
+                    found += place.map { [values[$0]] } ?? []
+                }
+                #expect(found == flags.map { .text($0) }, "since \(String(describing: since))")
+            }
+        }
+    }
 }

@@ -13,6 +13,8 @@ import Testing
 @Suite(.serialized) struct SalesReconciliationStories {
     private static let accounts = 120
     private static let months = 8
+    /// What another app of the same developer sells.
+    private static let foreign: ProductID = "cats.monthly"
 
     /// By seed 1 a payment is collected in grace, and nothing is sold on the day on which it was
     /// due; by seed 6 the refund of a part is reversed.
@@ -61,11 +63,18 @@ import Testing
             for other in others {
                 #expect(other.residual == [], "\(other.kind), seed \(seed)")
                 #expect(other.comparedCount > 10, "\(other.kind)")
+                let foreign = other.differences.filter { $0.key.product == Self.foreign }
+                #expect(foreign.isEmpty == (other.kind != .financial), "\(other.kind)")
+                #expect(foreign.allSatisfy { $0.cause == .otherApp && $0.ours == 0 })
+                let lines = ReconcileMoneyCommand.lines(of: other)
+                    .filter { $0.contains(Self.foreign.rawValue) }
+                #expect(lines.count == (foreign.isEmpty ? 0 : 1), "\(lines)")
             }
         }
     }
 
-    /// Imports the other reports, of each day or fiscal month that has any.
+    /// Imports the other reports, of each day or fiscal month that has any. Each has its rows once
+    /// more, as another app's: Apple's files are about all apps of a developer.
     private static func importOtherFiles(
         of days: ClosedRange<Int64>, into shop: DirectShop
     ) async throws {
@@ -79,14 +88,24 @@ import Testing
         for day in days {
             let date = AppStoreFormats.CivilDate(daysSince1970: day)
             let digits = "\(Ledger.CivilDate(dayNumber: day).text)".filter { $0 != "-" }
-            try await store(books.subscriptionRows(at: date), "SUBSCRIPTION_D_1_\(digits).txt")
-            try await store(books.eventRows(on: date), "SUBSCRIPTION_EVENT_D_1_\(digits).txt")
-            try await store(books.subscriberRows(on: date), "SUBSCRIBER_D_1_\(digits).txt")
+            let standing = books.subscriptionRows(at: date)
+            try await store(
+                standing + standing.map { $0.with(\.appAppleID, 99) },
+                "SUBSCRIPTION_D_1_\(digits).txt")
+            let events = books.eventRows(on: date)
+            try await store(
+                events + events.map { $0.with(\.appAppleID, 99) },
+                "SUBSCRIPTION_EVENT_D_1_\(digits).txt")
+            let subscribers = books.subscriberRows(on: date)
+            try await store(
+                subscribers + subscribers.map { $0.with(\.appAppleID, 99) },
+                "SUBSCRIBER_D_1_\(digits).txt")
             if let month = AppleFiscalMonth(containing: date) { months.insert(month) }
         }
         for month in months.sorted() where month.last.daysSince1970 <= days.upperBound {
+            let rows = books.financialRows(of: month, region: FinanceReportRequest.allRegions)
             try await store(
-                books.financialRows(of: month, region: FinanceReportRequest.allRegions),
+                rows + rows.map { $0.with(\.vendorIdentifier, Self.foreign.rawValue) },
                 "1_\(month)_ZZ.txt")
         }
     }
@@ -111,5 +130,13 @@ import Testing
             #expect(!done.isKnown)
         }
         return most.0
+    }
+}
+
+extension SalesReportRow {
+    fileprivate func with<Value>(_ path: WritableKeyPath<Self, Value>, _ value: Value) -> Self {
+        var row = self
+        row[keyPath: path] = value
+        return row
     }
 }

@@ -1,0 +1,106 @@
+import Dice
+import Ledger
+import Reports
+import Testing
+
+@testable import Storage
+
+/// What became of subscriptions, by the day on which they were first paid.
+@Suite struct CohortTests {
+    private static let first = WallClock.utc.dayNumber(at: now)
+
+    @Test(arguments: [Driver.sqliteMemory, .postgres])
+    func `a subscription that moves to another currency began once`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let prices: [(days: Int, amount: Int64, currency: String?)] = [
+                (0, 9_990, "USD"), (30, 9_990, "USD"), (60, 8_990, "EUR"), (90, 8_990, "EUR"),
+            ]
+            let others: [(days: Int, amount: Int64, currency: String?)] = [
+                (0, 0, nil), (30, 7_990, "GBP"), (60, 7_990, "GBP"),
+            ]
+            try await store.record(prices, of: "1", as: 1)
+            try await store.record(others, of: "2", as: 2)
+            try await store.record([(60, 8_990, "EUR")], of: "3", as: 3)
+            let sums = try await store.revenue(until: now + .days(200))
+            #expect(
+                Set(sums) == [
+                    // One of the first day has paid in two currencies since.
+                    CohortSum(day: Self.first, currency: "USD", numbers: [1, 19_980]),
+                    CohortSum(day: Self.first, currency: "EUR", numbers: [0, 17_980]),
+                    // The first price of another one is not known.
+                    CohortSum(day: Self.first, currency: "GBP", numbers: [1, 15_980]),
+                    CohortSum(day: Self.first + 60, currency: "EUR", numbers: [1, 8_990]),
+                ], "\(sums)")
+        }
+    }
+
+    @Test(arguments: [Driver.sqliteMemory, .postgres])
+    func `all that was brought is in one row, and each subscription too`(
+        driver: Driver
+    ) async throws {
+        let seed = Dice.seed(announcedBy: "CohortTests", usual: 1)
+        try await driver.withStore { store in
+            var sales = RandomSales(seed: seed, name: "p", purchases: 60)
+            for _ in 0..<400 { try await store.record(sales.next()) }
+            let filter = MovementFilter(app: app, environment: .production, until: sales.clock)
+            let days = 0..<Self.first + 10_000
+            let (revenue, payments, all) = try await store.read { tx in
+                (
+                    try tx.cohortSums(.revenue, filter, in: days),
+                    try tx.cohortSums(.payments, filter, in: days),
+                    try tx.scannedSums(filter, before: days.upperBound, opening: 0)
+                )
+            }
+            func byDay(_ sums: [CohortSum]) -> [Int64: Int64] {
+                sums.reduce(into: [:]) { $0[$1.day, default: 0] += $1.numbers[0] }
+                    .filter { $0.value != 0 }
+            }
+            #expect(byDay(revenue) == byDay(payments), "seed \(seed)")
+            var brought: [String: Int64] = [:]
+            for sum in revenue { brought[sum.currency ?? "", default: 0] += sum.numbers[1] }
+            var charged: [String: Int64] = [:]
+            for sum in all {
+                let amounts = sum.totals.amounts
+                charged[sum.currency ?? "", default: 0] += amounts.gross - amounts.refunded
+            }
+            #expect(brought.filter { $0.value != 0 } == charged.filter { $0.value != 0 })
+            #expect(brought.count > 2, "seed \(seed)")
+        }
+    }
+}
+
+extension Database {
+    fileprivate func record(_ next: (document: StoredDocument, facts: [Fact])) async throws {
+        try await transaction { tx in
+            guard try tx.insert(next.document) else { return }
+            try tx.project(next.facts, from: next.document)
+        }
+    }
+
+    /// Records months that a subscription was paid for.
+    ///
+    /// - Parameters:
+    ///   - months: how many days after ``now`` each begins, and its price.
+    ///   - number: of the document that attests them.
+    fileprivate func record(
+        _ months: [(days: Int, amount: Int64, currency: String?)], of name: String, as number: UInt8
+    ) async throws {
+        let purchase = PurchaseID(TransactionID(rawValue: name), in: .production)
+        let facts = months.map { days, amount, currency in
+            let payment = Payment(
+                transaction: TransactionID(rawValue: "\(name)-\(days)"), line: "\(name)-\(days)",
+                product: "pro.monthly", from: now + .days(days), until: now + .days(days + 30),
+                price: currency.map { Money(milliunits: amount, currency: $0) },
+                isRenewal: days > 0)
+            return Fact(about: purchase, attestedAt: now + .days(days), .payment(payment))
+        }
+        try await record((document(number), facts))
+    }
+
+    fileprivate func revenue(until moment: Instant) async throws -> [CohortSum] {
+        let filter = MovementFilter(app: app, environment: .production, until: moment)
+        return try await read { try $0.cohortSums(.revenue, filter, in: 0..<1_000_000) }
+    }
+}
