@@ -10,7 +10,8 @@ extension ScriptedBooks {
             person: person,
             // So that everything is known, also what was never bought.
             server: ServerWord(
-                asOf: now, isLive: true, offlineUntil: nil, rights: grants[customer.id] ?? [:], verdicts: [:]),
+                asOf: now, isLive: true, offlineUntil: nil, rights: grants[customer.id] ?? [:],
+                verdicts: [:]),
             store: StoreWord(
                 transactions: Dictionary(uniqueKeysWithValues: transactions.map { ($0.id, $0) }),
                 statuses: statuses, answeredAt: now, isTrusted: true),
