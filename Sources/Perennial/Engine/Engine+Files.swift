@@ -19,7 +19,7 @@ extension Engine {
     }
 
     /// Becomes the one who writes, if another process was that and has ended.
-    func takeOver() {
+    func becomeWriter() {
         guard let outbox, !outbox.isWriter, !Self.isExtension, !isOver else { return }
         if let own = try? Outbox(folder: files.folder), own.isWriter { self.outbox = own }
     }

@@ -135,7 +135,7 @@ extension Engine {
             // Whoever forges a document must not be able to say where purchases are made.
             if document.isVerified { recordEnvironment(payload.environment) }
             let isWaiting = waiting.contains(payload.transactionId) && isKnown(document, payload)
-            endApproval(by: document, payload)
+            removeApproval(by: document, payload)
             let isNews = record(document, payload, isHeld: isHeld, for: buyer)
             // What was bought here is told as such, also if an update was faster.
             guard isNews || intent == .purchase, !memory.isXcode, let customer = buyer.id,
@@ -167,7 +167,7 @@ extension Engine {
     }
 
     /// A transaction that is new to this device ends the wait for somebody who had to agree.
-    private func endApproval(by document: StoreDocument, _ payload: TransactionPayload) {
+    private func removeApproval(by document: StoreDocument, _ payload: TransactionPayload) {
         guard document.isVerified,
             memory.state.words.transactions[payload.transactionId] == nil
         else { return }

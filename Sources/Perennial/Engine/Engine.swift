@@ -294,7 +294,7 @@ extension Engine {
     /// The app is in front of somebody again: what may have happened meanwhile is read.
     func enterForeground() async {
         await open()
-        takeOver()
+        becomeWriter()
         await outbox?.hurry()
         mustAsk = true
         try? await fetchCustomer(within: configuration.patience)

@@ -62,7 +62,7 @@ final class RunningEngine: Sendable {
     }
 
     /// Ends when nobody has the files of a folder any more. Nil if nobody had.
-    private static func end(at path: String) -> Task<Void, Never>? {
+    private static func removeEnding(at path: String) -> Task<Void, Never>? {
         ending.withLock { ending in
             let last = ending.last { $0.path == path }
             ending.removeAll { $0.path == path }
@@ -81,7 +81,7 @@ final class RunningEngine: Sendable {
             }
             let made = RunningEngine(
                 configuration, store: StoreKitStore(), clock: SystemClock(), files: files,
-                after: end(at: files.folder.lasting))
+                after: removeEnding(at: files.folder.lasting))
             all.append(Weak(made))
             return (made, false)
         }
