@@ -114,19 +114,19 @@ struct CustomerActs {
     }
 
     private var erase: Dialog {
-        let count = page.purchases.map(\.count).reduce(0, +)
+        let count = page.erasedPurchases
         let purchases =
             count == 1 ? "1 purchase becomes" : "\(Figures.count(count)) purchases become"
         let events = page.eventsCount.map { Figures.count($0, "earlier event") } ?? "earlier events"
         return Dialog(
             id: "erase", button: "Forget this person", title: "Forget \(name)?",
             sentences: """
-                <p>This cannot be undone.</p><ul><li>All ids of \(name), grants, transfers and \
-                what \
-                was spent are removed.</li><li>\(purchases) nobody’s. Whoever shows one by their \
-                device begins anew.</li><li>In \(events) a name that means nothing takes the place \
-                of theirs.</li><li>What Apple signed stays, byte for byte: your books need it.</li>\
-                </ul>
+                <p>This cannot be undone. It is one act for production and the sandbox.</p>\
+                <ul><li>All ids of \(name), grants, transfers and what was spent are removed.</li>\
+                <li>\(purchases) nobody’s. Whoever shows one by their device begins anew. What was \
+                bought to be used up stays used up.</li><li>In \(events) a name that means \
+                nothing takes the place of theirs.</li><li>What Apple signed stays, byte for \
+                byte: your books need it.</li></ul>
                 """, path: .act("erase", on: id),
             fields: """
                 <div><label for="e-c">Type <b>\(name)</b> to go on</label>\

@@ -133,10 +133,17 @@ extension Engine {
         }
     }
 
-    /// Whether an id names somebody, so that there is something to erase.
-    package func isKnown(_ id: CustomerID, app appID: AppID) async throws(EngineFailure) -> Bool {
+    /// What erasing a customer would do. Returns nil if the id names nobody, so that there is
+    /// nothing to erase.
+    package func erasure(
+        of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> ErasureResult? {
         _ = try app(appID)
-        return try await read { tx in try tx.customerToErase(id, in: appID) != nil }
+        return try await read { tx in
+            try tx.customerToErase(id, in: appID).map { person in
+                ErasureResult(purchases: try tx.erasableCount(of: person, in: appID))
+            }
+        }
     }
 
     /// The number of erasures rewritten in one transaction.

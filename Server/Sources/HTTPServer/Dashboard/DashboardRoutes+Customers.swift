@@ -95,8 +95,9 @@ extension DashboardRoutes {
         let transfers = try await engine.transfers(of: id, app: app)
             .filter { $0.purchase.environment == environment }
         let events = try await events(of: id)
+        let erasure = try await engine.erasure(of: id, app: app)
         return CustomerPage(
-            customer: Customer(state), isKnown: try await engine.isKnown(id, app: app),
+            customer: Customer(state), isKnown: erasure != nil,
             since: state.since, paid: state.paid, storefront: state.storefront,
             purchases: state.purchaseLines,
             timeline: TimelinePicture(state),
@@ -112,7 +113,8 @@ extension DashboardRoutes {
             happened: events.suffix(Self.eventsOfCustomer).reversed(), linesCount: lines.count,
             history: try page.query["history"].map { try Self.history(lines, before: $0) },
             entitlements: try engine.settings(of: app).entitlements.keys.map(\.rawValue).sorted(),
-            eventsCount: events.count, formKey: page.context.requestID
+            erasedPurchases: erasure?.purchases ?? 0, eventsCount: events.count,
+            formKey: page.context.requestID
         ).html(in: page.frame)
     }
 

@@ -169,6 +169,28 @@ import Testing
         }
     }
 
+    @Test func `to forget a person says that both environments are meant, and counts in both`()
+        async throws
+    {
+        try await DashboardServer.run { server in
+            try await server.buy("anna", transaction: "7001")
+            try await server.buy("anna", transaction: "7002")
+            try await server.buy("anna", transaction: "7003", seeds: true)
+            for path in ["/customers/anna", "/customers/anna?environment=sandbox"] {
+                let page = try await server.get(path).text
+                // Seeds stay used up.
+                #expect(page.contains("2 purchases become nobody’s."), "\(path)")
+                #expect(page.contains("one act for production and the sandbox"), "\(path)")
+            }
+            let erased = try await server.post(
+                "/customers/anna/erase?environment=sandbox", ["confirm": "anna"])
+            #expect(erased.status == 303)
+            let audit: AuditList = try await server.api(Paths.audit)
+            #expect(audit.items.map(\.act) == ["customers.erase"])
+            #expect(audit.items.first?.environment == nil)
+        }
+    }
+
     @Test func `an endpoint is added, tested, paused and deleted`() async throws {
         try await DashboardServer.run { server in
             let added = try await server.post(
