@@ -4,8 +4,8 @@ import PerennialContract
 struct CustomerActs {
     var page: CustomerPage
 
-    private var id: String { page.id }
-    private var name: Markup { page.name }
+    var id: String { page.id }
+    var name: Markup { page.name }
 
     /// Days that a new grant lasts, unless one says something else.
     private static let grantDaysDefault: Int64 = 30
@@ -14,7 +14,7 @@ struct CustomerActs {
         guard frame.viewer.mayHelp else { return "" }
         var dialogs = [grant(in: frame), move]
         if !keepable.isEmpty { dialogs.append(keep) }
-        if let question = page.waitingQuestions.first { dialogs.append(consumption(question)) }
+        if !page.waitingQuestions.isEmpty { dialogs.append(consumption) }
         if page.isKnown, frame.viewer.mayConfigure { dialogs.append(erase) }
         let buttons = dialogs.map(\.buttonMarkup)
         let opened = dialogs.map { $0.dialogMarkup(in: frame) }
@@ -85,32 +85,6 @@ struct CustomerActs {
                 <div><label for="k-p">What</label><select id="k-p" name="original_transaction_id">\
                 \(options.joined())</select></div>\(Dialog.reasonField("k-w"))
                 """, submit: "Keep with \(name)")
-    }
-
-    private func consumption(_ question: ConsumptionQuestion) -> Dialog {
-        let words = ["delivered", "quality_issue", "wrong_product", "server_outage", "other"]
-        let options = words.map { word -> Markup in
-            "<option value=\"\(word)\">\(word.replacing("_", with: " "))</option>"
-        }
-        return Dialog(
-            id: "refund", button: "Answer Apple about a refund",
-            title: "Answer Apple about \(.bdi(question.productID))",
-            sentences: """
-                <p class="soft">Apple asks how it was used, and decides alone. It is told only if \
-                \(name) has consented. What was sent cannot be taken back.</p>
-                """, path: .act("consumption", on: id),
-            fields: """
-                <input type="hidden" name="transaction_id" \
-                value="\(.value(question.transactionID))">\
-                <div class="fields"><div><label for="c-c">\(name) consented</label>\
-                <select id="c-c" name="consented"><option value="no">no: tell nothing</option>\
-                <option value="yes"\(page.consumption?.consented == true ? " selected" : "")>yes\
-                </option></select></div><div><label for="c-d">It was</label>\
-                <select id="c-d" name="delivery">\(options.joined())</select></div>\
-                <div><label for="c-u">Used, in per cent (empty: what is known here)</label>\
-                <input id="c-u" name="used_percent" type="number" min="0" max="100" step="any">\
-                </div></div>
-                """, submit: "Answer Apple")
     }
 
     private var erase: Dialog {
