@@ -93,6 +93,27 @@ import Testing
         #expect(!html.contains("Compare it."))
     }
 
+    @Test func `a search that found nothing says what Apple said, and whether it was asked`() {
+        let rows: [(AppleSearch, words: String?)] = [
+            (.notAsked, nil), (.unknown, "Apple was asked, and knows none either."),
+            (.known(originalTransactionID: "7001"), "but that purchase is not recorded here"),
+            (.noKey, "this server has no key for the App Store"),
+            (.away, "Search again in a few minutes."),
+        ]
+        for (apple, words) in rows {
+            let pages = [
+                CustomersPage(query: "7002", rows: [], apple: apple).html(in: Samples().frame),
+                MovePage(customerID: "cleo", query: "7002", reason: "", found: [], apple: apple)
+                    .html(in: Samples().frame),
+            ]
+            for page in pages {
+                for other in rows.compactMap(\.words) {
+                    #expect(page.contains(other) == (other == words), "\(apple): \(other)")
+                }
+            }
+        }
+    }
+
     @Test func `a webhook to which nothing was sent is not called delivered`() {
         let samples = Samples()
         let webhook = samples.webhook("crm.example.com", failing: false)

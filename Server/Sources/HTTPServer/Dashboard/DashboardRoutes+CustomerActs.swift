@@ -139,7 +139,8 @@ extension DashboardRoutes {
         page.audit.leaveOut()
         let query = form["query"] ?? ""
         var found: [MovePage.Found] = []
-        for match in try await engine.customers(like: query, app: app) {
+        let search = try await engine.customers(like: query, app: app)
+        for match in search.found {
             guard let purchase = match.purchase, purchase.environment == page.environment
             else { continue }
             found.append(
@@ -147,7 +148,8 @@ extension DashboardRoutes {
         }
         return .page(
             MovePage(
-                customerID: id.rawValue, query: query, reason: form["reason"] ?? "", found: found
+                customerID: id.rawValue, query: query, reason: form["reason"] ?? "", found: found,
+                apple: AppleSearch(search.store)
             ).html(in: page.frame))
     }
 

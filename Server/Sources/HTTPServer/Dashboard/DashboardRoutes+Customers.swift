@@ -29,10 +29,9 @@ extension DashboardRoutes {
         guard let query = page.query["query"] else {
             return try await latestCustomers(page, in: state).html(in: page.frame)
         }
-        let found = try await engine.customers(like: query, app: app)
-            .map(CustomerList.Found.init)
+        let search = try await engine.customers(like: query, app: app)
         var rows: [CustomersPage.Row] = []
-        for found in found {
+        for found in search.found.map(CustomerList.Found.init) {
             var row =
                 try await found.customerID.asyncMap { try await self.row(of: $0, page) }
                 ?? .init(customerID: nil)
@@ -40,7 +39,9 @@ extension DashboardRoutes {
             rows.append(row)
         }
         let shown = rows.filter { state.isEmpty || $0.state?.rawValue == state }
-        return CustomersPage(query: query, state: state, rows: shown).html(in: page.frame)
+        return CustomersPage(
+            query: query, state: state, rows: shown, apple: AppleSearch(search.store)
+        ).html(in: page.frame)
     }
 
     /// Those of whom the newest events are.
@@ -165,6 +166,19 @@ extension DashboardRoutes {
             }
         }
         return blocked
+    }
+}
+
+extension AppleSearch {
+    init(_ store: CustomerSearch.Store) {
+        self =
+            switch store {
+            case .notQueried: .notAsked
+            case .answered(let originals):
+                originals.first.map { .known(originalTransactionID: $0) } ?? .unknown
+            case .notConfigured: .noKey
+            case .failed: .away
+            }
     }
 }
 

@@ -66,6 +66,19 @@ import Testing
         }
     }
 
+    @Test func `a server that cannot ask Apple says so where it found nothing`() async throws {
+        let words = "this server has no key for the App Store"
+        try await DashboardServer.run { server in
+            for (query, isAsked) in [("MLQ4X2AB9", true), ("7009", true), ("nobody", false)] {
+                let found = try await server.get("/customers?query=\(query)")
+                #expect(found.text.contains(words) == isAsked, "\(query)")
+                let move = try await server.post(
+                    "/customers/anna/transfers", ["query": query, "reason": "x"])
+                #expect(move.text.contains(words) == isAsked, "\(query)")
+            }
+        }
+    }
+
     @Test func `only somebody who is known can be forgotten`() async throws {
         try await DashboardServer.run { server in
             let unknown = try await server.get("/customers/anna")
