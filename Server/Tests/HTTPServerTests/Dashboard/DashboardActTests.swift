@@ -243,6 +243,26 @@ import Testing
         }
     }
 
+    @Test func `a refused act leads back into the environment of its page`() async throws {
+        try await DashboardServer.run { server in
+            let rows = [
+                ("/customers/anna", "?environment=sandbox"), ("/customers/anna", ""),
+                ("/webhooks/wh_9", "?environment=sandbox"),
+            ]
+            for (path, environment) in rows {
+                let act = path.hasPrefix("/webhooks") ? "/test" : "/grants"
+                let page = try await server.post(
+                    path + act + environment, ["entitlement": "pro", "until": "2001-01-01"])
+                #expect(
+                    page.text.contains("href=\"\(path)\(environment)\">Back</a>"), "\(path)")
+                #expect(
+                    page.text.contains("You look at the sandbox.") == !environment.isEmpty)
+            }
+            let strange = try await server.get("/customers?environment=moon")
+            #expect(strange.status == 400)
+        }
+    }
+
     @Test func `the theme is remembered, and its form leads nowhere else`() async throws {
         let rows = [
             ("/customers/anna", "/customers/anna"), ("//evil.example", "/"),
