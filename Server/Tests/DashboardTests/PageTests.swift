@@ -114,6 +114,32 @@ import Testing
         }
     }
 
+    @Test func `a page on which nothing is found yet leads on, and denies nothing`() {
+        let frame = Samples().frame
+        let paid = CustomersPage(state: "paid", rows: [], olderCursor: "41").html(in: frame)
+        #expect(paid.contains("name nobody who is “<bdi>paid</bdi>” now. Go on with Older."))
+        let any = CustomersPage(rows: [], olderCursor: "41").html(in: frame)
+        #expect(any.contains("name nobody. Go on with Older."))
+        for page in [paid, any] {
+            #expect(!page.contains("No customer") && page.contains(">Older</a>"))
+        }
+        for filter in [EventsPage.Filter(), .init(what: .wallets)] {
+            let page = EventsPage(filter: filter, events: [], olderCursor: "41").html(in: frame)
+            #expect(page.contains("Go on with Older.") && page.contains(">Older</a>"))
+            #expect(!page.contains("No such event") && !page.contains("No event yet"))
+        }
+        let oldest = [
+            CustomersPage(state: "paid", rows: [], isFirstPage: false).html(in: frame),
+            EventsPage(filter: .init(what: .wallets), events: [], isFirstPage: false)
+                .html(in: frame),
+        ]
+        for page in oldest {
+            #expect(!page.contains("No customer") && !page.contains("No such event"))
+        }
+        let last = CustomersPage(state: "paid", rows: []).html(in: frame)
+        #expect(last.contains("No customer is in this state now."))
+    }
+
     @Test func `a webhook to which nothing was sent is not called delivered`() {
         let samples = Samples()
         let webhook = samples.webhook("crm.example.com", failing: false)

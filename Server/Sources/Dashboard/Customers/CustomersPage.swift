@@ -13,6 +13,8 @@ package struct CustomersPage: Sendable {
     package var open: Int?
     /// The cursor of the page with older news.
     package var olderCursor: String?
+    /// Whether it is the page with the newest events.
+    package var isFirstPage: Bool
     package var apple: AppleSearch
 
     /// One customer, or one purchase that belongs to nobody.
@@ -52,7 +54,7 @@ package struct CustomersPage: Sendable {
 
     package init(
         query: String = "", state: String = "", rows: [Row], total: Int? = nil, open: Int? = nil,
-        olderCursor: String? = nil, apple: AppleSearch = .notAsked
+        olderCursor: String? = nil, isFirstPage: Bool = true, apple: AppleSearch = .notAsked
     ) {
         self.query = query
         self.state = state
@@ -60,6 +62,7 @@ package struct CustomersPage: Sendable {
         self.total = total
         self.open = open
         self.olderCursor = olderCursor
+        self.isFirstPage = isFirstPage
         self.apple = apple
     }
 
@@ -133,6 +136,21 @@ package struct CustomersPage: Sendable {
                     Nobody has this id, token, transaction or order. \
                     \(trouble.isEmpty ? apple.sentence : "")
                     """, actions: all
+            ).markup
+        }
+        if olderCursor != nil {
+            let nobody: Markup = state.isEmpty ? "nobody" : "nobody who is “\(.bdi(state))” now"
+            return Empty(
+                title: "Nobody on this page",
+                text: """
+                    Customers are found by their events, the newest first. Those that were read \
+                    for this page name \(nobody). Go on with Older.
+                    """
+            ).markup
+        }
+        guard isFirstPage else {
+            return Empty(
+                title: "Nobody else", text: "There are no older events.", actions: all
             ).markup
         }
         if !state.isEmpty {

@@ -137,7 +137,7 @@ extension DashboardRoutes {
             return .done(.moved, try page.path)
         }
         page.audit.leaveOut()
-        let query = form["query"] ?? ""
+        let query = form.trimmed("query") ?? ""
         var found: [MovePage.Found] = []
         let search = try await engine.customers(like: query, app: app)
         for match in search.found {

@@ -25,10 +25,11 @@ extension DashboardRoutes {
     // MARK: - List
 
     @Sendable private func customers(_ page: PageRequest) async throws -> String {
-        let state = page.query["state"] ?? ""
-        guard let query = page.query["query"] else {
-            return try await latestCustomers(page, in: state).html(in: page.frame)
+        guard let query = page.query.trimmed("query") else {
+            return try await latestCustomers(page, in: page.query["state"] ?? "")
+                .html(in: page.frame)
         }
+        // In any state: whoever is found is shown with theirs.
         let search = try await engine.customers(like: query, app: app)
         var rows: [CustomersPage.Row] = []
         for found in search.found.map(CustomerList.Found.init) {
@@ -38,18 +39,17 @@ extension DashboardRoutes {
             row.by = found.by
             rows.append(row)
         }
-        let shown = rows.filter { state.isEmpty || $0.state?.rawValue == state }
-        return CustomersPage(
-            query: query, state: state, rows: shown, apple: AppleSearch(search.store)
-        ).html(in: page.frame)
+        return CustomersPage(query: query, rows: rows, apple: AppleSearch(search.store))
+            .html(in: page.frame)
     }
 
     /// Those of whom the newest events are.
     private func latestCustomers(
         _ page: PageRequest, in state: String
     ) async throws -> CustomersPage {
+        let before = try page.eventCursor
         let log = try await newestEvents(
-            before: try page.eventCursor, limit: Self.newsMax, in: page.environment
+            before: before, limit: Self.newsMax, in: page.environment
         ) { _ in true }
         var rows: [CustomersPage.Row] = []
         var seen: Set<String> = []
@@ -66,7 +66,8 @@ extension DashboardRoutes {
             rows.append(row)
         }
         return CustomersPage(
-            state: state, rows: rows, olderCursor: (older ?? log.older).map { "\($0)" })
+            state: state, rows: rows, olderCursor: (older ?? log.older).map { "\($0)" },
+            isFirstPage: before == nil)
     }
 
     private func row(of id: String, _ page: PageRequest) async throws -> CustomersPage.Row {

@@ -79,6 +79,23 @@ import Testing
         }
     }
 
+    @Test func `somebody is found in whatever state, and by a pasted text`() async throws {
+        try await DashboardServer.run { server in
+            try await server.buy("anna", transaction: "7001")
+            for query in ["anna&state=grace", "anna%20", "%20anna%0A", "+7001", "anna&state=paid"] {
+                let page = try await server.get("/customers?query=\(query)")
+                #expect(page.text.contains("Found: 1."), "\(query)")
+            }
+            let events = try await server.get("/events?customer_id=anna%20")
+            #expect(events.text.contains("pro.monthly"))
+            let move = try await server.post(
+                "/customers/ben/transfers", ["query": " 7001 ", "reason": "x"])
+            #expect(move.text.contains("has it now and loses it"))
+            // What is left of white space is no search.
+            #expect(try await server.get("/customers?query=%20").text.contains("latest news"))
+        }
+    }
+
     @Test func `only somebody who is known can be forgotten`() async throws {
         try await DashboardServer.run { server in
             let unknown = try await server.get("/customers/anna")
