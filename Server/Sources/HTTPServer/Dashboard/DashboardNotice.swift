@@ -6,6 +6,7 @@ enum DashboardNotice: String, CaseIterable, Sendable {
     case granted, withdrawn, moved, undone, blocked, unblocked, answered, debited, erased
     case walletCredited = "credited"
     case consentRefused = "consent_refused"
+    case grantedBefore = "granted_before"
     case paused, resumed, tested, replayed, deleted
     case retried
     case alwaysSignedIn = "always_signed_in"
@@ -25,6 +26,10 @@ enum DashboardNotice: String, CaseIterable, Sendable {
     var notice: Notice {
         switch self {
         case .granted: Notice(.done, "Access was given.", "It is open now.")
+        case .grantedBefore:
+            Notice(
+                .warning, "This was given already, and has ended since.",
+                "This page is new: to give it again, use its button.")
         case .withdrawn: Notice(.done, "The grant was taken back.")
         case .moved: Notice(.done, "The purchase was moved here.", "Both apps are told by events.")
         case .undone: Notice(.done, "The move was taken back.")

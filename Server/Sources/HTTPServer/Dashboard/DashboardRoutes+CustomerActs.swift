@@ -54,7 +54,9 @@ extension DashboardRoutes {
         let given = try await engine.grant(
             order, to: try page.customer, app: app, environment: page.environment)
         page.audit.change(of: given.grant.id.rawValue, to: given.grant.auditState)
-        return .done(.granted, try page.path)
+        // A form that is sent again gives nothing again, although its grant may have ended since.
+        let isOpen = given.grant.isOpen(at: engine.serverTime)
+        return .done(isOpen ? .granted : .grantedBefore, try page.path)
     }
 
     /// The last millisecond of a day in UTC: what lasts until a day lasts through it.

@@ -118,6 +118,28 @@ import Testing
         }
     }
 
+    @Test func `a form that is sent again after its grant was taken back says that it has ended`()
+        async throws
+    {
+        try await DashboardServer.run { server in
+            var form = Self.grant
+            form["key"] = "k"
+            for _ in 0..<2 {
+                let given = try await server.post("/customers/anna/grants", form)
+                #expect(given.headers[.setCookie]?.hasPrefix("notice=granted; ") == true)
+            }
+            let grants: GrantList = try await server.api(Paths.grants(of: "anna"))
+            let id = try #require(grants.items.first?.grantID)
+            _ = try await server.post("/customers/anna/grants/\(id)/withdraw")
+            let again = try await server.post("/customers/anna/grants", form)
+            #expect(again.headers[.setCookie]?.hasPrefix("notice=granted_before; ") == true)
+            let page = try await server.get(
+                "/customers/anna", headers: [.cookie: "notice=granted_before"])
+            #expect(page.text.contains("This was given already, and has ended since."))
+            #expect(!page.text.contains("It is open now."))
+        }
+    }
+
     @Test func `a purchase is moved once it was confirmed, and back`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
