@@ -93,6 +93,18 @@ import Testing
         #expect(!html.contains("Compare it."))
     }
 
+    @Test func `a refused act has a remedy for people, and is not called a page`() {
+        for (code, remedy) in ProblemPage.remediesOfActs {
+            let problem = Problem(
+                code: code, status: 404, title: "No.", remedy: "Send `until`, or POST /v1/x.")
+            let act = ProblemPage(problem, wasAct: true).html(in: Samples().frame)
+            #expect(act.contains("<bdi>\(remedy.replacing("'", with: "&#39;"))</bdi>"), "\(code)")
+            #expect(!act.contains("POST /v1/x") && !act.contains("There is no such page"))
+            let page = ProblemPage(problem).html(in: Samples().frame)
+            #expect(page.contains("POST /v1/x") && page.contains("There is no such page"))
+        }
+    }
+
     @Test func `a search that found nothing says what Apple said, and whether it was asked`() {
         let rows: [(AppleSearch, words: String?)] = [
             (.notAsked, nil), (.unknown, "Apple was asked, and knows none either."),

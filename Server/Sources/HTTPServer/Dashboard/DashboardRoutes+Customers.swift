@@ -92,8 +92,11 @@ extension DashboardRoutes {
     @Sendable private func customer(_ page: PageRequest) async throws -> String {
         let (id, environment) = (try page.customer, page.environment)
         let state = try await engine.customer(id, app: app, environment: environment)
+        let seesReasons = page.visit.viewer.seesReasons
         let lines = try await engine.history(of: id, app: app, environment: environment)
-        let explanation = try await engine.explain(id, app: app, environment: environment)
+            .map { seesReasons ? $0 : $0.withoutReason }
+        let explanation = try await engine.explain(
+            id, app: app, environment: environment, hasReasons: seesReasons)
         let transfers = try await engine.transfers(of: id, app: app)
             .filter { $0.purchase.environment == environment }
         let events = try await events(of: id)

@@ -1,4 +1,6 @@
+import Engine
 import HTTPTypes
+import Ledger
 import PerennialContract
 import Testing
 
@@ -252,15 +254,36 @@ import Testing
                 "/customers/anna/transfers", ["original_transaction_id": "1", "reason": "x"], 404,
                 "purchase_unknown"
             ),
+            (
+                "/customers/anna/blocks/7001/end", [:], 409,
+                "purchase_belongs_to_another_customer"
+            ),
+            (
+                "/customers/anna/wallets/seeds/debits", ["amount": "1", "reason": "x", "key": "k"],
+                409, "wallet_has_too_little"
+            ),
+            (
+                "/customers/anna/consumption",
+                ["consented": "no", "transaction_id": "1", "used_percent": "101"], 400,
+                "body_not_understood"
+            ),
             ("/webhooks", ["url": "ftp://example.com"], 400, "webhook_not_valid"),
             ("/webhooks/wh_9/test", [:], 404, "webhook_unknown"),
         ]
-        try await DashboardServer.run { server in
+        let seeds: (inout AppSettings) -> Void = {
+            $0.wallets = WalletRules(credits: ["seeds.100": ["seeds": 100]])
+        }
+        try await DashboardServer.run(with: seeds) { server in
+            try await server.buy("ben", transaction: "7001")
             for (path, fields, status, code) in rows {
                 let page = try await server.post(path, fields)
                 #expect(page.status == status, "\(path): \(page.status)")
                 #expect(page.text.contains(code), "\(path)")
                 #expect(page.text.contains("Nothing has changed."), "\(path)")
+                // The remedies of the HTTP interface are for programs.
+                for word in ["There is no such page", "/v1/", "`", "Send ", ".yaml"] {
+                    #expect(!page.text.contains(word), "\(path): \(word)")
+                }
             }
         }
     }

@@ -1,4 +1,6 @@
+import Engine
 import HTTPTypes
+import Ledger
 import PerennialContract
 import Testing
 
@@ -108,6 +110,34 @@ import Testing
             let act = try await server.post("/customers/anna/erase", ["confirm": "anna"])
             #expect(act.status == 303, "\(act.text)")
             #expect(try await !server.get("/customers/anna").text.contains("Forget"))
+        }
+    }
+
+    @Test func `why support did something is for support and admins`() async throws {
+        for (role, sees) in [("viewer", false), ("support", true), ("admin", true)] {
+            var access = DashboardServer.developer
+            access.developer?.role = try #require(.init(rawValue: role))
+            try await DashboardServer.run(as: access) { server in
+                let birds: AppID = "birds"
+                try await server.buy("ben", transaction: "7001")
+                let purchase = PurchaseID("7001", in: .production)
+                _ = try await server.engine.grant(
+                    NewGrant(entitlement: "pro", reason: "ticket 1"), to: "anna", app: birds,
+                    environment: .production)
+                _ = try await server.engine.transfer(
+                    OwnershipChange(purchase: purchase, reason: "ticket 2"), to: "anna",
+                    app: birds)
+                try await server.engine.block(
+                    OwnershipChange(purchase: purchase, reason: "ticket 3"), of: "anna",
+                    app: birds)
+                let short = try await server.get("/customers/anna").text
+                let whole = try await server.get("/customers/anna?history=all").text
+                #expect(whole.contains("is blocked") && whole.contains("pro given by hand"))
+                for number in 1...3 {
+                    #expect(short.contains("ticket \(number)") == sees, "\(role): \(number)")
+                    #expect(whole.contains("ticket \(number)") == sees, "\(role): \(number)")
+                }
+            }
         }
     }
 
