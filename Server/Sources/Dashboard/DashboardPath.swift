@@ -44,7 +44,7 @@ import PerennialContract
 /// | `/customers/{id}/blocks` | `original_transaction_id`, `reason` | support |
 /// | `/customers/{id}/blocks/{original_transaction_id}/end` | | support |
 /// | `/customers/{id}/consumption` | `transaction_id`, `consented` (`yes`, `no`), | support |
-/// | | `delivery`, `used_percent` (may be empty) | |
+/// | | `delivery`, `used_percent` (may be empty); of other purchases with `_2`, `_3` | |
 /// | `/customers/{id}/wallets/{currency}/debits` | `amount`, `reason`, `key` | support |
 /// | `/customers/{id}/wallets/{currency}/credits` | `amount`, `reason`, `key`; | support |
 /// | | `confirmed` (`yes`) once ``CreditPage`` was confirmed | |

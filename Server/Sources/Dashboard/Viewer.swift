@@ -30,6 +30,8 @@ package struct Viewer: Hashable, Sendable {
     }
 
     package var mayHelp: Bool { role != .viewer }
+    /// Whether they read why support gave, moved or kept something.
+    package var seesReasons: Bool { role != .viewer }
     var mayConfigure: Bool { role == .admin }
     var seesDocuments: Bool { role != .viewer }
 }

@@ -93,6 +93,65 @@ import Testing
         #expect(!html.contains("Compare it."))
     }
 
+    @Test func `a refused act has a remedy for people, and is not called a page`() {
+        for (code, remedy) in ProblemPage.remediesOfActs {
+            let problem = Problem(
+                code: code, status: 404, title: "No.", remedy: "Send `until`, or POST /v1/x.")
+            let act = ProblemPage(problem, wasAct: true).html(in: Samples().frame)
+            #expect(act.contains("<bdi>\(remedy.replacing("'", with: "&#39;"))</bdi>"), "\(code)")
+            #expect(!act.contains("POST /v1/x") && !act.contains("There is no such page"))
+            let page = ProblemPage(problem).html(in: Samples().frame)
+            #expect(page.contains("POST /v1/x") && page.contains("There is no such page"))
+        }
+    }
+
+    @Test func `a search that found nothing says what Apple said, and whether it was asked`() {
+        let rows: [(AppleSearch, words: String?)] = [
+            (.notAsked, nil), (.unknown, "Apple was asked, and knows none either."),
+            (.known(originalTransactionID: "7001"), "but that purchase is not recorded here"),
+            (.noKey, "this server has no key for the App Store"),
+            (.away, "Search again in a few minutes."),
+        ]
+        for (apple, words) in rows {
+            let pages = [
+                CustomersPage(query: "7002", rows: [], apple: apple).html(in: Samples().frame),
+                MovePage(customerID: "cleo", query: "7002", reason: "", found: [], apple: apple)
+                    .html(in: Samples().frame),
+            ]
+            for page in pages {
+                for other in rows.compactMap(\.words) {
+                    #expect(page.contains(other) == (other == words), "\(apple): \(other)")
+                }
+            }
+        }
+    }
+
+    @Test func `a page on which nothing is found yet leads on, and denies nothing`() {
+        let frame = Samples().frame
+        let paid = CustomersPage(state: "paid", rows: [], olderCursor: "41").html(in: frame)
+        #expect(paid.contains("name nobody who is “<bdi>paid</bdi>” now. Go on with Older."))
+        let any = CustomersPage(rows: [], olderCursor: "41").html(in: frame)
+        #expect(any.contains("name nobody. Go on with Older."))
+        for page in [paid, any] {
+            #expect(!page.contains("No customer") && page.contains(">Older</a>"))
+        }
+        for filter in [EventsPage.Filter(), .init(what: .wallets)] {
+            let page = EventsPage(filter: filter, events: [], olderCursor: "41").html(in: frame)
+            #expect(page.contains("Go on with Older.") && page.contains(">Older</a>"))
+            #expect(!page.contains("No such event") && !page.contains("No event yet"))
+        }
+        let oldest = [
+            CustomersPage(state: "paid", rows: [], isFirstPage: false).html(in: frame),
+            EventsPage(filter: .init(what: .wallets), events: [], isFirstPage: false)
+                .html(in: frame),
+        ]
+        for page in oldest {
+            #expect(!page.contains("No customer") && !page.contains("No such event"))
+        }
+        let last = CustomersPage(state: "paid", rows: []).html(in: frame)
+        #expect(last.contains("No customer is in this state now."))
+    }
+
     @Test func `a webhook to which nothing was sent is not called delivered`() {
         let samples = Samples()
         let webhook = samples.webhook("crm.example.com", failing: false)

@@ -11,6 +11,7 @@ struct Pages {
             ("index-empty", OverviewPage(tiles: [], events: []).html(in: simulated)),
             ("customers", samples.customers.html(in: frame)),
             ("customers-none", emptySearch.html(in: samples.noticed)),
+            ("customers-elsewhere", elsewhereSearch.html(in: frame)),
             ("customers-empty", CustomersPage(rows: []).html(in: frame)),
             ("customer", samples.customer.html(in: frame)),
             ("customer-sandbox", samples.customer.html(in: samples.noticed)),
@@ -90,7 +91,13 @@ struct Pages {
         return samples.frame
     }
 
+    private var elsewhereSearch: CustomersPage {
+        CustomersPage(
+            query: samples.text("7"), rows: [],
+            apple: .known(originalTransactionID: samples.text("7001")))
+    }
+
     private var emptySearch: CustomersPage {
-        CustomersPage(query: samples.text("clea"), rows: [], search: .asking)
+        CustomersPage(query: samples.text("clea"), rows: [], apple: .away)
     }
 }

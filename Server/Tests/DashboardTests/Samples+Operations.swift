@@ -170,7 +170,9 @@ extension Samples {
     }
 
     var moveNothing: MovePage {
-        MovePage(customerID: text("cleo"), query: text("MLQ4X2"), reason: text("why"), found: [])
+        MovePage(
+            customerID: text("cleo"), query: text("MLQ4X2"), reason: text("why"), found: [],
+            apple: .noKey)
     }
 
     var credit: CreditPage {

@@ -248,4 +248,34 @@ import Testing
         #expect(turn.rotated(["a", "b", "c"]).sorted() == ["a", "b", "c"])
         #expect(turn.rotated([]).isEmpty)
     }
+
+    @Test func `a search says whether the App Store was asked, and whether it answered`()
+        async throws
+    {
+        let unknown: JSON = ["errorCode": 4_040_010, "errorMessage": "Not found."]
+        let none: JSON = ["status": 1, "signedTransactions": []]
+        let (notFound, noOrder) = (
+            AppStoreResponse(status: 404, body: unknown.bytes),
+            AppStoreResponse(status: 200, body: none.bytes)
+        )
+        let down = AppStoreResponse(status: 500, body: [])
+        let rows: [(String, AppStoreResponse, CustomerSearch.Store)] = [
+            ("7001", notFound, .answered([])), ("MLQ4X2AB9", noOrder, .answered([])),
+            ("7001", down, .failed), ("MLQ4X2AB9", down, .failed), ("anna", down, .notQueried),
+        ]
+        for (query, response, store) in rows {
+            let scene = try await Scene { _, _ in response }
+            let search = try await scene.engine.customers(like: query, app: "birds")
+            #expect(search == CustomerSearch(found: [], store: store), "\(query)")
+        }
+        let database = try SQLiteDriver.inMemory()
+        let engine = Engine(
+            database: database,
+            apps: [AppSettings(id: "birds", bundleID: "com.example.birds", entitlements: [:])],
+            verifiers: ["birds": Verifier(roots: .apple)],
+            now: { Instant(milliseconds: 1_767_268_800_000) }, logger: Logger(label: "test"))
+        try await engine.prepare()
+        let search = try await engine.customers(like: "7001", app: "birds")
+        #expect(search.store == .notConfigured)
+    }
 }

@@ -4,8 +4,8 @@ import PerennialContract
 struct CustomerActs {
     var page: CustomerPage
 
-    private var id: String { page.id }
-    private var name: Markup { page.name }
+    var id: String { page.id }
+    var name: Markup { page.name }
 
     /// Days that a new grant lasts, unless one says something else.
     private static let grantDaysDefault: Int64 = 30
@@ -14,7 +14,7 @@ struct CustomerActs {
         guard frame.viewer.mayHelp else { return "" }
         var dialogs = [grant(in: frame), move]
         if !keepable.isEmpty { dialogs.append(keep) }
-        if let question = page.waitingQuestions.first { dialogs.append(consumption(question)) }
+        if !page.waitingQuestions.isEmpty { dialogs.append(consumption) }
         if page.isKnown, frame.viewer.mayConfigure { dialogs.append(erase) }
         let buttons = dialogs.map(\.buttonMarkup)
         let opened = dialogs.map { $0.dialogMarkup(in: frame) }
@@ -87,46 +87,20 @@ struct CustomerActs {
                 """, submit: "Keep with \(name)")
     }
 
-    private func consumption(_ question: ConsumptionQuestion) -> Dialog {
-        let words = ["delivered", "quality_issue", "wrong_product", "server_outage", "other"]
-        let options = words.map { word -> Markup in
-            "<option value=\"\(word)\">\(word.replacing("_", with: " "))</option>"
-        }
-        return Dialog(
-            id: "refund", button: "Answer Apple about a refund",
-            title: "Answer Apple about \(.bdi(question.productID))",
-            sentences: """
-                <p class="soft">Apple asks how it was used, and decides alone. It is told only if \
-                \(name) has consented. What was sent cannot be taken back.</p>
-                """, path: .act("consumption", on: id),
-            fields: """
-                <input type="hidden" name="transaction_id" \
-                value="\(.value(question.transactionID))">\
-                <div class="fields"><div><label for="c-c">\(name) consented</label>\
-                <select id="c-c" name="consented"><option value="no">no: tell nothing</option>\
-                <option value="yes"\(page.consumption?.consented == true ? " selected" : "")>yes\
-                </option></select></div><div><label for="c-d">It was</label>\
-                <select id="c-d" name="delivery">\(options.joined())</select></div>\
-                <div><label for="c-u">Used, in per cent (empty: what is known here)</label>\
-                <input id="c-u" name="used_percent" type="number" min="0" max="100" step="any">\
-                </div></div>
-                """, submit: "Answer Apple")
-    }
-
     private var erase: Dialog {
-        let count = page.purchases.map(\.count).reduce(0, +)
+        let count = page.erasedPurchases
         let purchases =
             count == 1 ? "1 purchase becomes" : "\(Figures.count(count)) purchases become"
         let events = page.eventsCount.map { Figures.count($0, "earlier event") } ?? "earlier events"
         return Dialog(
             id: "erase", button: "Forget this person", title: "Forget \(name)?",
             sentences: """
-                <p>This cannot be undone.</p><ul><li>All ids of \(name), grants, transfers and \
-                what \
-                was spent are removed.</li><li>\(purchases) nobody’s. Whoever shows one by their \
-                device begins anew.</li><li>In \(events) a name that means nothing takes the place \
-                of theirs.</li><li>What Apple signed stays, byte for byte: your books need it.</li>\
-                </ul>
+                <p>This cannot be undone. It is one act for production and the sandbox.</p>\
+                <ul><li>All ids of \(name), grants, transfers and what was spent are removed.</li>\
+                <li>\(purchases) nobody’s. Whoever shows one by their device begins anew. What was \
+                bought to be used up stays used up.</li><li>In \(events) a name that means \
+                nothing takes the place of theirs.</li><li>What Apple signed stays, byte for \
+                byte: your books need it.</li></ul>
                 """, path: .act("erase", on: id),
             fields: """
                 <div><label for="e-c">Type <b>\(name)</b> to go on</label>\

@@ -24,7 +24,8 @@ struct CustomerMovements {
     private func transfer(_ transfer: Transfer, number: Int, in frame: Frame) -> Markup {
         let what = Markup.bdi(transfer.originalTransactionID)
         let when: Markup = transfer.at.map { "On \(frame.day($0)) " } ?? ""
-        let reason: Markup = transfer.reason.map { $0.isEmpty ? "" : ": \(.bdi($0))" } ?? ""
+        let why = frame.viewer.seesReasons ? transfer.reason ?? "" : ""
+        let reason: Markup = why.isEmpty ? "" : ": \(.bdi(why))"
         let fate: Markup = transfer.undoneAt.map { " Undone on \(frame.day($0))." } ?? ""
         let line: Markup = """
             <p class="small soft">\(when)\(evidence(transfer)) \(.bdi(transfer.kind ?? "moved")) \
@@ -79,7 +80,7 @@ struct CustomerMovements {
             grant.withdrawnAt != nil || grant.until.map { $0 <= frame.now } ?? false
         let fate: Markup =
             grant.withdrawnAt.map { ", taken back on \(frame.day($0))" } ?? (isOver ? ", over" : "")
-        let reason: Markup = frame.viewer.mayHelp ? ": \(.bdi(grant.reason))" : ""
+        let reason: Markup = frame.viewer.seesReasons ? ": \(.bdi(grant.reason))" : ""
         let line: Markup = """
             <p class="small soft"><b>\(.bdi(grant.entitlement))</b> from \(frame.day(grant.from)) \
             \(until)\(fate)\(reason)</p>

@@ -29,6 +29,8 @@ package struct CustomerPage: Sendable {
     package var history: History?
     /// Entitlements that can be given by hand.
     package var entitlements: [String]
+    /// How many purchases, in both environments, are nobody's once they are forgotten.
+    package var erasedPurchases: Int
     /// How many events name them. For the dialog that erases.
     package var eventsCount: Int?
     /// Another one for each page: what a form of this page does twice is done once.
@@ -42,8 +44,8 @@ package struct CustomerPage: Sendable {
         explanation: [String] = [], wallets: [WalletStatement] = [], transfers: [Transfer] = [],
         blocked: [String] = [], grants: [Grant] = [], consumption: ConsumptionOverview? = nil,
         happened: [Event] = [], linesCount: Int = 0, history: History? = nil,
-        entitlements: [String], eventsCount: Int? = nil, formKey: String = "",
-        isAskingApple: Bool = false
+        entitlements: [String], erasedPurchases: Int = 0, eventsCount: Int? = nil,
+        formKey: String = "", isAskingApple: Bool = false
     ) {
         self.customer = customer
         self.isKnown = isKnown
@@ -62,6 +64,7 @@ package struct CustomerPage: Sendable {
         self.linesCount = linesCount
         self.history = history
         self.entitlements = entitlements
+        self.erasedPurchases = erasedPurchases
         self.eventsCount = eventsCount
         self.formKey = formKey
         self.isAskingApple = isAskingApple

@@ -13,7 +13,9 @@ package struct CustomersPage: Sendable {
     package var open: Int?
     /// The cursor of the page with older news.
     package var olderCursor: String?
-    package var search: Search
+    /// Whether it is the page with the newest events.
+    package var isFirstPage: Bool
+    package var apple: AppleSearch
 
     /// One customer, or one purchase that belongs to nobody.
     package struct Row: Sendable {
@@ -50,17 +52,9 @@ package struct CustomersPage: Sendable {
         }
     }
 
-    /// How far a search has come. Order numbers are known to Apple alone.
-    package enum Search: Sendable {
-        case finished
-        /// What is known here is shown already.
-        case asking
-        case appleAway(triedAgainAt: Timestamp)
-    }
-
     package init(
         query: String = "", state: String = "", rows: [Row], total: Int? = nil, open: Int? = nil,
-        olderCursor: String? = nil, search: Search = .finished
+        olderCursor: String? = nil, isFirstPage: Bool = true, apple: AppleSearch = .notAsked
     ) {
         self.query = query
         self.state = state
@@ -68,7 +62,8 @@ package struct CustomersPage: Sendable {
         self.total = total
         self.open = open
         self.olderCursor = olderCursor
-        self.search = search
+        self.isFirstPage = isFirstPage
+        self.apple = apple
     }
 
     package func html(in frame: Frame) -> String {
@@ -77,7 +72,7 @@ package struct CustomersPage: Sendable {
             "environment": .html(frame.environmentField),
             "query": .html(.value(query)),
             "states": .html(states),
-            "search": .html(progress(in: frame)),
+            "search": .html(trouble),
             "list": .html(rows.isEmpty ? empty(in: frame) : table(in: frame)),
             "count": .html(count),
             "older": .html(older(in: frame)),
@@ -105,22 +100,14 @@ package struct CustomersPage: Sendable {
         ).markup
     }
 
-    private func progress(in frame: Frame) -> Markup {
-        switch search {
-        case .finished: ""
-        case .asking:
+    /// What was found may not be all.
+    private var trouble: Markup {
+        switch apple {
+        case .notAsked, .unknown, .known: ""
+        case .noKey, .away:
             """
-            <div class="say" role="status">\(Icon.about.markup)<div>Asking Apple about this order \
-            … \
-            <span class="muted">up to 10 seconds. What is known here is shown already.</span></div>\
+            <div class="say warn" role="status">\(Icon.warning.markup)<div>\(apple.sentence)</div>\
             </div>
-            """
-        case .appleAway(let at):
-            """
-            <div class="say warn" role="status">\(Icon.warning.markup)<div><strong>Apple could not \
-            be asked about this order.</strong> Tried again at \(frame.time(at)). What is known \
-            here \
-            is shown.</div></div>
             """
         }
     }
@@ -144,12 +131,26 @@ package struct CustomersPage: Sendable {
         let all: Markup = "<a class=\"btn\" href=\"\(frame.link(.customers))\">All customers</a>"
         if !query.isEmpty {
             return Empty(
-                title: "Nobody is called “\(.bdi(query))”",
+                title: "Nobody here is called “\(.bdi(query))”",
                 text: """
-                    Nobody has this id, token, transaction or order. Order numbers (M…) are asked \
-                    of \
-                    Apple: it knows none either.
+                    Nobody has this id, token, transaction or order. \
+                    \(trouble.isEmpty ? apple.sentence : "")
                     """, actions: all
+            ).markup
+        }
+        if olderCursor != nil {
+            let nobody: Markup = state.isEmpty ? "nobody" : "nobody who is “\(.bdi(state))” now"
+            return Empty(
+                title: "Nobody on this page",
+                text: """
+                    Customers are found by their events, the newest first. Those that were read \
+                    for this page name \(nobody). Go on with Older.
+                    """
+            ).markup
+        }
+        guard isFirstPage else {
+            return Empty(
+                title: "Nobody else", text: "There are no older events.", actions: all
             ).markup
         }
         if !state.isEmpty {

@@ -8,6 +8,7 @@ package struct MovePage: Sendable {
     package var query: String
     package var reason: String
     package var found: [Found]
+    package var apple: AppleSearch
 
     package struct Found: Sendable {
         package var originalTransactionID: String
@@ -30,11 +31,15 @@ package struct MovePage: Sendable {
         }
     }
 
-    package init(customerID: String, query: String, reason: String, found: [Found]) {
+    package init(
+        customerID: String, query: String, reason: String, found: [Found],
+        apple: AppleSearch = .notAsked
+    ) {
         self.customerID = customerID
         self.query = query
         self.reason = reason
         self.found = found
+        self.apple = apple
     }
 
     private var name: Markup { .bdi(customerID) }
@@ -56,8 +61,8 @@ package struct MovePage: Sendable {
             let empty = Empty(
                 title: "No purchase is “\(.bdi(query))”",
                 text: """
-                    Neither a transaction nor an order of this number is known here, and Apple \
-                    knows none either.
+                    Neither a transaction nor an order of this number is known here in \
+                    \(frame.environment.rawValue). \(apple.sentence)
                     """,
                 actions: """
                     <a class="btn" href="\(frame.link(.customer(customerID)))"><span>Back to \

@@ -171,6 +171,20 @@ package struct EventsPage: Sendable {
     }
 
     private func empty(in frame: Frame) -> Markup {
+        if olderCursor != nil {
+            return Empty(
+                title: "Nothing on this page",
+                text: """
+                    The events that were read for this page are not as you asked. Go on with Older.
+                    """
+            ).markup
+        }
+        guard isFirstPage else {
+            return Empty(
+                title: "Nothing older", text: "There are no more events that are as you asked.",
+                actions: "<a class=\"btn\" href=\"\(frame.link(.events))\">All events</a>"
+            ).markup
+        }
         guard filter.isEmpty else {
             return Empty(
                 title: "No such event", text: "Nothing in the log is as you asked.",

@@ -23,19 +23,50 @@ package struct ProblemPage: Sendable {
 
     private var heading: String {
         switch problem.status {
-        case 404: "There is no such page"
+        case 404 where !wasAct: "There is no such page"
         case 401, 403: "You may not do that"
         case 500...: "That did not work"
         default: "That was not done"
         }
     }
 
+    /// What to do. The problem's own remedy is for programs; of what a form can cause there is one
+    /// for the person who sent it.
+    private var remedy: String {
+        wasAct ? Self.remediesOfActs[problem.code] ?? problem.remedy : problem.remedy
+    }
+
+    /// The remedies of what the forms of pages can cause.
+    static let remediesOfActs: [ProblemCode: String] = [
+        .requestNotUnderstood: "Go back, and fill in the form again.",
+        .bodyNotUnderstood: "Go back, and fill in the form again.",
+        .customerIDMeaningless: "Use the id of one person.",
+        .entitlementUnknown: "Load the customer's page again: it lists what can be given now.",
+        .grantUnknown: "Load the customer's page again: it shows what was given.",
+        .grantWithoutTime: "Go back, and choose a later day, or leave the day empty.",
+        .purchaseUnknown: "Go back, and look the purchase up by another number. It may be in the "
+            + "other environment.",
+        .purchaseBelongsToAnotherCustomer: "Load the customer's page again: it shows what they "
+            + "have now. What somebody else has can be moved here, unless it was used up.",
+        .transferUnknown: "Load the customer's page again: it shows the moves.",
+        .transferSuperseded: "Take the later move back first, or move the purchase again.",
+        .currencyUnknown: "Load the customer's page again: it shows the wallets.",
+        .amountNotPositive: "Go back, and type a whole number from 1.",
+        .walletHasTooLittle: "Go back, and take out at most what the wallet has.",
+        .idempotencyKeyReused: "The form was sent before, with other words. Load the page again, "
+            + "and use its form.",
+        .forwardUnknown: "Load the page again: it shows what can be sent.",
+        .webhookUnknown: "Load the list of webhooks again: it shows those that there are.",
+        .webhookNotValid: "Go back, and fill in the form again.",
+    ]
+
     private func content(in frame: Frame) -> Markup {
         // Of a form the detail says all. What else there is to say is for programs.
-        let isForm = wasAct && problem.code == .requestNotUnderstood
+        let isForm =
+            wasAct && [.requestNotUnderstood, .bodyNotUnderstood].contains(problem.code)
         let title = isForm ? problem.detail ?? problem.title : problem.title
         let detail: Markup = isForm ? "" : problem.detail.map { " \(.bdi($0))" } ?? ""
-        let remedy: Markup = isForm ? "Go back, and fill in the form again." : .bdi(problem.remedy)
+        let remedy: Markup = .bdi(remedy)
         let unchanged: Markup = wasAct ? " Nothing has changed." : ""
         let reference = [problem.code.rawValue, problem.requestID.map { "request \($0)" }]
             .compactMap { $0 }.joined(separator: ", ")

@@ -7,8 +7,10 @@ extension Engine {
     ///
     /// - Parameter isForApp: whether it is for the customer's own app. Then it names no other
     ///   customer, no anonymous id, and no decision of support, whose reasons are for support.
+    /// - Parameter hasReasons: whether decisions of support are shown with their reasons.
     package func explain(
-        _ id: CustomerID, app appID: AppID, environment: Environment, isForApp: Bool = false
+        _ id: CustomerID, app appID: AppID, environment: Environment, isForApp: Bool = false,
+        hasReasons: Bool = true
     ) async throws(EngineFailure) -> String {
         let (app, _) = try app(appID)
         try id.requireValid()
@@ -48,7 +50,7 @@ extension Engine {
                 lines += Explanation.decisionLines(
                     byHand: try tx.history(of: state, in: app).filter {
                         [.transfer, .share, .block, .grant, .consumption].contains($0.kind)
-                    })
+                    }.map { hasReasons ? $0 : $0.withoutReason })
             }
             let events = try tx.lastEvents(
                 concerning: state, in: appID, limit: Explanation.eventsMax)

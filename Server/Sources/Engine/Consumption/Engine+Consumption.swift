@@ -11,14 +11,20 @@ package struct ConsumptionReport: Hashable, Sendable {
     package var isConsentGiven: Bool
     /// If nil, the app's configured rules apply.
     package var hadSample: Bool?
+    /// Whether what was reported about a sample stays, whatever this report says of it.
+    package var keepsSample: Bool
     package var uses: [PurchaseUsage]
 
     /// The maximum number of purchases in one report.
     package static let usesMax = 100
 
-    package init(isConsentGiven: Bool, hadSample: Bool? = nil, uses: [PurchaseUsage] = []) {
+    package init(
+        isConsentGiven: Bool, hadSample: Bool? = nil, keepsSample: Bool = false,
+        uses: [PurchaseUsage] = []
+    ) {
         self.isConsentGiven = isConsentGiven
         self.hadSample = hadSample
+        self.keepsSample = keepsSample
         self.uses = uses
     }
 }
@@ -34,7 +40,8 @@ package struct ConsumptionState: Hashable, Sendable {
 
 extension Engine {
     /// Records what an app's server reports about a customer, and reschedules open inquiries. A new
-    /// consent replaces the previous one; so does each use of a purchase. Idempotent.
+    /// consent replaces the previous one; so does each use of a purchase. Idempotent: an act that
+    /// repeats what is known has no second entry in the audit.
     package func record(
         _ report: ConsumptionReport, of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> ConsumptionState {
@@ -44,15 +51,14 @@ extension Engine {
             throw .limitExceeded(what: "purchases in a report", limit: ConsumptionReport.usesMax)
         }
         let now = now()
-        return try await transaction { tx in
+        return try await decide { tx in
             let customer = try tx.customer(id, in: appID, at: now).customer
-            try tx.save(
-                Consent(isGiven: report.isConsentGiven, hadSample: report.hadSample, at: now),
-                of: customer, in: appID)
-            try tx.save(report.uses, of: customer, in: appID, environment: environment)
+            let isNew = try tx.save(
+                report, of: customer, in: appID, environment: environment, at: now)
             let purchases = try tx.purchases(of: id, in: app, environment: environment)
             try tx.rescheduleConsumptionInquiries(about: purchases, in: appID, at: now)
-            return try tx.consumption(of: id, in: app, environment: environment)
+            let state = try tx.consumption(of: id, in: app, environment: environment)
+            return isNew ? .done(state) : .unchanged(state)
         }
     }
 
@@ -159,6 +165,23 @@ extension Engine {
 }
 
 extension DatabaseSession {
+    /// Returns whether the report says anything that was not known.
+    fileprivate func save(
+        _ report: ConsumptionReport, of customer: CustomerID, in app: AppID,
+        environment: Environment, at now: Instant
+    ) throws -> Bool {
+        let known = try consent(of: customer, in: app)
+        let uses = try uses(of: customer, in: app, environment: environment)
+        let hadSample = report.keepsSample ? known?.hadSample : report.hadSample
+        // Also if it is the same: it is known when it was last reported.
+        try save(
+            Consent(isGiven: report.isConsentGiven, hadSample: hadSample, at: now), of: customer,
+            in: app)
+        try save(report.uses, of: customer, in: app, environment: environment)
+        return known?.isGiven != report.isConsentGiven || known?.hadSample != hadSample
+            || !report.uses.allSatisfy(uses.contains)
+    }
+
     /// Returns nil if the customer has not consented, or the buyer is unknown.
     fileprivate func response(
         to question: ConsumptionInquiry, in app: AppSettings, at now: Instant

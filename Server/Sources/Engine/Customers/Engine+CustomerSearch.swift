@@ -18,6 +18,23 @@ package struct FoundCustomer: Hashable, Sendable {
     }
 }
 
+/// The customers that a search found, and what the App Store said of the query.
+package struct CustomerSearch: Hashable, Sendable {
+    package var found: [FoundCustomer]
+    package var store: Store
+
+    package enum Store: Hashable, Sendable {
+        /// It was not queried: something was found here, or the text is none of its numbers.
+        case notQueried
+        /// The original transaction ids that it knows of the number. Empty if it knows none.
+        case answered([String])
+        /// The app has no key for queries.
+        case notConfigured
+        /// It did not answer, or what it answered could not be used.
+        case failed
+    }
+}
+
 /// The result of erasing a customer.
 package struct ErasureResult: Hashable, Sendable {
     /// The number of purchases that now have no owner.
@@ -33,7 +50,7 @@ extension Engine {
     /// queried, by any transaction id or order id.
     package func customers(
         like query: String, app appID: AppID
-    ) async throws(EngineFailure) -> [FoundCustomer] {
+    ) async throws(EngineFailure) -> CustomerSearch {
         _ = try app(appID)
         guard query.utf8.count <= Self.queryBytesMax else {
             throw .queryTooLong(limit: Self.queryBytesMax)
@@ -43,20 +60,25 @@ extension Engine {
             return try (known.map { [FoundCustomer(customer: $0, purchase: nil, by: .id)] } ?? [])
                 + tx.owners(of: [query], in: appID, by: .transaction)
         }
-        guard found.isEmpty else { return found }
-        let (originals, means) = await originals(behind: query, in: appID)
-        return try await read { tx in try tx.owners(of: originals, in: appID, by: means) }
+        guard found.isEmpty else { return CustomerSearch(found: found, store: .notQueried) }
+        let (store, means) = await originals(behind: query, in: appID)
+        guard case .answered(let originals) = store else {
+            return CustomerSearch(found: [], store: store)
+        }
+        return CustomerSearch(
+            found: try await read { tx in try tx.owners(of: originals, in: appID, by: means) },
+            store: store)
     }
 
     /// Queries the App Store about an id that we do not know: of any transaction of a subscription,
     /// or of the order in the customer's e-mail.
     private func originals(
         behind query: String, in app: AppID
-    ) async -> ([String], FoundCustomer.Match) {
+    ) async -> (CustomerSearch.Store, FoundCustomer.Match) {
         if !query.isEmpty, query.allSatisfy({ $0.isASCII && $0.isNumber }) {
-            return (await original(of: query, in: app).map { [$0] } ?? [], .transaction)
+            return (await originals(of: query, in: app), .transaction)
         }
-        guard let order = Self.orderNumber(query) else { return ([], .order) }
+        guard let order = Self.orderNumber(query) else { return (.notQueried, .order) }
         return (await originals(ofOrder: order, in: app), .order)
     }
 
@@ -70,27 +92,25 @@ extension Engine {
     }
 
     /// The original transaction id of the chain that a transaction belongs to, according to the App
-    /// Store. Returns nil if the App Store cannot be queried, does not respond, or does not know
-    /// the transaction.
-    private func original(of transaction: String, in app: AppID) async -> String? {
+    /// Store.
+    private func originals(of transaction: String, in app: AppID) async -> CustomerSearch.Store {
         await originals(in: app) { store in
             let environment = try await store.findEnvironment(transaction)
             return [try await store.transaction(transaction, in: environment)]
-        }.first
+        }
     }
 
     /// The original transaction ids of all transactions of an order, according to the App Store.
-    /// Returns an empty array if it cannot be queried or does not respond.
-    private func originals(ofOrder order: String, in app: AppID) async -> [String] {
+    private func originals(ofOrder order: String, in app: AppID) async -> CustomerSearch.Store {
         await originals(in: app) { store in try await store.transactions(ofOrder: order) }
     }
 
     private func originals(
         in app: AppID, _ ask: (AppStoreClient) async throws -> [String]
-    ) async -> [String] {
+    ) async -> CustomerSearch.Store {
         guard let store = reconciliation.appStore(app), let verifier = verifiers[app],
             let settings = apps[app]
-        else { return [] }
+        else { return .notConfigured }
         do {
             var originals: [String] = []
             for signed in try await ask(store) {
@@ -99,12 +119,14 @@ extension Engine {
                 let original = try trusted(outcome).payload.originalTransactionId
                 if let original, !originals.contains(original) { originals.append(original) }
             }
-            return originals
+            return .answered(originals)
+        } catch AppStoreFailure.unknownID {
+            return .answered([])
         } catch {
             logger.notice(
                 "querying the App Store for a transaction failed",
                 metadata: ["app": .string(app.rawValue), "error": "\(error)"])
-            return []
+            return .failed
         }
     }
 
@@ -133,10 +155,17 @@ extension Engine {
         }
     }
 
-    /// Whether an id names somebody, so that there is something to erase.
-    package func isKnown(_ id: CustomerID, app appID: AppID) async throws(EngineFailure) -> Bool {
+    /// What erasing a customer would do. Returns nil if the id names nobody, so that there is
+    /// nothing to erase.
+    package func erasure(
+        of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> ErasureResult? {
         _ = try app(appID)
-        return try await read { tx in try tx.customerToErase(id, in: appID) != nil }
+        return try await read { tx in
+            try tx.customerToErase(id, in: appID).map { person in
+                ErasureResult(purchases: try tx.erasableCount(of: person, in: appID))
+            }
+        }
     }
 
     /// The number of erasures rewritten in one transaction.

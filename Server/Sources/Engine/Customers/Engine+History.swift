@@ -10,6 +10,8 @@ package struct HistoryLine: Hashable, Sendable {
     package var document: DocumentID?
     /// The id of the transfer, grant, debit, credit by hand or event.
     package var reference: String?
+    /// The sentence without the reason that support gave. Nil if there is none in it.
+    var sentenceWithoutReason: String?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         /// What a document attests.
@@ -24,6 +26,14 @@ package struct HistoryLine: Hashable, Sendable {
         /// An inquiry of the App Store about a purchase, and our response.
         case consumption
         case event
+    }
+
+    /// The line for whoever may not read the reasons that support gave. Reasons of debits and
+    /// credits stay: the customer can read them, too.
+    package var withoutReason: Self {
+        var line = self
+        line.sentence = sentenceWithoutReason ?? sentence
+        return line
     }
 }
 
@@ -112,10 +122,11 @@ extension DatabaseSession {
             lines.append(
                 HistoryLine(at: link.since, kind: .link, sentence: sentence, purchase: purchase))
             if let block = try block(of: purchase, in: app) {
-                let sentence = "Purchase \(purchase.original) is blocked: \(block.reason)"
+                let sentence = "Purchase \(purchase.original) is blocked"
                 lines.append(
                     HistoryLine(
-                        at: block.since, kind: .block, sentence: sentence, purchase: purchase))
+                        at: block.since, kind: .block, sentence: "\(sentence): \(block.reason)",
+                        purchase: purchase, sentenceWithoutReason: "\(sentence)."))
             }
         }
         return lines
@@ -178,15 +189,16 @@ extension HistoryLine {
             at: transfer.at, kind: transfer.kind == .shared ? .share : .transfer,
             sentence: "Purchase \(transfer.purchase.original) \(way)\(why).\(fate)",
             purchase: transfer.purchase,
-            reference: transfer.stays ? nil : "trf_\(transfer.position)")
+            reference: transfer.stays ? nil : "trf_\(transfer.position)",
+            sentenceWithoutReason: "Purchase \(transfer.purchase.original) \(way).\(fate)")
     }
 
     static func lines(of grant: Grant, at now: Instant) -> [HistoryLine] {
         let end = grant.until.map { " until \($0.minute)" } ?? ", without an end"
+        let sentence = "\(grant.entitlement) given by hand\(end)"
         let given = HistoryLine(
-            at: grant.from, kind: .grant,
-            sentence: "\(grant.entitlement) given by hand\(end): \(grant.reason)",
-            reference: grant.id.rawValue)
+            at: grant.from, kind: .grant, sentence: "\(sentence): \(grant.reason)",
+            reference: grant.id.rawValue, sentenceWithoutReason: "\(sentence).")
         guard let over = grant.end, over <= now else { return [given] }
         let how = grant.withdrawnAt == nil ? "ended" : "was withdrawn"
         return [

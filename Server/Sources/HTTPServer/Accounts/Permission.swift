@@ -55,11 +55,11 @@ extension DashboardRoutes {
         let parameters = parts.filter { $0.hasPrefix("{") }.map { $0.dropFirst().dropLast() }
         let subject = try parameters.last { $0 != "id" }.map { try page.parameter(String($0)) }
         let act = parts.filter { !$0.hasPrefix("{") }.joined(separator: ".")
-        // Whoever is erased is not to be named.
+        // Whoever is erased is not to be named, and is erased in both environments.
         let customer = parameters.contains("id") && act != "customers.erase"
         return engine.begin(
             act, by: page.visit.viewer.name, app: app,
-            environment: parameters.contains("id") ? page.environment : nil,
+            environment: customer ? page.environment : nil,
             customer: customer ? try page.customer : nil, subject: subject)
     }
 

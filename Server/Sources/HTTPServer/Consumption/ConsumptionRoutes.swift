@@ -59,12 +59,9 @@ extension PerennialServer {
             guard asked.sampleContentProvided == nil, asked.purchases?.isEmpty ?? true else {
                 throw ProblemError(.reportNotFromServer)
             }
-            let known = try await engine.consumption(
-                of: id, app: holder.app, environment: environment)
-            let report = ConsumptionReport(
-                isConsentGiven: asked.consented, hadSample: known.consent?.hadSample)
             var state = try await engine.record(
-                report, of: id, app: holder.app, environment: environment)
+                ConsumptionReport(isConsentGiven: asked.consented, keepsSample: true), of: id,
+                app: holder.app, environment: environment)
             // What the server reported, and what Apple asked and was told, is for servers.
             (state.uses, state.inquiries) = ([], [])
             state.consent?.hadSample = nil

@@ -73,7 +73,7 @@ extension PerennialServer {
         guard let query = request.uri.queryParameters["query"], !query.isEmpty else {
             throw ProblemError(.queryMissing)
         }
-        let found = try await engine.customers(like: String(query), app: holder.app)
+        let found = try await engine.customers(like: String(query), app: holder.app).found
         return try JSONResponse.ok(CustomerList(items: found.map(CustomerList.Found.init)))
     }
 

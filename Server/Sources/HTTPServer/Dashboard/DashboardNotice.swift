@@ -5,6 +5,8 @@ import Dashboard
 enum DashboardNotice: String, CaseIterable, Sendable {
     case granted, withdrawn, moved, undone, blocked, unblocked, answered, debited, erased
     case walletCredited = "credited"
+    case consentRefused = "consent_refused"
+    case grantedBefore = "granted_before"
     case paused, resumed, tested, replayed, deleted
     case retried
     case alwaysSignedIn = "always_signed_in"
@@ -24,6 +26,10 @@ enum DashboardNotice: String, CaseIterable, Sendable {
     var notice: Notice {
         switch self {
         case .granted: Notice(.done, "Access was given.", "It is open now.")
+        case .grantedBefore:
+            Notice(
+                .warning, "This was given already, and has ended since.",
+                "This page is new: to give it again, use its button.")
         case .withdrawn: Notice(.done, "The grant was taken back.")
         case .moved: Notice(.done, "The purchase was moved here.", "Both apps are told by events.")
         case .undone: Notice(.done, "The move was taken back.")
@@ -31,7 +37,10 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .unblocked: Notice(.done, "The restore policy applies again.")
         case .answered:
             Notice(
-                .done, "It was recorded.", "If Apple's question still waits, it is answered now.")
+                .done, "It was recorded.",
+                "What Apple still asks is answered now. The consent is kept for later questions.")
+        case .consentRefused:
+            Notice(.done, "It was recorded.", "Without consent Apple is told nothing.")
         case .debited: Notice(.done, "It was taken out of the wallet.", "Their app is told.")
         case .walletCredited: Notice(.done, "It was added to the wallet.", "Their app is told.")
         case .erased: Notice(.done, "The person was forgotten.", "Their purchases are nobody's.")

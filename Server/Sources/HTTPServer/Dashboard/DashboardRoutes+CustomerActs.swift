@@ -54,7 +54,9 @@ extension DashboardRoutes {
         let given = try await engine.grant(
             order, to: try page.customer, app: app, environment: page.environment)
         page.audit.change(of: given.grant.id.rawValue, to: given.grant.auditState)
-        return .done(.granted, try page.path)
+        // A form that is sent again gives nothing again, although its grant may have ended since.
+        let isOpen = given.grant.isOpen(at: engine.serverTime)
+        return .done(isOpen ? .granted : .grantedBefore, try page.path)
     }
 
     /// The last millisecond of a day in UTC: what lasts until a day lasts through it.
@@ -63,29 +65,53 @@ extension DashboardRoutes {
         return Timestamp(milliseconds: (day.dayNumber + 1) * 86_400_000 - 1)
     }
 
+    /// Records a consent, and what is said of purchases. What was reported before stays, unless the
+    /// form says otherwise.
     @Sendable private func consumption(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
-        let percent = try form["used_percent"].map { text in
+        let id = try page.customer
+        let known = try await engine.consumption(of: id, app: app, environment: page.environment)
+        let hasConsented = form["consented"] == "yes"
+        var uses: [PerennialContract.PurchaseUse] = []
+        var after: [String: String?] = ["consented": hasConsented ? "true" : "false"]
+        for ending in Self.endings(in: form) {
+            uses += try Self.use(form, ending, known.uses).map { [$0] } ?? []
+            // The first one is the subject of the entry.
+            let fields = ["delivery", "used_percent"] + (ending.isEmpty ? [] : ["transaction_id"])
+            for field in fields { after[field + ending] = form[field + ending] }
+        }
+        var report = try ConsumptionReport(
+            ConsumptionRequest(consented: hasConsented, purchases: uses))
+        report.keepsSample = true
+        _ = try await engine.record(report, of: id, app: app, environment: page.environment)
+        page.audit.change(of: form["transaction_id"], to: after)
+        return .done(hasConsented ? .answered : .consentRefused, try page.path)
+    }
+
+    /// The endings of the names of the fields about each purchase: none, `_2`, `_3` and so on.
+    private static func endings(in form: FormFields) -> [String] {
+        let all = [""] + (2...ConsumptionReport.usesMax).map { "_\($0)" }
+        return Array(all.prefix { form["transaction_id\($0)"] != nil })
+    }
+
+    /// What a form says of a purchase, and what was reported of it where the form says nothing. Nil
+    /// if the form says nothing.
+    private static func use(
+        _ form: FormFields, _ ending: String, _ known: [Ledger.PurchaseUsage]
+    ) throws -> PerennialContract.PurchaseUse? {
+        let percent = try form["used_percent\(ending)"].map { text in
             guard let percent = Double(text) else { throw ProblemError(.usedPercentOutOfRange) }
             return percent
         }
-        let use = form["transaction_id"].map {
-            PerennialContract.PurchaseUse(
-                transactionID: $0, delivery: form["delivery"] ?? "", usedPercent: percent)
-        }
-        let asked = ConsumptionRequest(
-            consented: form["consented"] == "yes", purchases: use.map { [$0] })
-        _ = try await engine.record(
-            try ConsumptionReport(asked), of: try page.customer, app: app,
-            environment: page.environment)
-        page.audit.change(
-            of: form["transaction_id"],
-            to: [
-                "consented": form["consented"] == "yes" ? "true" : "false",
-                "delivery": form["delivery"], "used_percent": form["used_percent"],
-            ])
-        return .done(.answered, try page.path)
+        let delivery = form["delivery\(ending)"]
+        guard let transaction = form["transaction_id\(ending)"], delivery != nil || percent != nil
+        else { return nil }
+        let earlier = known.first { $0.transaction.rawValue == transaction }
+        return PerennialContract.PurchaseUse(
+            transactionID: transaction,
+            delivery: delivery ?? (earlier?.delivery ?? .delivered).rawValue,
+            usedPercent: percent ?? earlier?.used.map(Percentage.percent))
     }
 
     @Sendable private func erase(
@@ -113,9 +139,10 @@ extension DashboardRoutes {
             return .done(.moved, try page.path)
         }
         page.audit.leaveOut()
-        let query = form["query"] ?? ""
+        let query = form.trimmed("query") ?? ""
         var found: [MovePage.Found] = []
-        for match in try await engine.customers(like: query, app: app) {
+        let search = try await engine.customers(like: query, app: app)
+        for match in search.found {
             guard let purchase = match.purchase, purchase.environment == page.environment
             else { continue }
             found.append(
@@ -123,7 +150,8 @@ extension DashboardRoutes {
         }
         return .page(
             MovePage(
-                customerID: id.rawValue, query: query, reason: form["reason"] ?? "", found: found
+                customerID: id.rawValue, query: query, reason: form["reason"] ?? "", found: found,
+                apple: AppleSearch(search.store)
             ).html(in: page.frame))
     }
 

@@ -25,30 +25,31 @@ extension DashboardRoutes {
     // MARK: - List
 
     @Sendable private func customers(_ page: PageRequest) async throws -> String {
-        let state = page.query["state"] ?? ""
-        guard let query = page.query["query"] else {
-            return try await latestCustomers(page, in: state).html(in: page.frame)
+        guard let query = page.query.trimmed("query") else {
+            return try await latestCustomers(page, in: page.query["state"] ?? "")
+                .html(in: page.frame)
         }
-        let found = try await engine.customers(like: query, app: app)
-            .map(CustomerList.Found.init)
+        // In any state: whoever is found is shown with theirs.
+        let search = try await engine.customers(like: query, app: app)
         var rows: [CustomersPage.Row] = []
-        for found in found {
+        for found in search.found.map(CustomerList.Found.init) {
             var row =
                 try await found.customerID.asyncMap { try await self.row(of: $0, page) }
                 ?? .init(customerID: nil)
             row.by = found.by
             rows.append(row)
         }
-        let shown = rows.filter { state.isEmpty || $0.state?.rawValue == state }
-        return CustomersPage(query: query, state: state, rows: shown).html(in: page.frame)
+        return CustomersPage(query: query, rows: rows, apple: AppleSearch(search.store))
+            .html(in: page.frame)
     }
 
     /// Those of whom the newest events are.
     private func latestCustomers(
         _ page: PageRequest, in state: String
     ) async throws -> CustomersPage {
+        let before = try page.eventCursor
         let log = try await newestEvents(
-            before: try page.eventCursor, limit: Self.newsMax, in: page.environment
+            before: before, limit: Self.newsMax, in: page.environment
         ) { _ in true }
         var rows: [CustomersPage.Row] = []
         var seen: Set<String> = []
@@ -65,7 +66,8 @@ extension DashboardRoutes {
             rows.append(row)
         }
         return CustomersPage(
-            state: state, rows: rows, olderCursor: (older ?? log.older).map { "\($0)" })
+            state: state, rows: rows, olderCursor: (older ?? log.older).map { "\($0)" },
+            isFirstPage: before == nil)
     }
 
     private func row(of id: String, _ page: PageRequest) async throws -> CustomersPage.Row {
@@ -90,13 +92,17 @@ extension DashboardRoutes {
     @Sendable private func customer(_ page: PageRequest) async throws -> String {
         let (id, environment) = (try page.customer, page.environment)
         let state = try await engine.customer(id, app: app, environment: environment)
+        let seesReasons = page.visit.viewer.seesReasons
         let lines = try await engine.history(of: id, app: app, environment: environment)
-        let explanation = try await engine.explain(id, app: app, environment: environment)
+            .map { seesReasons ? $0 : $0.withoutReason }
+        let explanation = try await engine.explain(
+            id, app: app, environment: environment, hasReasons: seesReasons)
         let transfers = try await engine.transfers(of: id, app: app)
             .filter { $0.purchase.environment == environment }
         let events = try await events(of: id)
+        let erasure = try await engine.erasure(of: id, app: app)
         return CustomerPage(
-            customer: Customer(state), isKnown: try await engine.isKnown(id, app: app),
+            customer: Customer(state), isKnown: erasure != nil,
             since: state.since, paid: state.paid, storefront: state.storefront,
             purchases: state.purchaseLines,
             timeline: TimelinePicture(state),
@@ -112,7 +118,8 @@ extension DashboardRoutes {
             happened: events.suffix(Self.eventsOfCustomer).reversed(), linesCount: lines.count,
             history: try page.query["history"].map { try Self.history(lines, before: $0) },
             entitlements: try engine.settings(of: app).entitlements.keys.map(\.rawValue).sorted(),
-            eventsCount: events.count, formKey: page.context.requestID
+            erasedPurchases: erasure?.purchases ?? 0, eventsCount: events.count,
+            formKey: page.context.requestID
         ).html(in: page.frame)
     }
 
@@ -163,6 +170,19 @@ extension DashboardRoutes {
             }
         }
         return blocked
+    }
+}
+
+extension AppleSearch {
+    init(_ store: CustomerSearch.Store) {
+        self =
+            switch store {
+            case .notQueried: .notAsked
+            case .answered(let originals):
+                originals.first.map { .known(originalTransactionID: $0) } ?? .unknown
+            case .notConfigured: .noKey
+            case .failed: .away
+            }
     }
 }
 

@@ -24,7 +24,7 @@ extension DashboardRoutes {
 
     @Sendable private func events(_ page: PageRequest) async throws -> String {
         let filter = EventsPage.Filter(
-            customerID: page.query["customer_id"] ?? "",
+            customerID: page.query.trimmed("customer_id") ?? "",
             what: page.query["what"].flatMap(EventsPage.What.init) ?? .everything,
             from: page.query["from"] ?? "", to: page.query["to"] ?? "")
         let days = try Self.span(from: page.query["from"], to: page.query["to"])
@@ -33,7 +33,7 @@ extension DashboardRoutes {
         }
         let before = try page.eventCursor
         let found: NewestEvents
-        if let id = page.query["customer_id"] {
+        if let id = page.query.trimmed("customer_id") {
             let all = try await events(of: CustomerID(rawValue: id)).reversed().filter {
                 $0.isIn(page.environment) && matches($0) && $0.sequence < before ?? .max
             }

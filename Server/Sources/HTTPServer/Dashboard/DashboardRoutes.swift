@@ -283,7 +283,9 @@ struct DashboardRoutes: Sendable {
             ?? ProblemError(anything: error)
         found.log(requestID: context.requestID, to: context.logger)
         found.problem.requestID = context.requestID
-        let frame = frame(of: request, .production, visit, [])
+        // An environment that is unknown may be what is wrong.
+        let environment = (try? environment(in: request)) ?? .production
+        let frame = frame(of: request, environment, visit, [])
         let wasAct = request.method == .post
         let page = ProblemPage(
             found.problem, wasAct: wasAct, origin: wasAct ? Self.origin(of: context) : nil)

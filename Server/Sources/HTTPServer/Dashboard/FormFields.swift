@@ -24,6 +24,15 @@ package struct FormFields: Sendable {
         fields[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// The value without the white space around it, which pasted text often has. Nil if nothing is
+    /// left.
+    package func trimmed(_ name: String) -> String? {
+        guard let value = self[name] else { return nil }
+        let rest = value.drop { $0.isWhitespace }
+        guard let last = rest.lastIndex(where: { !$0.isWhitespace }) else { return nil }
+        return String(rest[...last])
+    }
+
     private static func decoded(_ text: Substring) -> String? {
         text.replacing("+", with: " ").removingPercentEncoding
     }

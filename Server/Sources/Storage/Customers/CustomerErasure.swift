@@ -61,6 +61,21 @@ extension DatabaseSession {
         return unlinked
     }
 
+    /// The number of purchases, in both environments, that would have no owner if a customer were
+    /// erased: all but consumables, also those that belong to them by an account token only.
+    package func erasableCount(
+        of person: StoredCustomer, in app: AppID
+    ) throws(StorageFailure) -> Int {
+        var count = 0
+        for purchase in try purchases(of: person.customer, in: app)
+        where try !isUsedUp(purchase, in: app) { count += 1 }
+        for environment in Environment.allCases {
+            count += try timelinesByToken(person.ids, in: app, environment: environment)
+                .count { !$0.hasConsumables }
+        }
+        return count
+    }
+
     private func deleteRows(
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) {

@@ -1,4 +1,6 @@
+import Engine
 import HTTPTypes
+import Ledger
 import PerennialContract
 import Testing
 
@@ -118,6 +120,28 @@ import Testing
         }
     }
 
+    @Test func `a form that is sent again after its grant was taken back says that it has ended`()
+        async throws
+    {
+        try await DashboardServer.run { server in
+            var form = Self.grant
+            form["key"] = "k"
+            for _ in 0..<2 {
+                let given = try await server.post("/customers/anna/grants", form)
+                #expect(given.headers[.setCookie]?.hasPrefix("notice=granted; ") == true)
+            }
+            let grants: GrantList = try await server.api(Paths.grants(of: "anna"))
+            let id = try #require(grants.items.first?.grantID)
+            _ = try await server.post("/customers/anna/grants/\(id)/withdraw")
+            let again = try await server.post("/customers/anna/grants", form)
+            #expect(again.headers[.setCookie]?.hasPrefix("notice=granted_before; ") == true)
+            let page = try await server.get(
+                "/customers/anna", headers: [.cookie: "notice=granted_before"])
+            #expect(page.text.contains("This was given already, and has ended since."))
+            #expect(!page.text.contains("It is open now."))
+        }
+    }
+
     @Test func `a purchase is moved once it was confirmed, and back`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
@@ -169,6 +193,28 @@ import Testing
         }
     }
 
+    @Test func `to forget a person says that both environments are meant, and counts in both`()
+        async throws
+    {
+        try await DashboardServer.run { server in
+            try await server.buy("anna", transaction: "7001")
+            try await server.buy("anna", transaction: "7002")
+            try await server.buy("anna", transaction: "7003", seeds: true)
+            for path in ["/customers/anna", "/customers/anna?environment=sandbox"] {
+                let page = try await server.get(path).text
+                // Seeds stay used up.
+                #expect(page.contains("2 purchases become nobody’s."), "\(path)")
+                #expect(page.contains("one act for production and the sandbox"), "\(path)")
+            }
+            let erased = try await server.post(
+                "/customers/anna/erase?environment=sandbox", ["confirm": "anna"])
+            #expect(erased.status == 303)
+            let audit: AuditList = try await server.api(Paths.audit)
+            #expect(audit.items.map(\.act) == ["customers.erase"])
+            #expect(audit.items.first?.environment == nil)
+        }
+    }
+
     @Test func `an endpoint is added, tested, paused and deleted`() async throws {
         try await DashboardServer.run { server in
             let added = try await server.post(
@@ -208,16 +254,57 @@ import Testing
                 "/customers/anna/transfers", ["original_transaction_id": "1", "reason": "x"], 404,
                 "purchase_unknown"
             ),
+            (
+                "/customers/anna/blocks/7001/end", [:], 409,
+                "purchase_belongs_to_another_customer"
+            ),
+            (
+                "/customers/anna/wallets/seeds/debits", ["amount": "1", "reason": "x", "key": "k"],
+                409, "wallet_has_too_little"
+            ),
+            (
+                "/customers/anna/consumption",
+                ["consented": "no", "transaction_id": "1", "used_percent": "101"], 400,
+                "body_not_understood"
+            ),
             ("/webhooks", ["url": "ftp://example.com"], 400, "webhook_not_valid"),
             ("/webhooks/wh_9/test", [:], 404, "webhook_unknown"),
         ]
-        try await DashboardServer.run { server in
+        let seeds: (inout AppSettings) -> Void = {
+            $0.wallets = WalletRules(credits: ["seeds.100": ["seeds": 100]])
+        }
+        try await DashboardServer.run(with: seeds) { server in
+            try await server.buy("ben", transaction: "7001")
             for (path, fields, status, code) in rows {
                 let page = try await server.post(path, fields)
                 #expect(page.status == status, "\(path): \(page.status)")
                 #expect(page.text.contains(code), "\(path)")
                 #expect(page.text.contains("Nothing has changed."), "\(path)")
+                // The remedies of the HTTP interface are for programs.
+                for word in ["There is no such page", "/v1/", "`", "Send ", ".yaml"] {
+                    #expect(!page.text.contains(word), "\(path): \(word)")
+                }
             }
+        }
+    }
+
+    @Test func `a refused act leads back into the environment of its page`() async throws {
+        try await DashboardServer.run { server in
+            let rows = [
+                ("/customers/anna", "?environment=sandbox"), ("/customers/anna", ""),
+                ("/webhooks/wh_9", "?environment=sandbox"),
+            ]
+            for (path, environment) in rows {
+                let act = path.hasPrefix("/webhooks") ? "/test" : "/grants"
+                let page = try await server.post(
+                    path + act + environment, ["entitlement": "pro", "until": "2001-01-01"])
+                #expect(
+                    page.text.contains("href=\"\(path)\(environment)\">Back</a>"), "\(path)")
+                #expect(
+                    page.text.contains("You look at the sandbox.") == !environment.isEmpty)
+            }
+            let strange = try await server.get("/customers?environment=moon")
+            #expect(strange.status == 400)
         }
     }
 

@@ -1,4 +1,6 @@
+import Engine
 import HTTPTypes
+import Ledger
 import PerennialContract
 import Testing
 
@@ -66,6 +68,36 @@ import Testing
         }
     }
 
+    @Test func `a server that cannot ask Apple says so where it found nothing`() async throws {
+        let words = "this server has no key for the App Store"
+        try await DashboardServer.run { server in
+            for (query, isAsked) in [("MLQ4X2AB9", true), ("7009", true), ("nobody", false)] {
+                let found = try await server.get("/customers?query=\(query)")
+                #expect(found.text.contains(words) == isAsked, "\(query)")
+                let move = try await server.post(
+                    "/customers/anna/transfers", ["query": query, "reason": "x"])
+                #expect(move.text.contains(words) == isAsked, "\(query)")
+            }
+        }
+    }
+
+    @Test func `somebody is found in whatever state, and by a pasted text`() async throws {
+        try await DashboardServer.run { server in
+            try await server.buy("anna", transaction: "7001")
+            for query in ["anna&state=grace", "anna%20", "%20anna%0A", "+7001", "anna&state=paid"] {
+                let page = try await server.get("/customers?query=\(query)")
+                #expect(page.text.contains("Found: 1."), "\(query)")
+            }
+            let events = try await server.get("/events?customer_id=anna%20")
+            #expect(events.text.contains("pro.monthly"))
+            let move = try await server.post(
+                "/customers/ben/transfers", ["query": " 7001 ", "reason": "x"])
+            #expect(move.text.contains("has it now and loses it"))
+            // What is left of white space is no search.
+            #expect(try await server.get("/customers?query=%20").text.contains("latest news"))
+        }
+    }
+
     @Test func `only somebody who is known can be forgotten`() async throws {
         try await DashboardServer.run { server in
             let unknown = try await server.get("/customers/anna")
@@ -78,6 +110,34 @@ import Testing
             let act = try await server.post("/customers/anna/erase", ["confirm": "anna"])
             #expect(act.status == 303, "\(act.text)")
             #expect(try await !server.get("/customers/anna").text.contains("Forget"))
+        }
+    }
+
+    @Test func `why support did something is for support and admins`() async throws {
+        for (role, sees) in [("viewer", false), ("support", true), ("admin", true)] {
+            var access = DashboardServer.developer
+            access.developer?.role = try #require(.init(rawValue: role))
+            try await DashboardServer.run(as: access) { server in
+                let birds: AppID = "birds"
+                try await server.buy("ben", transaction: "7001")
+                let purchase = PurchaseID("7001", in: .production)
+                _ = try await server.engine.grant(
+                    NewGrant(entitlement: "pro", reason: "ticket 1"), to: "anna", app: birds,
+                    environment: .production)
+                _ = try await server.engine.transfer(
+                    OwnershipChange(purchase: purchase, reason: "ticket 2"), to: "anna",
+                    app: birds)
+                try await server.engine.block(
+                    OwnershipChange(purchase: purchase, reason: "ticket 3"), of: "anna",
+                    app: birds)
+                let short = try await server.get("/customers/anna").text
+                let whole = try await server.get("/customers/anna?history=all").text
+                #expect(whole.contains("is blocked") && whole.contains("pro given by hand"))
+                for number in 1...3 {
+                    #expect(short.contains("ticket \(number)") == sees, "\(role): \(number)")
+                    #expect(whole.contains("ticket \(number)") == sees, "\(role): \(number)")
+                }
+            }
         }
     }
 
