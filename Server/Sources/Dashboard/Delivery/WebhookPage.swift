@@ -9,16 +9,19 @@ package struct WebhookPage: Sendable {
     package var state: String
     /// The delivery that was opened, with its log.
     package var opened: WebhookDelivery?
+    /// Says which secret the form for a new one replaces.
+    package var secretMark: String
 
     package init(
         webhook: Webhook, figures: WebhookFigures, deliveries: WebhookDeliveryList,
-        state: String = "", opened: WebhookDelivery? = nil
+        state: String = "", opened: WebhookDelivery? = nil, secretMark: String = ""
     ) {
         self.webhook = webhook
         self.figures = figures
         self.deliveries = deliveries
         self.state = state
         self.opened = opened
+        self.secretMark = secretMark
     }
 
     private var id: String { webhook.webhookID }
@@ -71,7 +74,9 @@ package struct WebhookPage: Sendable {
                 sentences: """
                     <p class="soft">The new one is shown once. The former one signs as well for a \
                     day, so that the receiver can change over. Then it is gone for good.</p>
-                    """, path: .act("secret", onWebhook: id), submit: "Make a new secret"),
+                    """, path: .act("secret", onWebhook: id),
+                fields: "<input type=\"hidden\" name=\"key\" value=\"\(.value(secretMark))\">",
+                submit: "Make a new secret"),
             Dialog(
                 id: "delete", button: "Delete", title: "Delete \(name)?",
                 sentences: """

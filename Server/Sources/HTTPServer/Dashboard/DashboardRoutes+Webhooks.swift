@@ -18,7 +18,7 @@ extension DashboardRoutes {
     func addWebhooks(to router: Router<ServerContext>) {
         livePage("/webhooks", by: .everything, of: router, webhooks)
         livePage("/webhooks/{webhook_id}", by: .everything, of: router) { page in
-            try await webhook(page, PerennialContract.Webhook(try await endpoint(page)))
+            try await webhook(page, try await endpoint(page))
         }
         act("/webhooks", for: .admin, of: router, addition)
         for (word, isPaused) in [("pause", true), ("resume", false)] {
@@ -37,12 +37,7 @@ extension DashboardRoutes {
             return .done(.tested, try page.path)
         }
         act("/webhooks/{webhook_id}/replay", for: .admin, of: router, replay)
-        act("/webhooks/{webhook_id}/secret", for: .admin, of: router) { page, _ in
-            let rotated = try await engine.rotateSecret(
-                of: try page.webhook, to: nil, overlap: .hours(Engine.formerSecretHours), app: app)
-            return .page(
-                try await webhook(page, PerennialContract.Webhook(rotated, showsSecret: true)))
-        }
+        act("/webhooks/{webhook_id}/secret", for: .admin, of: router, rotation)
         act("/webhooks/{webhook_id}/delete", for: .admin, of: router) { page, form in
             guard form["confirm"] == "delete" else {
                 throw ProblemError(
@@ -66,21 +61,23 @@ extension DashboardRoutes {
             entries.append(
                 .init(PerennialContract.Webhook(endpoint), try await figures(endpoint.id, page)))
         }
-        return WebhooksPage(webhooks: entries).html(in: page.frame)
+        return WebhooksPage(webhooks: entries, formKey: page.context.requestID)
+            .html(in: page.frame)
     }
 
     private func webhook(
-        _ page: PageRequest, _ webhook: PerennialContract.Webhook
+        _ page: PageRequest, _ endpoint: WebhookEndpoint, showsSecret: Bool = false
     ) async throws -> String {
-        let id = WebhookID(rawValue: webhook.webhookID)
+        let id = endpoint.id
         let deliveries = try await server.deliveries(
             to: id, of: app, in: page.query["state"], after: page.cursor)
         let opened = try await page.query["delivery"].asyncMap {
             try await server.delivery($0, to: id, of: app)
         }
         return WebhookPage(
-            webhook: webhook, figures: try await figures(id, page), deliveries: deliveries,
-            state: page.query["state"] ?? "", opened: opened
+            webhook: PerennialContract.Webhook(endpoint, showsSecret: showsSecret),
+            figures: try await figures(id, page), deliveries: deliveries,
+            state: page.query["state"] ?? "", opened: opened, secretMark: endpoint.secretMark
         ).html(in: page.frame)
     }
 
@@ -147,17 +144,38 @@ extension DashboardRoutes {
 
     // MARK: - Acts
 
-    /// The page that shows the secret, which is never shown again.
+    /// The page that shows the secret, which is never shown again. A form that is sent twice adds
+    /// one endpoint; what was changed in it adds another one.
     @Sendable private func addition(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
         let types = form["types"]?.split { $0 == "," || $0 == " " }.map(String.init)
+        let names = ["url", "types", "format", "authorization"]
+        let key = form["key"].map { key in
+            (["dashboard", app.rawValue, key] + names.map { form[$0] ?? "" })
+                .joined(separator: "\n")
+        }
         let added = try await server.addWebhook(
             WebhookRequest(
                 url: form["url"] ?? "", types: types, format: form["format"],
-                authorization: form["authorization"]), of: app)
+                authorization: form["authorization"]), key: key, of: app)
         page.audit.change(of: added.webhookID, to: added.auditState)
-        return .page(try await webhook(page, added))
+        let endpoint = try await engine.webhook(WebhookID(rawValue: added.webhookID), of: app)
+        return .page(try await webhook(page, endpoint, showsSecret: true))
+    }
+
+    /// The page that shows the new secret. A form replaces the secret that there was when it was
+    /// shown: sent twice, it makes one secret.
+    @Sendable private func rotation(
+        _ page: PageRequest, _ form: FormFields
+    ) async throws -> ActResult {
+        let rotated = try await engine.rotateSecret(
+            of: try page.webhook, to: nil, overlap: .hours(Engine.formerSecretHours),
+            from: form["key"], app: app)
+        if let key = form["key"], !rotated.hasReplaced(key) {
+            throw ProblemError(.formOutdated, detail: "The secret was replaced meanwhile.")
+        }
+        return .page(try await webhook(page, rotated, showsSecret: true))
     }
 
     @Sendable private func replay(

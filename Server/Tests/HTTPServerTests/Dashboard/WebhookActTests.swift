@@ -1,0 +1,94 @@
+import Ledger
+import PerennialContract
+import Synchronization
+import Testing
+
+@testable import Engine
+@testable import HTTPServer
+
+/// What is done for webhooks by forms, also twice.
+@Suite struct WebhookActTests {
+    private static let added = ["url": "http://127.0.0.1:9/hook", "format": "perennial"]
+
+    /// Runs a server that makes the secrets `whsec_1`, `whsec_2` and so on.
+    private func withServer(
+        _ body: @escaping @Sendable (DashboardServer) async throws -> Void
+    ) async throws {
+        let secrets = Mutex(0)
+        let transport = WebhookTransport(
+            holder: "test", render: { _ in [[]] }, post: { _ in .failure("not posted here") },
+            newSecret: {
+                secrets.withLock { number in
+                    number += 1
+                    return "whsec_\(number)"
+                }
+            }, isSecret: { _ in true })
+        try await DashboardServer.run(webhooks: transport, body)
+    }
+
+    private func add(to server: DashboardServer) async throws -> WebhookEndpoint {
+        let added = try await server.post("/webhooks", Self.added)
+        try #require(added.status == 200, "\(added.text)")
+        return try #require(try await server.engine.webhooks(of: "birds").first)
+    }
+
+    /// The value of a hidden field of the first form with this action that has it.
+    private func field(
+        _ name: String, of action: String, on page: TestServer.Answer
+    ) throws -> String {
+        let expression = try Regex(
+            "name=\"\(name)\" value=\"([^\"]*)\"", as: (Substring, Substring).self)
+        let forms = page.text.split(separator: "<form ").dropFirst()
+            .filter { $0.contains("action=\"\(action)\"") }
+        let found = forms.lazy.compactMap { $0.firstMatch(of: expression) }.first
+        return String(try #require(found).1)
+    }
+
+    // MARK: - Twice
+
+    @Test func `a form that is sent twice adds one endpoint, and another address another one`()
+        async throws
+    {
+        try await withServer { server in
+            var form = Self.added
+            form["key"] = try field("key", of: "/webhooks", on: try await server.get("/webhooks"))
+            for _ in 0..<2 {
+                let page = try await server.post("/webhooks", form)
+                #expect(page.status == 200 && page.text.contains("whsec_1<"), "\(page.text)")
+            }
+            #expect(try await server.engine.webhooks(of: "birds").count == 1)
+            form["url"] = "http://127.0.0.1:9/other"
+            #expect(try await server.post("/webhooks", form).status == 200)
+            #expect(try await server.engine.webhooks(of: "birds").count == 2)
+            let audit: AuditList = try await server.api(Paths.audit)
+            #expect(audit.items.map(\.act) == ["webhooks", "webhooks"])
+        }
+    }
+
+    @Test func `a form that is sent twice makes one secret, and the former one signs on`()
+        async throws
+    {
+        try await withServer { server in
+            let path = "/webhooks/\(try await add(to: server).id)"
+            let page = try await server.get(path)
+            let form = ["key": try field("key", of: "\(path)/secret", on: page)]
+            for _ in 0..<2 {
+                let page = try await server.post("\(path)/secret", form)
+                #expect(page.status == 200 && page.text.contains("whsec_2<"), "\(page.text)")
+            }
+            let known = try #require(try await server.engine.webhooks(of: "birds").first)
+            #expect(known.secrets == ["whsec_2", "whsec_1"])
+            let audit: AuditList = try await server.api(Paths.audit)
+            #expect(audit.items.map(\.act).sorted() == ["webhooks", "webhooks.secret"])
+
+            let old = try await server.post("\(path)/secret", ["key": "0123456789abcdef"])
+            #expect(old.status == 403 && old.text.contains("form_outdated"))
+            let other = try await server.get(path)
+            let again = try await server.post(
+                "\(path)/secret", ["key": try field("key", of: "\(path)/secret", on: other)])
+            #expect(again.status == 200)
+            let signing = try #require(try await server.engine.webhooks(of: "birds").first).secrets
+            #expect(signing.count == 3 && signing.dropFirst() == ["whsec_2", "whsec_1"])
+        }
+    }
+}
