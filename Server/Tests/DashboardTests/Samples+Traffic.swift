@@ -106,6 +106,11 @@ extension Samples {
         WebhooksPage(webhooks: [
             .init(webhook("crm.example.com", failing: true), downFigures),
             .init(
+                webhook("old.example.com", failing: true),
+                WebhookFigures(
+                    hours: [], waiting: 2_000, waitingIsMore: true, delivered: 12,
+                    deliveredIsMore: true)),
+            .init(
                 webhook("api.birds.example", failing: false),
                 WebhookFigures(hours: hours.map { .init(good: $0.good + 3) }, delivered: 1_916)),
         ])

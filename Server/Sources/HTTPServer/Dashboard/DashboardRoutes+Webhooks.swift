@@ -5,16 +5,6 @@ import Ledger
 import PerennialContract
 
 extension DashboardRoutes {
-    /// The hours that the strip of a webhook shows.
-    private static let stripHours = 48
-    /// The maximum number of deliveries that are read for the figures of a webhook.
-    private static let figuresMax = 2_000
-    /// The maximum number of pages of events that are read to count the customers who wait.
-    private static let eventPagesMax = 20
-    private static let hour: Int64 = 3_600_000
-    /// How long a delivery is tried, in milliseconds.
-    private static let triedFor: Int64 = 72 * hour
-
     func addWebhooks(to router: Router<ServerContext>) {
         livePage("/webhooks", by: .everything, of: router, webhooks)
         livePage("/webhooks/{webhook_id}", by: .everything, of: router) { page in
@@ -79,67 +69,6 @@ extension DashboardRoutes {
             figures: try await figures(id, page), deliveries: deliveries,
             state: page.query["state"] ?? "", opened: opened, secretMark: endpoint.secretMark
         ).html(in: page.frame)
-    }
-
-    /// What its deliveries say: all that wait, and those of the last hours.
-    private func figures(_ id: WebhookID, _ page: PageRequest) async throws -> WebhookFigures {
-        let now = page.frame.now.milliseconds
-        let first = now - now % Self.hour - Int64(Self.stripHours - 1) * Self.hour
-        let recent = try await deliveries(to: id, in: nil) { $0.createdAt.milliseconds >= first }
-        let waiting = try await deliveries(to: id, in: "waiting") { _ in true }
-        var hours = [Strip.Hour](repeating: .init(good: 0, bad: 0), count: Self.stripHours)
-        for delivery in recent {
-            let index = Int((delivery.createdAt.milliseconds - first) / Self.hour)
-            guard hours.indices.contains(index) else { continue }
-            switch delivery.state {
-            case .delivered: hours[index].good += 1
-            default: hours[index].bad += 1
-            }
-        }
-        let oldest = waiting.map(\.createdAt).min()
-        let last = recent.filter { $0.lastAttemptAt != nil }.max {
-            $0.lastAttemptAt ?? $0.createdAt < $1.lastAttemptAt ?? $1.createdAt
-        }
-        return WebhookFigures(
-            hours: recent.isEmpty ? [] : hours, waiting: waiting.count,
-            waitingCustomers: try await customers(of: waiting.compactMap(\.sequence)),
-            oldestWaiting: oldest,
-            delivered: recent.count { $0.state == .delivered }, lastStatus: last?.lastStatus,
-            lastTrouble: last?.lastTrouble,
-            nextAttemptAt: waiting.compactMap(\.nextAttemptAt).min(),
-            triedUntil: oldest.map { Timestamp(milliseconds: $0.milliseconds + Self.triedFor) })
-    }
-
-    /// How many customers the events with these numbers are of.
-    private func customers(of sequences: [Int64]) async throws -> Int {
-        guard let first = sequences.min(), let last = sequences.max() else { return 0 }
-        let wanted = Set(sequences)
-        let epoch = try await engine.lastLogPosition(of: app).epoch
-        var (place, customers) = (LogPosition(epoch, first - 1), Set<CustomerID>())
-        for _ in 0..<Self.eventPagesMax where place.sequence < last {
-            let page = try await engine.eventPage(of: app, after: place, limit: Engine.eventsMax)
-            customers.formUnion(
-                page.events.filter { wanted.contains($0.sequence) }.compactMap(\.entry.customer))
-            guard page.next.sequence > place.sequence else { break }
-            place = page.next
-        }
-        return customers.count
-    }
-
-    /// The newest deliveries, as long as they are wanted.
-    private func deliveries(
-        to id: WebhookID, in state: String?, _ isWanted: (WebhookDelivery) -> Bool
-    ) async throws -> [WebhookDelivery] {
-        var found: [WebhookDelivery] = []
-        var cursor: String?
-        while found.count < Self.figuresMax {
-            let page = try await server.deliveries(
-                to: id, of: app, in: state, after: cursor, limit: Engine.eventsMax)
-            found += page.items.prefix(while: isWanted)
-            guard let next = page.nextCursor, page.items.last.map(isWanted) ?? false else { break }
-            cursor = next
-        }
-        return found
     }
 
     // MARK: - Acts

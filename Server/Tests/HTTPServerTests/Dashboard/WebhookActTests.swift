@@ -6,7 +6,7 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// What is done for webhooks by forms, also twice.
+/// What is done for webhooks by forms, also twice, and what their pages say of many deliveries.
 @Suite struct WebhookActTests {
     private static let added = ["url": "http://127.0.0.1:9/hook", "format": "perennial"]
 
@@ -89,6 +89,31 @@ import Testing
             #expect(again.status == 200)
             let signing = try #require(try await server.engine.webhooks(of: "birds").first).secrets
             #expect(signing.count == 3 && signing.dropFirst() == ["whsec_2", "whsec_1"])
+        }
+    }
+
+    // MARK: - Many deliveries
+
+    @Test func `what is not counted is not said, and the rest is what waits`() async throws {
+        try await withServer { server in
+            let webhook = try await add(to: server)
+            for _ in 0..<2_000 {
+                _ = try await server.engine.testWebhook(webhook.id, of: "birds")
+            }
+            let all = try await server.get("/webhooks").text
+            #expect(all.contains("<b>2,000 deliveries</b>") && all.contains("the oldest since"))
+            _ = try await server.engine.testWebhook(webhook.id, of: "birds")
+            for path in ["/webhooks", "/webhooks/\(webhook.id)"] {
+                let page = try await server.get(path).text
+                #expect(page.contains("more than 2,000 deliveries"), "\(path)")
+                let said = ["the oldest since", "Next attempt", "By the hour"].filter {
+                    page.contains($0)
+                }
+                #expect(said == [], "\(path)")
+            }
+            try await server.engine.refreshWebhookStates()
+            let page = try await server.get("/webhooks").text
+            #expect(page.contains("<b>2,001 deliveries</b>, the oldest since"))
         }
     }
 }
