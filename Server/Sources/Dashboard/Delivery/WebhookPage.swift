@@ -11,10 +11,13 @@ package struct WebhookPage: Sendable {
     package var opened: WebhookDelivery?
     /// Says which secret the form for a new one replaces.
     package var secretMark: String
+    /// What was sent again just now.
+    package var replayed: ReplayedPart?
 
     package init(
         webhook: Webhook, figures: WebhookFigures, deliveries: WebhookDeliveryList,
-        state: String = "", opened: WebhookDelivery? = nil, secretMark: String = ""
+        state: String = "", opened: WebhookDelivery? = nil, secretMark: String = "",
+        replayed: ReplayedPart? = nil
     ) {
         self.webhook = webhook
         self.figures = figures
@@ -22,6 +25,7 @@ package struct WebhookPage: Sendable {
         self.state = state
         self.opened = opened
         self.secretMark = secretMark
+        self.replayed = replayed
     }
 
     private var id: String { webhook.webhookID }
@@ -33,6 +37,7 @@ package struct WebhookPage: Sendable {
         let acts = card.acts(in: frame) + ownActs(in: frame)
         let fields = Fields([
             "secret": .html(secret(in: frame)),
+            "replayed": .html(replayed?.markup(of: id, in: frame) ?? ""),
             "chip": .html(card.chip(in: frame).markup),
             "strip": .html(card.strip),
             "facts": .html(card.facts(in: frame)),

@@ -38,7 +38,7 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .paused: Notice(.done, "The endpoint is paused.", "Events wait in their order.")
         case .resumed: Notice(.done, "The endpoint is open again.", "What waits is sent now.")
         case .tested: Notice(.done, "A test is on its way.", "It is the first delivery below.")
-        case .replayed: Notice(.done, "The events are sent again.", "At most 500 at a time.")
+        case .replayed: Notice(.done, "The event is sent again.")
         case .deleted: Notice(.done, "The endpoint was deleted.")
         case .retried: Notice(.done, "The notification is sent on again.")
         case .alwaysSignedIn:

@@ -56,7 +56,8 @@ extension DashboardRoutes {
     }
 
     private func webhook(
-        _ page: PageRequest, _ endpoint: WebhookEndpoint, showsSecret: Bool = false
+        _ page: PageRequest, _ endpoint: WebhookEndpoint, showsSecret: Bool = false,
+        replayed: ReplayedPart? = nil
     ) async throws -> String {
         let id = endpoint.id
         let deliveries = try await server.deliveries(
@@ -67,7 +68,8 @@ extension DashboardRoutes {
         return WebhookPage(
             webhook: PerennialContract.Webhook(endpoint, showsSecret: showsSecret),
             figures: try await figures(id, page), deliveries: deliveries,
-            state: page.query["state"] ?? "", opened: opened, secretMark: endpoint.secretMark
+            state: page.query["state"] ?? "", opened: opened, secretMark: endpoint.secretMark,
+            replayed: replayed
         ).html(in: page.frame)
     }
 
@@ -107,6 +109,8 @@ extension DashboardRoutes {
         return .page(try await webhook(page, rotated, showsSecret: true))
     }
 
+    /// Sends one event again, or a part of a span of time: then the page says where it ends, and
+    /// has a form for the rest.
     @Sendable private func replay(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -123,14 +127,35 @@ extension DashboardRoutes {
             asked.from = try form["from"].map(Self.minute)
             asked.to = try form["to"].map(Self.minute)
             asked.customerID = form["customer_id"]
+            asked.after = form["after"]
         }
+        let sent = try await server.replay(asked, to: id, of: app)
         page.audit.change(
             to: [
                 "event_id": asked.eventID, "from": asked.from?.description,
-                "to": asked.to?.description,
+                "to": asked.to?.description, "after": asked.after, "count": "\(sent.count)",
             ])
-        _ = try await server.replay(asked, to: id, of: app)
-        return .done(.replayed, try page.path)
+        if asked.eventID != nil { return .done(.replayed, try page.path) }
+        return .page(
+            try await webhook(
+                page, try await endpoint(page),
+                replayed: ReplayedPart(
+                    count: sent.count, rest: try await rest(of: form, after: sent.nextCursor))))
+    }
+
+    /// What the form goes on with. Nil if nothing is left.
+    private func rest(
+        of form: FormFields, after cursor: String?
+    ) async throws -> ReplayedPart.Rest? {
+        guard let cursor, let place = LogPosition(cursor) else { return nil }
+        let before = LogPosition(place.epoch, place.sequence - 1)
+        let event = try await engine.eventPage(of: app, after: before, limit: 1).events.first
+        let fields = ["from", "to", "customer_id"].compactMap { name in
+            form[name].map { ReplayedPart.Field(name, $0) }
+        }
+        return ReplayedPart.Rest(
+            fields: fields + [.init("after", cursor)], event: place.sequence,
+            knownAt: event.map { Timestamp($0.entry.knownAt) })
     }
 
     /// A minute in UTC, as fields of forms have it: `2026-11-24T09:00`.

@@ -116,4 +116,32 @@ import Testing
             #expect(page.contains("<b>2,001 deliveries</b>, the oldest since"))
         }
     }
+
+    @Test func `events are sent again in parts, and each part says where it ends`() async throws {
+        try await withServer { server in
+            let webhook = try await add(to: server)
+            for number in 0...500 {
+                _ = try await server.engine.grant(
+                    NewGrant(entitlement: "pro", reason: "sorry"),
+                    to: CustomerID(rawValue: "c\(number)"), app: "birds",
+                    environment: .production)
+            }
+            _ = try await server.engine.numberEvents()
+            while try await server.engine.enqueueDeliveries(to: webhook) > 0 {}
+            let path = "/webhooks/\(webhook.id)/replay"
+            var form = ["from": "2026-01-01T00:00", "to": "2027-01-01T00:00"]
+            let first = try await server.post(path, form)
+            #expect(first.status == 200)
+            #expect(first.text.contains("500 events are sent again, up to event 500"))
+            for name in ["after", "from", "to"] {
+                form[name] = try field(name, of: path, on: first)
+            }
+            let last = try await server.post(path, form)
+            #expect(last.text.contains("1 event is sent again."), "\(last.text)")
+            #expect(!last.text.contains("Go on with the rest"))
+            let audit: AuditList = try await server.api(Paths.audit)
+            let counts = audit.items.compactMap { $0.after?["count"] }
+            #expect(counts.sorted() == ["1", "500"])
+        }
+    }
 }
