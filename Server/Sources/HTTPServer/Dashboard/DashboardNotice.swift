@@ -7,6 +7,8 @@ enum DashboardNotice: String, CaseIterable, Sendable {
     case walletCredited = "credited"
     case paused, resumed, tested, replayed, deleted
     case retried
+    case retryNotDue = "retry_not_due"
+    case retryAddressGone = "retry_address_gone"
     case alwaysSignedIn = "always_signed_in"
     case ownerBlocked = "owner_blocked"
     case ownerUnblocked = "owner_unblocked"
@@ -40,7 +42,15 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .tested: Notice(.done, "A test is on its way.", "It is the first delivery below.")
         case .replayed: Notice(.done, "The event is sent again.")
         case .deleted: Notice(.done, "The endpoint was deleted.")
-        case .retried: Notice(.done, "The notification is sent on again.")
+        case .retried:
+            Notice(.done, "The notification is sent on again.", "To the address of its row only.")
+        case .retryNotDue:
+            Notice(
+                .about, "Nothing is sent.",
+                "The notification waits already, was accepted, or is no longer stored.")
+        case .retryAddressGone:
+            Notice(
+                .warning, "Nothing is sent.", "The address is not in the configuration any more.")
         case .alwaysSignedIn:
             Notice(.about, "Nobody signs in here.", "Whoever uses this machine is the developer.")
         case .ownerBlocked: Notice(.done, "They cannot sign in.", "Their sessions have ended.")
