@@ -28,7 +28,7 @@ def test_a_delivery_that_failed_is_sent_again(world, any_page, receiver, say):
     say("the receiver answered 500:", " ".join(row.inner_text().split()))
     receiver.status = 200
     row.get_by_role("button", name="Send now").click()
-    expect(page.locator("#news .say.ok")).to_contain_text("The events are sent again.")
+    expect(page.locator("#news .say.ok")).to_contain_text("The event is sent again.")
     row = page.locator("#deliveries tr").filter(has_text="granted").first
     reload_until(page, lambda: row.filter(has_text="delivered").count() == 1, "it is delivered")
     say("it was sent again:", " ".join(row.inner_text().split()))

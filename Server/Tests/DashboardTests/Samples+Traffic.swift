@@ -106,6 +106,11 @@ extension Samples {
         WebhooksPage(webhooks: [
             .init(webhook("crm.example.com", failing: true), downFigures),
             .init(
+                webhook("old.example.com", failing: true),
+                WebhookFigures(
+                    hours: [], waiting: 2_000, waitingIsMore: true, delivered: 12,
+                    deliveredIsMore: true)),
+            .init(
                 webhook("api.birds.example", failing: false),
                 WebhookFigures(hours: hours.map { .init(good: $0.good + 3) }, delivered: 1_916)),
         ])
@@ -133,13 +138,17 @@ extension Samples {
         ]
         var webhook = webhook("crm.example.com", failing: true)
         webhook.secret = text("whsec_abcdef")
+        let rest = ReplayedPart.Rest(
+            fields: [.init("from", text("2026-11-23T09:00")), .init("after", text("40213"))],
+            event: 40_213, knownAt: at("2026-11-24T08:50:02Z"))
         return WebhookPage(
             webhook: webhook, figures: downFigures,
             deliveries: WebhookDeliveryList(
                 items: [
                     delivery(40_214, .waiting), delivery(40_203, .failed),
                     delivery(40_188, .delivered), delivery(nil, .init(rawValue: text("odd"))),
-                ], nextCursor: text("d1")), opened: opened)
+                ], nextCursor: text("d1")), opened: opened, secretMark: text("0a1b"),
+            replayed: ReplayedPart(count: 497, rest: rest))
     }
 
     // MARK: - Overview

@@ -285,7 +285,7 @@ extension Database {
             try await store.end(lost, .status(500), next: nil)
             let waiting = try await store.forwards(.waiting)
             func retry(_ document: [UInt8], to targets: [String]) async throws {
-                try await store.transaction {
+                _ = try await store.transaction {
                     try $0.retryForwards(of: document, in: app, to: targets, at: now + .days(9))
                 }
             }

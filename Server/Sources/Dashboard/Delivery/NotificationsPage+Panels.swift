@@ -195,6 +195,7 @@ extension NotificationsPage {
         }
         return """
             <form method="post" action="\(frame.link(.retry(forward.documentID)))">\(frame.csrf)\
+            <input type="hidden" name="address" value="\(.value(forward.url))">\
             <button class="btn s" type="submit">Send again</button></form>
             """
     }

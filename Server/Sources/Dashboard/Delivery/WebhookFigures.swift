@@ -2,13 +2,17 @@ import PerennialContract
 
 /// What is known of a webhook's deliveries.
 package struct WebhookFigures: Hashable, Sendable {
-    /// The last 48 hours, oldest first.
+    /// The last 48 hours, or those of them that were read whole, oldest first.
     package var hours: [Strip.Hour]
     package var waiting: Int
-    /// Of how many customers.
-    package var waitingCustomers: Int
+    /// Whether more wait than ``waiting``.
+    package var waitingIsMore: Bool
+    /// Of how many customers. Nil if unknown.
+    package var waitingCustomers: Int?
     package var oldestWaiting: Timestamp?
     package var delivered: Int
+    /// Whether more were delivered than ``delivered``.
+    package var deliveredIsMore: Bool
     package var lastStatus: Int?
     package var lastTrouble: String?
     package var nextAttemptAt: Timestamp?
@@ -16,15 +20,18 @@ package struct WebhookFigures: Hashable, Sendable {
     package var triedUntil: Timestamp?
 
     package init(
-        hours: [Strip.Hour], waiting: Int = 0, waitingCustomers: Int = 0,
-        oldestWaiting: Timestamp? = nil, delivered: Int = 0, lastStatus: Int? = nil,
-        lastTrouble: String? = nil, nextAttemptAt: Timestamp? = nil, triedUntil: Timestamp? = nil
+        hours: [Strip.Hour], waiting: Int = 0, waitingIsMore: Bool = false,
+        waitingCustomers: Int? = nil, oldestWaiting: Timestamp? = nil, delivered: Int = 0,
+        deliveredIsMore: Bool = false, lastStatus: Int? = nil, lastTrouble: String? = nil,
+        nextAttemptAt: Timestamp? = nil, triedUntil: Timestamp? = nil
     ) {
         self.hours = hours
         self.waiting = waiting
+        self.waitingIsMore = waitingIsMore
         self.waitingCustomers = waitingCustomers
         self.oldestWaiting = oldestWaiting
         self.delivered = delivered
+        self.deliveredIsMore = deliveredIsMore
         self.lastStatus = lastStatus
         self.lastTrouble = lastTrouble
         self.nextAttemptAt = nextAttemptAt
@@ -45,7 +52,10 @@ struct WebhookCard {
         if let since = webhook.failingSince {
             return Chip("down for \(frame.span(since: since))", .bad)
         }
-        if figures.waiting > 0 { return Chip("\(Figures.count(figures.waiting)) wait", .warn) }
+        if figures.waiting > 0 {
+            let more = figures.waitingIsMore ? "more than " : ""
+            return Chip("\(more)\(Figures.count(figures.waiting)) wait", .warn)
+        }
         return figures.lastStatus == nil && figures.delivered == 0
             ? Chip("nothing sent lately", .neutral) : Chip("all delivered", .open)
     }
@@ -61,16 +71,14 @@ struct WebhookCard {
         if figures.waiting > 0 {
             let oldest: Markup =
                 figures.oldestWaiting.map { ", the oldest since \(frame.shortTime($0))" } ?? ""
-            facts.append(
-                (
-                    "Waiting",
-                    """
-                    <b>\(Figures.count(figures.waiting, "delivery", "deliveries"))</b> of \
-                    \(Figures.count(figures.waitingCustomers, "customer"))\(oldest)
-                    """
-                ))
+            let more: Markup = figures.waitingIsMore ? "more than " : ""
+            let customers: Markup =
+                figures.waitingCustomers.map { " of \(Figures.count($0, "customer"))" } ?? ""
+            let count = Figures.count(figures.waiting, "delivery", "deliveries")
+            facts.append(("Waiting", "<b>\(more)\(count)</b>\(customers)\(oldest)"))
         } else {
-            facts.append(("Delivered", "\(Figures.count(figures.delivered)) in 48 hours"))
+            let more: Markup = figures.deliveredIsMore ? "more than " : ""
+            facts.append(("Delivered", "\(more)\(Figures.count(figures.delivered)) in 48 hours"))
         }
         if let last = Self.response(figures.lastStatus, figures.lastTrouble) {
             facts.append(("Last answer", last))

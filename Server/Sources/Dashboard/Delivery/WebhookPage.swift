@@ -9,16 +9,23 @@ package struct WebhookPage: Sendable {
     package var state: String
     /// The delivery that was opened, with its log.
     package var opened: WebhookDelivery?
+    /// Says which secret the form for a new one replaces.
+    package var secretMark: String
+    /// What was sent again just now.
+    package var replayed: ReplayedPart?
 
     package init(
         webhook: Webhook, figures: WebhookFigures, deliveries: WebhookDeliveryList,
-        state: String = "", opened: WebhookDelivery? = nil
+        state: String = "", opened: WebhookDelivery? = nil, secretMark: String = "",
+        replayed: ReplayedPart? = nil
     ) {
         self.webhook = webhook
         self.figures = figures
         self.deliveries = deliveries
         self.state = state
         self.opened = opened
+        self.secretMark = secretMark
+        self.replayed = replayed
     }
 
     private var id: String { webhook.webhookID }
@@ -30,6 +37,7 @@ package struct WebhookPage: Sendable {
         let acts = card.acts(in: frame) + ownActs(in: frame)
         let fields = Fields([
             "secret": .html(secret(in: frame)),
+            "replayed": .html(replayed?.markup(of: id, in: frame) ?? ""),
             "chip": .html(card.chip(in: frame).markup),
             "strip": .html(card.strip),
             "facts": .html(card.facts(in: frame)),
@@ -71,7 +79,9 @@ package struct WebhookPage: Sendable {
                 sentences: """
                     <p class="soft">The new one is shown once. The former one signs as well for a \
                     day, so that the receiver can change over. Then it is gone for good.</p>
-                    """, path: .act("secret", onWebhook: id), submit: "Make a new secret"),
+                    """, path: .act("secret", onWebhook: id),
+                fields: "<input type=\"hidden\" name=\"key\" value=\"\(.value(secretMark))\">",
+                submit: "Make a new secret"),
             Dialog(
                 id: "delete", button: "Delete", title: "Delete \(name)?",
                 sentences: """

@@ -5,6 +5,8 @@ package struct WebhooksPage: Sendable {
     package var webhooks: [Entry]
     /// The formats that a new one may have.
     package var formats: [Webhook.Format]
+    /// Makes the form one act, however often it is sent.
+    package var formKey: String
 
     package struct Entry: Sendable {
         package var webhook: Webhook
@@ -16,9 +18,12 @@ package struct WebhooksPage: Sendable {
         }
     }
 
-    package init(webhooks: [Entry], formats: [Webhook.Format] = Webhook.Format.known) {
+    package init(
+        webhooks: [Entry], formats: [Webhook.Format] = Webhook.Format.known, formKey: String = ""
+    ) {
         self.webhooks = webhooks
         self.formats = formats
+        self.formKey = formKey
     }
 
     package func html(in frame: Frame) -> String {
@@ -77,6 +82,7 @@ package struct WebhooksPage: Sendable {
                 been added. You can delete it again.</p>
                 """, path: .webhooks,
             fields: """
+                <input type="hidden" name="key" value="\(.value(formKey))">\
                 <div><label for="a-u">Address (https)</label>\
                 <input id="a-u" name="url" type="url" required placeholder="https://…"></div>\
                 <div class="fields"><div><label for="a-f">Form</label>\

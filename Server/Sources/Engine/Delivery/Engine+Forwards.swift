@@ -241,6 +241,26 @@ extension Engine {
         }
     }
 
+    /// Schedules the abandoned forward of a document to one address again. Idempotent. Returns
+    /// false if there is none, or the notification is no longer stored, and nil if no configured
+    /// address has this label.
+    ///
+    /// - Parameter label: how the address is shown, see ``forwardLabel(of:in:)``.
+    package func retryForward(
+        of document: [UInt8], toAddress label: String, app appID: AppID
+    ) async throws(EngineFailure) -> Bool? {
+        let (app, _) = try app(appID)
+        let now = now()
+        let names = app.forwards.targets.map(\.name)
+        guard let name = names.first(where: { forwardLabel(of: $0, in: appID) == label }) else {
+            return nil
+        }
+        return try await decide { tx -> Decision<Bool> in
+            let count = try tx.retryForwards(of: document, in: appID, to: [name], at: now)
+            return count > 0 ? .done(true) : .unchanged(false)
+        }
+    }
+
     /// Completed and pending forwards of an app, newest first.
     package func forwards(
         of appID: AppID, in state: StoredForward.State?, after position: ForwardPosition?,

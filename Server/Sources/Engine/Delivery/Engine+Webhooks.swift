@@ -96,22 +96,24 @@ extension Engine {
         return webhook
     }
 
-    /// Adds a webhook, which begins with the events after this call.
+    /// Adds a webhook, which begins with the events after this call. Idempotent with a key.
     ///
     /// - Parameter secret: nil for a new random one.
     package func addWebhook(
-        _ settings: WebhookSettings, secret: String?, isPaused: Bool, of appID: AppID
+        _ settings: WebhookSettings, secret: String?, isPaused: Bool, key: String? = nil,
+        of appID: AppID
     ) async throws(EngineFailure) -> WebhookEndpoint {
         let (app, _) = try app(appID)
         try require(settings, of: app)
         if let secret { try require(secret: secret) }
-        let digits = IdempotencyKey.digits(for: nil, count: Self.idCharacters)
+        let digits = IdempotencyKey.digits(for: key, count: Self.idCharacters)
         let id = WebhookID(rawValue: "wh_\(digits)")
         let now = now()
         let secret = secret ?? webhookTransport.newSecret()
         // What was committed before is not news.
         try await numberEvents()
         try await decide { (tx) -> Decision<Void> in
+            guard try tx.webhook(id, of: appID) == nil else { return .unchanged(()) }
             let inForce = try tx.webhooks(of: appID).filter {
                 WebhookEndpoint($0, of: app, at: now) != nil
             }
@@ -178,17 +180,29 @@ extension Engine {
     /// Gives a webhook another secret. The former one goes on signing for a while.
     ///
     /// - Parameter secret: nil for a new random one.
+    /// - Parameter mark: the ``WebhookEndpoint/secretMark`` of the secret to be replaced. If that
+    ///   was replaced already, nothing changes. Nil for whichever there is.
     package func rotateSecret(
-        of id: WebhookID, to secret: String?, overlap: Duration, app appID: AppID
+        of id: WebhookID, to secret: String?, overlap: Duration, from mark: String? = nil,
+        app appID: AppID
     ) async throws(EngineFailure) -> WebhookEndpoint {
         let known = try await webhook(id, of: appID)
         guard !known.isConfigured else { throw .webhookInConfiguration(id) }
         if let secret { try require(secret: secret) }
-        let (new, until) = (secret ?? webhookTransport.newSecret(), now() + overlap)
-        try await transaction { tx in
+        let (new, now) = (secret ?? webhookTransport.newSecret(), now())
+        try await decide { tx -> Decision<Void> in
+            guard let stored = try tx.webhook(id, of: appID) else {
+                return .refused(.unknownWebhook(id))
+            }
             // The closure may run twice, and must not then replace the former secret by the new.
-            guard try tx.webhook(id, of: appID)?.secret != new else { return }
-            try tx.rotateSecret(of: id, in: appID, to: new, formerUntil: until)
+            guard stored.secret != new else { return .done(()) }
+            guard mark == nil || mark == known.secretMark(of: stored.secret) else {
+                return .unchanged(())
+            }
+            let formers = stored.formers(afterRotationAt: now, overlap: overlap)
+            try tx.rotateSecret(
+                of: id, in: appID, to: new, formers: formers.secrets, formerUntil: formers.until)
+            return .done(())
         }
         return try await webhook(id, of: appID)
     }

@@ -129,8 +129,7 @@ package struct WebhookEndpoint: Hashable, Sendable {
             self.settings = settings
             isConfigured = false
             isPausedByFile = false
-            let former = stored.formerUntil.map { $0 > now } == true ? stored.formerSecret : nil
-            secrets = [stored.secret, former].compactMap(\.self)
+            secrets = (stored.secret.map { [$0] } ?? []) + stored.signingFormers(at: now).reversed()
         } else {
             let known = app.webhooks.endpoints.first { $0.id == stored.id }
             guard let known else { return nil }
@@ -153,6 +152,41 @@ extension WebhookEndpoint {
         isPausedByFile = false
         secrets = []
     }
+}
+
+extension StoredWebhook {
+    /// The former secrets that still sign, the oldest first.
+    func signingFormers(at now: Instant) -> [String] {
+        formerUntil.map { $0 > now } == true ? formerSecrets : []
+    }
+
+    /// Which former secrets sign after a rotation, and until when. The receiver may have the one
+    /// before the rotation; or, if that was a mistake or was done twice, the oldest one.
+    func formers(
+        afterRotationAt now: Instant, overlap: Duration
+    ) -> (secrets: [String], until: Instant) {
+        guard let secret, overlap > .zero else { return ([], now) }
+        let running = signingFormers(at: now)
+        let until = running.isEmpty ? nil : formerUntil
+        return (running.prefix(1) + [secret], max(until ?? now, now + overlap))
+    }
+}
+
+extension WebhookEndpoint {
+    /// Which secret a form has seen, without saying it: each has at least 24 random bytes.
+    package var secretMark: String { secretMark(of: stored.secret) }
+
+    /// Whether another secret has replaced the one with this mark, which still signs.
+    package func hasReplaced(_ mark: String) -> Bool {
+        secrets.dropFirst().contains { secretMark(of: $0) == mark }
+    }
+
+    func secretMark(of secret: String?) -> String {
+        IdempotencyKey.digits(
+            for: "secret of \(app) \(id) \(secret ?? "")", count: Self.secretMarkDigits)
+    }
+
+    private static let secretMarkDigits = 16
 }
 
 /// One post to a webhook.

@@ -9,6 +9,8 @@ enum DashboardNotice: String, CaseIterable, Sendable {
     case grantedBefore = "granted_before"
     case paused, resumed, tested, replayed, deleted
     case retried
+    case retryNotDue = "retry_not_due"
+    case retryAddressGone = "retry_address_gone"
     case alwaysSignedIn = "always_signed_in"
     case ownerBlocked = "owner_blocked"
     case ownerUnblocked = "owner_unblocked"
@@ -47,9 +49,17 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .paused: Notice(.done, "The endpoint is paused.", "Events wait in their order.")
         case .resumed: Notice(.done, "The endpoint is open again.", "What waits is sent now.")
         case .tested: Notice(.done, "A test is on its way.", "It is the first delivery below.")
-        case .replayed: Notice(.done, "The events are sent again.", "At most 500 at a time.")
+        case .replayed: Notice(.done, "The event is sent again.")
         case .deleted: Notice(.done, "The endpoint was deleted.")
-        case .retried: Notice(.done, "The notification is sent on again.")
+        case .retried:
+            Notice(.done, "The notification is sent on again.", "To the address of its row only.")
+        case .retryNotDue:
+            Notice(
+                .about, "Nothing is sent.",
+                "The notification waits already, was accepted, or is no longer stored.")
+        case .retryAddressGone:
+            Notice(
+                .warning, "Nothing is sent.", "The address is not in the configuration any more.")
         case .alwaysSignedIn:
             Notice(.about, "Nobody signs in here.", "Whoever uses this machine is the developer.")
         case .ownerBlocked: Notice(.done, "They cannot sign in.", "Their sessions have ended.")

@@ -7,10 +7,28 @@ import PerennialContract
 extension DashboardRoutes {
     func addForwards(to router: Router<ServerContext>) {
         page(DashboardPath.sentOn.path, of: router, sentOn)
-        act("/forwards/{document_id}/retry", for: .admin, of: router) { page, _ in
-            _ = try await server.retryForwards(
-                ofDocument: try page.parameter("document_id"), app: app)
+        act("/forwards/{document_id}/retry", for: .admin, of: router, retry)
+    }
+
+    /// Sends a notification on again, to the address of the row.
+    @Sendable private func retry(
+        _ page: PageRequest, _ form: FormFields
+    ) async throws -> ActResult {
+        guard let address = form["address"] else {
+            throw ProblemError(
+                .requestNotUnderstood, detail: "The field “address” is missing.")
+        }
+        guard let document = Hexadecimal.bytes(try page.parameter("document_id")) else {
+            throw ProblemError(.forwardUnknown)
+        }
+        switch try await engine.retryForward(of: document, toAddress: address, app: app) {
+        case true?:
+            page.audit.change(to: ["address": address])
             return .done(.retried, .sentOn)
+        case false?: return .done(.retryNotDue, .sentOn)
+        case nil:
+            page.audit.leaveOut()
+            return .done(.retryAddressGone, .sentOn)
         }
     }
 

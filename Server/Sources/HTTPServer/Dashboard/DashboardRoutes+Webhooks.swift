@@ -5,20 +5,10 @@ import Ledger
 import PerennialContract
 
 extension DashboardRoutes {
-    /// The hours that the strip of a webhook shows.
-    private static let stripHours = 48
-    /// The maximum number of deliveries that are read for the figures of a webhook.
-    private static let figuresMax = 2_000
-    /// The maximum number of pages of events that are read to count the customers who wait.
-    private static let eventPagesMax = 20
-    private static let hour: Int64 = 3_600_000
-    /// How long a delivery is tried, in milliseconds.
-    private static let triedFor: Int64 = 72 * hour
-
     func addWebhooks(to router: Router<ServerContext>) {
         livePage("/webhooks", by: .everything, of: router, webhooks)
         livePage("/webhooks/{webhook_id}", by: .everything, of: router) { page in
-            try await webhook(page, PerennialContract.Webhook(try await endpoint(page)))
+            try await webhook(page, try await endpoint(page))
         }
         act("/webhooks", for: .admin, of: router, addition)
         for (word, isPaused) in [("pause", true), ("resume", false)] {
@@ -37,12 +27,7 @@ extension DashboardRoutes {
             return .done(.tested, try page.path)
         }
         act("/webhooks/{webhook_id}/replay", for: .admin, of: router, replay)
-        act("/webhooks/{webhook_id}/secret", for: .admin, of: router) { page, _ in
-            let rotated = try await engine.rotateSecret(
-                of: try page.webhook, to: nil, overlap: .hours(Engine.formerSecretHours), app: app)
-            return .page(
-                try await webhook(page, PerennialContract.Webhook(rotated, showsSecret: true)))
-        }
+        act("/webhooks/{webhook_id}/secret", for: .admin, of: router, rotation)
         act("/webhooks/{webhook_id}/delete", for: .admin, of: router) { page, form in
             guard form["confirm"] == "delete" else {
                 throw ProblemError(
@@ -66,100 +51,66 @@ extension DashboardRoutes {
             entries.append(
                 .init(PerennialContract.Webhook(endpoint), try await figures(endpoint.id, page)))
         }
-        return WebhooksPage(webhooks: entries).html(in: page.frame)
+        return WebhooksPage(webhooks: entries, formKey: page.context.requestID)
+            .html(in: page.frame)
     }
 
     private func webhook(
-        _ page: PageRequest, _ webhook: PerennialContract.Webhook
+        _ page: PageRequest, _ endpoint: WebhookEndpoint, showsSecret: Bool = false,
+        replayed: ReplayedPart? = nil
     ) async throws -> String {
-        let id = WebhookID(rawValue: webhook.webhookID)
+        let id = endpoint.id
         let deliveries = try await server.deliveries(
             to: id, of: app, in: page.query["state"], after: page.cursor)
         let opened = try await page.query["delivery"].asyncMap {
             try await server.delivery($0, to: id, of: app)
         }
         return WebhookPage(
-            webhook: webhook, figures: try await figures(id, page), deliveries: deliveries,
-            state: page.query["state"] ?? "", opened: opened
+            webhook: PerennialContract.Webhook(endpoint, showsSecret: showsSecret),
+            figures: try await figures(id, page), deliveries: deliveries,
+            state: page.query["state"] ?? "", opened: opened, secretMark: endpoint.secretMark,
+            replayed: replayed
         ).html(in: page.frame)
-    }
-
-    /// What its deliveries say: all that wait, and those of the last hours.
-    private func figures(_ id: WebhookID, _ page: PageRequest) async throws -> WebhookFigures {
-        let now = page.frame.now.milliseconds
-        let first = now - now % Self.hour - Int64(Self.stripHours - 1) * Self.hour
-        let recent = try await deliveries(to: id, in: nil) { $0.createdAt.milliseconds >= first }
-        let waiting = try await deliveries(to: id, in: "waiting") { _ in true }
-        var hours = [Strip.Hour](repeating: .init(good: 0, bad: 0), count: Self.stripHours)
-        for delivery in recent {
-            let index = Int((delivery.createdAt.milliseconds - first) / Self.hour)
-            guard hours.indices.contains(index) else { continue }
-            switch delivery.state {
-            case .delivered: hours[index].good += 1
-            default: hours[index].bad += 1
-            }
-        }
-        let oldest = waiting.map(\.createdAt).min()
-        let last = recent.filter { $0.lastAttemptAt != nil }.max {
-            $0.lastAttemptAt ?? $0.createdAt < $1.lastAttemptAt ?? $1.createdAt
-        }
-        return WebhookFigures(
-            hours: recent.isEmpty ? [] : hours, waiting: waiting.count,
-            waitingCustomers: try await customers(of: waiting.compactMap(\.sequence)),
-            oldestWaiting: oldest,
-            delivered: recent.count { $0.state == .delivered }, lastStatus: last?.lastStatus,
-            lastTrouble: last?.lastTrouble,
-            nextAttemptAt: waiting.compactMap(\.nextAttemptAt).min(),
-            triedUntil: oldest.map { Timestamp(milliseconds: $0.milliseconds + Self.triedFor) })
-    }
-
-    /// How many customers the events with these numbers are of.
-    private func customers(of sequences: [Int64]) async throws -> Int {
-        guard let first = sequences.min(), let last = sequences.max() else { return 0 }
-        let wanted = Set(sequences)
-        let epoch = try await engine.lastLogPosition(of: app).epoch
-        var (place, customers) = (LogPosition(epoch, first - 1), Set<CustomerID>())
-        for _ in 0..<Self.eventPagesMax where place.sequence < last {
-            let page = try await engine.eventPage(of: app, after: place, limit: Engine.eventsMax)
-            customers.formUnion(
-                page.events.filter { wanted.contains($0.sequence) }.compactMap(\.entry.customer))
-            guard page.next.sequence > place.sequence else { break }
-            place = page.next
-        }
-        return customers.count
-    }
-
-    /// The newest deliveries, as long as they are wanted.
-    private func deliveries(
-        to id: WebhookID, in state: String?, _ isWanted: (WebhookDelivery) -> Bool
-    ) async throws -> [WebhookDelivery] {
-        var found: [WebhookDelivery] = []
-        var cursor: String?
-        while found.count < Self.figuresMax {
-            let page = try await server.deliveries(
-                to: id, of: app, in: state, after: cursor, limit: Engine.eventsMax)
-            found += page.items.prefix(while: isWanted)
-            guard let next = page.nextCursor, page.items.last.map(isWanted) ?? false else { break }
-            cursor = next
-        }
-        return found
     }
 
     // MARK: - Acts
 
-    /// The page that shows the secret, which is never shown again.
+    /// The page that shows the secret, which is never shown again. A form that is sent twice adds
+    /// one endpoint; what was changed in it adds another one.
     @Sendable private func addition(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
         let types = form["types"]?.split { $0 == "," || $0 == " " }.map(String.init)
+        let names = ["url", "types", "format", "authorization"]
+        let key = form["key"].map { key in
+            (["dashboard", app.rawValue, key] + names.map { form[$0] ?? "" })
+                .joined(separator: "\n")
+        }
         let added = try await server.addWebhook(
             WebhookRequest(
                 url: form["url"] ?? "", types: types, format: form["format"],
-                authorization: form["authorization"]), of: app)
+                authorization: form["authorization"]), key: key, of: app)
         page.audit.change(of: added.webhookID, to: added.auditState)
-        return .page(try await webhook(page, added))
+        let endpoint = try await engine.webhook(WebhookID(rawValue: added.webhookID), of: app)
+        return .page(try await webhook(page, endpoint, showsSecret: true))
     }
 
+    /// The page that shows the new secret. A form replaces the secret that there was when it was
+    /// shown: sent twice, it makes one secret.
+    @Sendable private func rotation(
+        _ page: PageRequest, _ form: FormFields
+    ) async throws -> ActResult {
+        let rotated = try await engine.rotateSecret(
+            of: try page.webhook, to: nil, overlap: .hours(Engine.formerSecretHours),
+            from: form["key"], app: app)
+        if let key = form["key"], !rotated.hasReplaced(key) {
+            throw ProblemError(.formOutdated, detail: "The secret was replaced meanwhile.")
+        }
+        return .page(try await webhook(page, rotated, showsSecret: true))
+    }
+
+    /// Sends one event again, or a part of a span of time: then the page says where it ends, and
+    /// has a form for the rest.
     @Sendable private func replay(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -176,14 +127,35 @@ extension DashboardRoutes {
             asked.from = try form["from"].map(Self.minute)
             asked.to = try form["to"].map(Self.minute)
             asked.customerID = form["customer_id"]
+            asked.after = form["after"]
         }
+        let sent = try await server.replay(asked, to: id, of: app)
         page.audit.change(
             to: [
                 "event_id": asked.eventID, "from": asked.from?.description,
-                "to": asked.to?.description,
+                "to": asked.to?.description, "after": asked.after, "count": "\(sent.count)",
             ])
-        _ = try await server.replay(asked, to: id, of: app)
-        return .done(.replayed, try page.path)
+        if asked.eventID != nil { return .done(.replayed, try page.path) }
+        return .page(
+            try await webhook(
+                page, try await endpoint(page),
+                replayed: ReplayedPart(
+                    count: sent.count, rest: try await rest(of: form, after: sent.nextCursor))))
+    }
+
+    /// What the form goes on with. Nil if nothing is left.
+    private func rest(
+        of form: FormFields, after cursor: String?
+    ) async throws -> ReplayedPart.Rest? {
+        guard let cursor, let place = LogPosition(cursor) else { return nil }
+        let before = LogPosition(place.epoch, place.sequence - 1)
+        let event = try await engine.eventPage(of: app, after: before, limit: 1).events.first
+        let fields = ["from", "to", "customer_id"].compactMap { name in
+            form[name].map { ReplayedPart.Field(name, $0) }
+        }
+        return ReplayedPart.Rest(
+            fields: fields + [.init("after", cursor)], event: place.sequence,
+            knownAt: event.map { Timestamp($0.entry.knownAt) })
     }
 
     /// A minute in UTC, as fields of forms have it: `2026-11-24T09:00`.

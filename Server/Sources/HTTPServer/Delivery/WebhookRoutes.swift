@@ -83,9 +83,9 @@ extension PerennialServer {
         return try JSONResponse.ok(try await addWebhook(asked, of: holder.app))
     }
 
-    /// Adds a webhook. The result shows its secret.
+    /// Adds a webhook. The result shows its secret. Idempotent with a key.
     func addWebhook(
-        _ asked: WebhookRequest, of app: AppID
+        _ asked: WebhookRequest, key: String? = nil, of app: AppID
     ) async throws -> PerennialContract.Webhook {
         var settings = WebhookSettings(url: asked.url)
         settings.filter.types = try Self.types(asked.types)
@@ -94,7 +94,7 @@ extension PerennialServer {
         settings.format = try Self.format(asked.format) ?? .perennial
         settings.authorization = asked.authorization.flatMap { $0.isEmpty ? nil : $0 }
         let added = try await engine.addWebhook(
-            settings, secret: asked.secret, isPaused: asked.paused ?? false, of: app)
+            settings, secret: asked.secret, isPaused: asked.paused ?? false, key: key, of: app)
         return PerennialContract.Webhook(added, showsSecret: true)
     }
 

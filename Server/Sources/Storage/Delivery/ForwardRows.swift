@@ -185,10 +185,11 @@ extension DatabaseSession {
     // MARK: - Manual retries
 
     /// Retries deliveries of a document that were given up, to the given addresses, starting with a
-    /// first attempt. Accepted and waiting deliveries are unchanged.
+    /// first attempt. Accepted and waiting deliveries are unchanged. Returns how many are retried.
+    @discardableResult
     package func retryForwards(
         of document: [UInt8], in app: AppID, to targets: [String], at now: Instant
-    ) throws(StorageFailure) {
+    ) throws(StorageFailure) -> Int {
         try connection.runEach(
             "UPDATE forwards SET due_at_ms = $1, attempts = 0, lease_until_ms = 0, "
                 + "lease_holder = NULL WHERE app = $2 AND document = $3 AND target = $4 "
@@ -198,7 +199,8 @@ extension DatabaseSession {
                 [
                     .integer(now.milliseconds), .text(app.rawValue), .bytes(document), .text($0),
                 ]
-            })
+            }
+        ).reduce(0, +)
     }
 
     // MARK: - Results

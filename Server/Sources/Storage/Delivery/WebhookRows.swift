@@ -66,8 +66,8 @@ package struct StoredWebhook: Hashable, Sendable {
     /// Nil if they are in the configuration, as its secrets are.
     package var settings: WebhookSettings?
     package var secret: String?
-    /// The secret before the last rotation, which goes on signing until `formerUntil`.
-    package var formerSecret: String?
+    /// Secrets before the last rotation, which go on signing until `formerUntil`, the oldest first.
+    package var formerSecrets: [String] = []
     package var formerUntil: Instant?
     package var createdAt: Instant
     /// The sequence number of the last event that was read for it.
@@ -149,7 +149,8 @@ extension DatabaseSession {
             id: WebhookID(rawValue: try row.text(0)), secret: try row.optionalText(8),
             createdAt: Instant(milliseconds: try row.integer(11)), cursor: try row.integer(12),
             pausedAt: try instant(13))
-        webhook.formerSecret = try row.optionalText(9)
+        webhook.formerSecrets =
+            try row.optionalText(9)?.split(separator: " ").map(String.init) ?? []
         webhook.formerUntil = try instant(10)
         webhook.pauseReason = try row.optionalText(14).flatMap(
             StoredWebhook.PauseReason.init(rawValue:))
@@ -241,13 +242,17 @@ extension DatabaseSession {
         try update(id, of: app, "held_until_ms = $1", [.integer(until.milliseconds)])
     }
 
-    /// Replaces the secret. The former one goes on signing until then.
+    /// Replaces the secret. The former ones, which contain no spaces, go on signing until then.
     package func rotateSecret(
-        of id: WebhookID, in app: AppID, to secret: String, formerUntil: Instant
+        of id: WebhookID, in app: AppID, to secret: String, formers: [String],
+        formerUntil: Instant
     ) throws(StorageFailure) {
         try update(
-            id, of: app, "former_secret = secret, former_until_ms = $1, secret = $2",
-            [.integer(formerUntil.milliseconds), .text(secret)])
+            id, of: app, "former_secret = $1, former_until_ms = $2, secret = $3",
+            [
+                .text(formers.isEmpty ? nil : formers.joined(separator: " ")),
+                .integer(formerUntil.milliseconds), .text(secret),
+            ])
     }
 
     /// Marks a webhook as deleted. ``deleteDeliveries(of:deliveredBefore:failedBefore:limit:)``

@@ -31,11 +31,12 @@ struct DashboardServer {
     }
 
     /// - Parameter access: who looks at it.
+    /// - Parameter webhooks: how webhooks are posted.
     /// - Parameter reading: how pasted configurations are read.
     static func run(
         as access: DashboardAccess = developer, on setup: TestingSetup = .router,
         streams limits: EventStreamLimits = EventStreamLimits(),
-        reading: ProposedConfiguration.Reading? = nil,
+        webhooks: WebhookTransport = .disabled, reading: ProposedConfiguration.Reading? = nil,
         with change: (inout AppSettings) -> Void = { _ in },
         _ body: @escaping @Sendable (DashboardServer) async throws -> Void
     ) async throws {
@@ -50,7 +51,7 @@ struct DashboardServer {
             database: try SQLiteDriver.inMemory(), apps: [birds],
             verifiers: [
                 birds.id: Verifier(roots: try TrustRoots(der: [try authority.root.der]))
-            ], now: { TestServer.now }, logger: logger)
+            ], now: { TestServer.now }, webhooks: webhooks, logger: logger)
         try await engine.prepare()
         try await engine.addKey(key: TestServer.secret, app: birds.id, kind: .secret, name: "test")
         var server = PerennialServer(engine: engine, logger: logger, streamLimits: limits)

@@ -80,6 +80,40 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
+    func `a secret that is rotated twice leaves the receiver's and the one before it signing`(
+        database: StoryDatabase
+    ) async throws {
+        let receiver = try Receiver()
+        try await withShop(on: database) { shop in
+            let added = try await shop.support.post("/v1/webhooks", ["url": .string(receiver.url)])
+            let id = try added.text("webhook_id")
+            var secrets = [try added.text("secret")]
+            func rotated(_ hours: JSON) async throws {
+                let answer = try await shop.support.post(
+                    "/v1/webhooks/\(id)/secret", ["overlap_hours": hours])
+                secrets.append(try answer.text("secret"))
+            }
+            func signing() async throws -> [Int] {
+                try await shop.give("anna")
+                try await shop.advance("PT1S")
+                let posting = try #require(receiver.postings.last)
+                let found = secrets.indices.filter { posting.isSigned(with: secrets[$0]) }
+                #expect(posting.signatures.count == found.count)
+                return found
+            }
+            for _ in 0..<2 { try await rotated(2) }
+            #expect(try await signing() == [0, 1, 2])
+            try await rotated(1)
+            #expect(try await signing() == [0, 2, 3])
+            try await shop.advance("PT2H")
+            #expect(try await signing() == [3])
+            try await rotated(2)
+            try await rotated(0)
+            #expect(try await signing() == [5])
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
     func `events are replayed by cursor, time, event or customer, with the same id`(
         database: StoryDatabase
     ) async throws {

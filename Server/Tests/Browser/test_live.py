@@ -1,0 +1,90 @@
+"""What changes on a page while somebody does something on it."""
+
+import itertools
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+numbers = itertools.count(1)
+WAIT_SECONDS_MAX = 30
+
+
+@pytest.fixture
+def webhook(world, receiver):
+    """A webhook that is paused."""
+    body = {"url": receiver.url, "types": ["granted"], "paused": True}
+    webhook = world.api("/v1/webhooks", body)["webhook_id"]
+    yield webhook
+    world.api(f"/v1/webhooks/{webhook}", method="DELETE")
+
+
+def wait_until_held_back(page):
+    """Until the page has got something that it does not show yet."""
+    deadline = time.monotonic() + WAIT_SECONDS_MAX
+    while not page.evaluate("waiting.size > 0 && timer === null"):
+        assert time.monotonic() < deadline, "nothing is held back"
+        page.wait_for_timeout(50)
+
+
+def test_an_answer_changes_while_the_focus_is_in_it(world, page, say):
+    customer = f"lena-{next(numbers)}"
+    transaction = world.buy(world.device(customer), "pro.monthly", customer)["transaction_id"]
+    page.goto(f"{world.server}/customers/{customer}")
+    answer = page.locator("#answer")
+    expect(answer).to_contain_text("may use pro")
+    answer.locator("[data-copy]").click()
+    expect(answer.locator("[data-copy]")).to_be_focused()
+    world.sim(f"transactions/{transaction}/refund", {})
+    expect(answer).not_to_contain_text("may use pro")
+    expect(answer.locator("[data-copy]")).to_be_focused()
+    say(answer.locator(".line").inner_text())
+
+
+def test_what_changes_while_its_dialog_is_open_is_shown_once_that_is_closed(
+    world, page, webhook, say
+):
+    page.goto(f"{world.server}/webhooks/{webhook}")
+    chip = page.locator("#webhook > header .chip")
+    expect(chip).to_contain_text("paused")
+    page.get_by_role("button", name="Delete", exact=True).click()
+    dialog = page.locator("dialog:popover-open")
+    dialog.get_by_label("Type").fill("dele")
+    world.api(f"/v1/webhooks/{webhook}", {"paused": False}, method="PATCH")
+    world.grant(f"wilma-{next(numbers)}")
+    wait_until_held_back(page)
+    expect(dialog.get_by_label("Type")).to_have_value("dele")
+    dialog.get_by_role("button", name="Leave it").click()
+    expect(chip).not_to_contain_text("paused")
+    say("the chip changed after the dialog was closed")
+
+
+def test_what_is_added_while_a_dialog_is_open_is_shown_once_that_is_closed(
+    world, page, receiver, say
+):
+    page.goto(f"{world.server}/webhooks")
+    page.locator('main [popovertarget="add"]').first.click()
+    dialog = page.locator("dialog:popover-open")
+    expect(dialog).to_be_visible()
+    webhook = world.api("/v1/webhooks", {"url": receiver.url})["webhook_id"]
+    world.grant(f"wilma-{next(numbers)}")
+    wait_until_held_back(page)
+    dialog.get_by_role("button", name="Leave it").click()
+    expect(page.locator("main h2")).to_contain_text([receiver.url.removesuffix("/events")])
+    say("the endpoint was shown after the dialog was closed")
+    world.api(f"/v1/webhooks/{webhook}", method="DELETE")
+
+
+def test_a_page_that_is_held_shows_what_came_once_it_goes_on(world, page, say):
+    page.goto(f"{world.server}/events")
+    page.get_by_role("button", name="Hold still").click()
+    button = page.locator("[data-pause]")
+    expect(button).to_have_attribute("aria-pressed", "true")
+    customer = f"wilma-{next(numbers)}"
+    world.grant(customer)
+    wait_until_held_back(page)
+    expect(page.locator("#events")).not_to_contain_text(customer)
+    page.get_by_role("button", name="Go on").click()
+    expect(button).to_have_attribute("aria-pressed", "false")
+    expect(page.locator("#events")).to_contain_text(customer)
+    say(f"{customer} came after it went on")
