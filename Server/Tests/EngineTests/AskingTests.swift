@@ -258,9 +258,12 @@ import Testing
             AppStoreResponse(status: 404, body: unknown.bytes),
             AppStoreResponse(status: 200, body: none.bytes)
         )
+        let unreadable: JSON = ["errorCode": 4_000_000, "errorMessage": "Bad request."]
+        let badRequest = AppStoreResponse(status: 400, body: unreadable.bytes)
         let down = AppStoreResponse(status: 500, body: [])
         let rows: [(String, AppStoreResponse, CustomerSearch.Store)] = [
             ("7001", notFound, .answered([])), ("MLQ4X2AB9", noOrder, .answered([])),
+            ("MNOSUCH123", badRequest, .answered([])),
             ("7001", down, .failed), ("MLQ4X2AB9", down, .failed), ("anna", down, .notQueried),
         ]
         for (query, response, store) in rows {

@@ -105,6 +105,9 @@ extension Engine {
         await originals(in: app) { store in try await store.transactions(ofOrder: order) }
     }
 
+    /// Apple's codes for what it cannot read, such as an order number of the wrong form.
+    private static let badRequests: Range<Int64> = 4_000_000..<4_010_000
+
     private func originals(
         in app: AppID, _ ask: (AppStoreClient) async throws -> [String]
     ) async -> CustomerSearch.Store {
@@ -121,6 +124,9 @@ extension Engine {
             }
             return .answered(originals)
         } catch AppStoreFailure.unknownID {
+            return .answered([])
+        } catch AppStoreFailure.refused(let code, _) where Self.badRequests.contains(code) {
+            // It is no number of Apple's at all.
             return .answered([])
         } catch {
             logger.notice(
