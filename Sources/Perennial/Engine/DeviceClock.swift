@@ -65,6 +65,6 @@ extension TimeInterval {
     /// The longest time that anything here waits. Seconds; a year.
     private static let secondsMax: Self = 365 * 86_400
 
-    /// In nanoseconds, for any value: zero for less, and for what is no number.
+    /// In nanoseconds. Zero for a negative time, and for what is no number.
     var nanoseconds: UInt64 { self > 0 ? UInt64(min(self, Self.secondsMax) * 1_000_000_000) : 0 }
 }

@@ -73,8 +73,7 @@ extension Engine {
         prove(by: values)
         if hasSignedOut {
             memory.state.forgetCustomer()
-            // Two people never share an id.
-            secrets = try files.secrets.renewAnonymousID(random: Self.randomBytes)
+            renewAnonymousID()
         }
     }
 

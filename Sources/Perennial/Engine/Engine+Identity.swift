@@ -55,25 +55,31 @@ extension Engine {
         let bought = memory.state.words.transactions.values.filter { $0.firstSeenFor == id }
         for transaction in bought { memory.state.words.transactions[transaction.id] = nil }
         memory.state.verdicts = memory.state.verdicts.filter { $0.value != own }
+        // What waits under it is unfinished, and the store lists it anew for the next customer.
+        await complete(await waiting(for: id))
         _ = await signOut()
     }
 
     /// A new anonymous customer. Nothing of the old one is shown or sent on.
     func signOut() async -> Perennial.Snapshot {
         await open()
-        do {
-            secrets = try files.secrets.renewAnonymousID(random: Self.randomBytes)
-        } catch {
-            log.error("identity", "A new anonymous id could not be kept: \(error).")
-            // Two people never share an id, even if the next launch makes another one.
-            let id = DeviceSecrets.anonymousPrefix + UUID().uuidString.lowercased()
-            secrets?.anonymousID = id
-        }
+        renewAnonymousID()
         let id = configuration.allowsAnonymous ? secrets?.anonymousID : nil
         await change(to: id, isAnonymous: true)
         mustAsk = id != nil
         await readStore()
         return await publish()
+    }
+
+    /// Two people never share an id, even if it cannot be kept, and the next launch makes another.
+    func renewAnonymousID() {
+        do {
+            secrets = try files.secrets.renewAnonymousID(random: Self.randomBytes)
+        } catch {
+            log.error("identity", "A new anonymous id could not be kept: \(error).")
+            let id = DeviceSecrets.anonymousPrefix + UUID().uuidString.lowercased()
+            secrets?.anonymousID = id
+        }
     }
 
     /// Forgets the person on the server and here.
@@ -90,11 +96,15 @@ extension Engine {
             throw error.failure
         }
         // What still waited would make the customer anew.
-        let left = await outbox?.entries.filter { $0.customerID == id }.map(\.id) ?? []
-        do { try await outbox?.complete(left) } catch {
+        do { try await outbox?.complete(await waiting(for: id)) } catch {
             log.error("identity", "What waited for the erased customer stays: \(error).")
         }
         _ = await signOut()
+    }
+
+    /// The entries that wait under an id.
+    private func waiting(for id: String) async -> [String] {
+        await outbox?.entries.filter { $0.customerID == id }.map(\.id) ?? []
     }
 
     /// Whether the anonymous customer has anything that the next one should keep.

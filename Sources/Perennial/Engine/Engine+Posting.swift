@@ -248,6 +248,23 @@ extension Engine {
 }
 
 extension OutboxEntry {
+    /// What is posted of a transaction.
+    ///
+    /// - Parameter customer: who bought it, or who wants to have it.
+    init(
+        _ document: StoreDocument, _ payload: TransactionPayload,
+        _ intent: PerennialContract.PurchaseIntent, for customer: String,
+        at placement: Perennial.PlacementID? = nil, firstSeen: Timestamp
+    ) {
+        self.init(
+            .document(
+                Document(
+                    kind: .transaction, text: document.jws, intent: intent,
+                    transactionID: payload.transactionId, productID: payload.productId,
+                    placement: placement?.rawValue)),
+            for: customer, firstSeen: firstSeen)
+    }
+
     var transactionID: String? {
         guard case .document(let document) = content else { return nil }
         return document.transactionID

@@ -85,13 +85,7 @@ extension Engine {
                 postedRenewals.insert(renewal.renewalInfo.jws).inserted
             else { continue }
             entries.append(
-                OutboxEntry(
-                    .document(
-                        OutboxEntry.Document(
-                            kind: .transaction, text: renewal.transaction.jws, intent: .sync,
-                            transactionID: transaction.transactionId,
-                            productID: transaction.productId)),
-                    for: id, firstSeen: now))
+                OutboxEntry(renewal.transaction, transaction, .sync, for: id, firstSeen: now))
         }
         guard !entries.isEmpty else { return }
         do { _ = try await outbox?.add(entries) } catch {
@@ -145,12 +139,7 @@ extension Engine {
             waiting.insert(payload.transactionId)
             entries.append(
                 OutboxEntry(
-                    .document(
-                        OutboxEntry.Document(
-                            kind: .transaction, text: document.jws, intent: intent,
-                            transactionID: payload.transactionId, productID: payload.productId,
-                            placement: placement?.rawValue)),
-                    for: customer, firstSeen: now))
+                    document, payload, intent, for: customer, at: placement, firstSeen: now))
         }
         guard !entries.isEmpty else { return }
         do {

@@ -102,21 +102,6 @@ extension Engine {
         /// The transactions that were there already.
         var known: Set<String>
         var shownAt: Timestamp
-
-        /// What is posted of the transaction that the sheet returned. Nil if there was no customer.
-        func makeEntry(
-            _ document: StoreDocument, _ payload: TransactionPayload
-        ) -> OutboxEntry? {
-            buyer.id.map { id in
-                OutboxEntry(
-                    .document(
-                        OutboxEntry.Document(
-                            kind: .transaction, text: document.jws, intent: .purchase,
-                            transactionID: payload.transactionId, productID: payload.productId,
-                            placement: placement?.rawValue)),
-                    for: id, firstSeen: shownAt)
-            }
-        }
     }
 
     /// Takes what a purchase returned: writes it down, posts it, and only then finishes it.
@@ -165,9 +150,14 @@ extension Engine {
             guard case .document(let waiting) = $0.content else { return false }
             return waiting.text == document.jws
         }
-        if entries.isEmpty, !isAcknowledged(payload), outbox?.isWriter == true {
+        if entries.isEmpty, !isAcknowledged(payload), outbox?.isWriter == true,
+            let id = sheet.buyer.id
+        {
             // There was no room to write it down.
-            entries = [sheet.makeEntry(document, payload)].compactMap(\.self)
+            entries = [
+                OutboxEntry(
+                    document, payload, .purchase, for: id, at: sheet.placement, firstSeen: now)
+            ]
         }
         guard !entries.isEmpty else { return isAcknowledged(payload) }
         do {

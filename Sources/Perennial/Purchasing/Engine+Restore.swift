@@ -97,7 +97,11 @@ extension Engine {
     ) async throws(Perennial.Failure) -> Perennial.Restoration {
         try checkStays(id)
         await collect(documents, intent: .restore)
-        let entries = documents.compactMap { makeEntry($0, for: id) }
+        let entries = documents.compactMap { document in
+            TransactionPayload(document).map {
+                OutboxEntry(document, $0, .restore, for: id, firstSeen: now)
+            }
+        }
         _ = try? await outbox?.add(entries)
         for start in stride(from: 0, to: entries.count, by: Self.batchMax) {
             let part = Array(entries[start..<min(start + Self.batchMax, entries.count)])
@@ -114,17 +118,6 @@ extension Engine {
             effects.allSatisfy { $0 == .refused }
             ? .refused : effects.allSatisfy { $0 == .none } ? .nothingNew : .restored
         return await makeRestoration(outcome, preview)
-    }
-
-    private func makeEntry(_ document: StoreDocument, for id: String) -> OutboxEntry? {
-        TransactionPayload(document).map { payload in
-            OutboxEntry(
-                .document(
-                    OutboxEntry.Document(
-                        kind: .transaction, text: document.jws, intent: .restore,
-                        transactionID: payload.transactionId, productID: payload.productId)),
-                for: id, firstSeen: now)
-        }
     }
 
     private func makeRestoration(

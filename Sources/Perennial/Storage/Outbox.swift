@@ -6,7 +6,7 @@ internal import PerennialContract
 /// written down before it is sent.
 ///
 /// One process writes: the first one to open the file, until it ends. Others only read what was
-/// there when they opened it.
+/// there when they opened it, and open it once more to write after that.
 actor Outbox {
     static let fileName = "outbox-1"
     static let lockName = "outbox-1.lock"

@@ -26,14 +26,10 @@ extension Stories {
                 let engine = try #require(perennial.engine)
                 let listed = await engine.store.documents(.all) ?? []
                 try #require(listed.count == 2)
-                let entries = listed.map { document in
+                let entries = try listed.map { document in
                     OutboxEntry(
-                        .document(
-                            .init(
-                                kind: .transaction, text: document.jws, intent: .restore,
-                                transactionID: TransactionPayload(document)?.transactionId,
-                                productID: TransactionPayload(document)?.productId)),
-                        for: "ben", firstSeen: .init(milliseconds: 0))
+                        document, try #require(TransactionPayload(document)), .restore, for: "ben",
+                        firstSeen: .init(milliseconds: 0))
                 }
                 try await engine.postDocuments(entries, within: 10)
                 #expect(try await phone.unfinished() == 1)
@@ -75,13 +71,15 @@ extension Stories {
                 }
                 #expect(perennial.snapshot.customer.id != "")
                 try await perennial.purchase("seeds.100")
+                // With a second one, the refused request has more than one document.
+                try await perennial.purchase("seeds.100")
                 await world.serverIs(.up)
                 try await world.advance(.seconds(60))
                 await perennial.enterForeground()
                 try await perennial.until(\.customer.isAnonymous)
                 try await perennial.identify("anna")
                 #expect(try await phone.finishesAll(perennial))
-                try await perennial.until { $0.wallets["seeds"]?.balance == 100 }
+                try await perennial.until { $0.wallets["seeds"]?.balance == 200 }
             }
         }
 
