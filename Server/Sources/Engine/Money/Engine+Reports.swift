@@ -79,7 +79,7 @@ extension Engine {
         let letters = UInt8(ascii: "A")...UInt8(ascii: "Z")
         let isWord = currency.utf8.allSatisfy { letters.contains($0) }
         guard isWord, currency.utf8.count == currencyLetters else {
-            throw .invalidReport("currency must be three letters, such as EUR")
+            throw .invalidReport("currency must be three capital letters, such as EUR")
         }
     }
 
