@@ -86,15 +86,23 @@ import Testing
         #expect(rates.last == 15_000)
     }
 
-    @Test func `sixty days without the service, and an hour of the clocks, do not reset the year`()
-    {
+    @Test(arguments: [(0, 0), (-3_600, 1), (3_600, -1)])
+    func `sixty days of the App Store's calendar without the service do not reset the year`(
+        change seconds: Int, hours: Int
+    ) {
+        // In February clocks are put back, or forward, or neither.
+        let change = WallClock.Change(at: .month(13), seconds: seconds)
+        let clock = WallClock(name: "store", secondsAtFirst: 0, changes: [change])
+        var rules = MoneyRules()
+        rules.storeClock = clock
         func rate(after gap: Duration) -> Int64? {
             let year = (0..<12).map { Payment.paid(month: $0) }
             let back = Payment.paid(month: 15, from: .month(12) + gap)
-            return books(year + [back]).transactions.last?.commissionRate
+            return books(year + [back], rules: rules).transactions.last?.commissionRate
         }
-        #expect(rate(after: .days(60) + .hours(1)) == 15_000)
-        #expect(rate(after: .days(60) + .hours(1) + .seconds(1)) == 30_000)
+        let limit = Duration.days(60) + .hours(hours)
+        #expect(rate(after: limit) == 15_000)
+        #expect(rate(after: limit + .seconds(1)) == 30_000)
     }
 
     @Test func `a renewal that costs nothing can be collected later, too`() {

@@ -132,6 +132,22 @@ import Testing
         #expect(try await stage.sale("2026-03-10").units == 1)
     }
 
+    @Test func `grace is not about a period that was given back before it began`() async throws {
+        let stage = try Stage()
+        let id = try await stage.buy("pro.monthly").originalTransactionID
+        try await stage.advance("P1M")
+        // The next period is charged early, and replaced: the new product's ends when it begins.
+        try await stage.simulator.change(id, .renewNow)
+        try await stage.simulator.change(id, .changeProduct("premium.monthly"))
+        try await stage.simulator.change(id, .failBilling)
+        try await stage.advance("P1M")
+        try await stage.advance("P5D")
+        try await stage.simulator.change(id, .recoverBilling)
+        try await stage.advance("P1D")
+        #expect(Set(try await stage.sales("2026-03-10").map(\.sku)) == ["pro.monthly"])
+        #expect(try await stage.sale("2026-03-15").sku == "premium.monthly")
+    }
+
     @Test(arguments: [
         ("America/Los_Angeles", "2026-01-10"), ("UTC", "2026-01-11"), ("Asia/Tokyo", "2026-01-11"),
     ])

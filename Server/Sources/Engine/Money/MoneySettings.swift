@@ -13,6 +13,7 @@ package struct MoneySettings: Hashable, Sendable {
 
     package init(rules: MoneyRules = MoneyRules(), rates: ExchangeRates = .none) {
         self.rules = rules
+        self.rules.storeClock = .appStore
         self.rates = rates
     }
 }

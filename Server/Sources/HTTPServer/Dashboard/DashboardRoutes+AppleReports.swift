@@ -21,9 +21,6 @@ extension DashboardRoutes {
         ("subscription_offer_code_redemption", "Offer codes"), ("pre_order", "Pre-orders"),
         ("financial", "Financial"),
     ]
-    /// Apple's days go from midnight to midnight where the agreement is: worldwide in Pacific time.
-    private static let appleClock =
-        TimeZone(identifier: "America/Los_Angeles").map { WallClock($0) } ?? .utc
 
     func addAppleReports(to router: Router<ServerContext>) {
         page("/reports", of: router) { page in
@@ -43,7 +40,7 @@ extension DashboardRoutes {
             throw ProblemError(.appleReportUnknown)
         }
         let span = try await engine.appleFileDays(of: app)
-        let today = Self.appleClock.dayNumber(
+        let today = WallClock.appStore.dayNumber(
             at: Instant(milliseconds: page.frame.now.milliseconds))
         let month = try ReportMonth(text, default: span?.upperBound ?? today)
         let files = try await engine.appleFiles(of: app, in: month.days)
@@ -61,7 +58,7 @@ extension DashboardRoutes {
                 let first = month.days.lowerBound
                 let comparison = try await engine.reconcileSales(
                     of: app, in: month.days.clamped(to: first...max(first, today)),
-                    Self.appleClock)
+                    WallClock.appStore)
                 shown.comparison = Self.comparison(comparison, month)
             } catch let error as EngineFailure {
                 throw error

@@ -9,6 +9,8 @@ package struct MoneyRules: Hashable, Sendable {
     package var taxes: [String: Int64]
     /// The time zone in which a day of a report begins.
     package var clock: WallClock
+    /// The App Store's own time, by which it counts calendar days.
+    package var storeClock = WallClock.utc
     /// How long a period of each product lasts, where that is declared.
     package var lengths: [ProductID: PlanLength] = [:]
 
@@ -35,7 +37,7 @@ package struct MoneyRules: Hashable, Sendable {
     }
 
     /// Raised when rows are derived differently, so that existing ones are derived again.
-    private static let derivation = 4
+    private static let derivation = 5
 
     /// The same text for the same rules. Rows derived by other rules are derived again.
     package var fingerprint: String {
@@ -62,9 +64,13 @@ package struct MoneyRules: Hashable, Sendable {
     package static let reducedRate: Int64 = 15_000
     /// Paid service after which the reduced rate applies.
     static let paidServiceForReducedRate = Duration.days(365)
-    /// A gap up to this length does not reset the paid service: sixty days of the App Store's
-    /// calendar, in which clocks may be put back by an hour.
-    static let paidServiceGapMax = Duration.days(60) + .hours(1)
+    /// A longer gap, in days of the App Store's calendar, resets the paid service.
+    private static let paidServiceGapDays = 60
+
+    /// Whether the service was paused for so long that the paid service begins anew.
+    func resetsPaidService(from end: Instant, until start: Instant) -> Bool {
+        start > storeClock.moment(months: 0, days: Self.paidServiceGapDays, after: end)
+    }
 
     /// The App Store's share of what is charged at a moment, in thousandths of a percent.
     ///

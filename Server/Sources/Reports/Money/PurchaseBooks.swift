@@ -37,7 +37,7 @@ package struct PurchaseBooks: Hashable, Sendable {
         var paid: [Timeline.Period] = []
         for period in timeline.periods {
             let rate = rules.commissionRate(
-                at: period.from, paidService: PaidTime(before: period, paid).length)
+                at: period.from, paidService: PaidTime(before: period, paid, rules).length)
             transactions.append(TransactionLine(of: period, commissionRate: rate, rules))
             if period.isCountedSubscription, period.payment.isPaid { paid.append(period) }
         }
@@ -301,10 +301,12 @@ private struct PaidTime {
     private(set) var length = Duration.zero
 
     /// - Parameter paid: the paid periods before, in order.
-    init(before period: Timeline.Period, _ paid: [Timeline.Period]) {
+    init(before period: Timeline.Period, _ paid: [Timeline.Period], _ rules: MoneyRules) {
         var last: Instant?
         for earlier in paid + [period] {
-            if let last, earlier.from - last > MoneyRules.paidServiceGapMax { length = .zero }
+            if let last, rules.resetsPaidService(from: last, until: earlier.from) {
+                length = .zero
+            }
             guard earlier.id != period.id, let end = earlier.knownEnd(at: period.from) else {
                 continue
             }

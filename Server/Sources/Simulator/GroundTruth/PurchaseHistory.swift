@@ -142,6 +142,8 @@ extension Subscription {
     /// when that ended.
     fileprivate func moneyMoment(of transaction: StoreTransaction) -> AppStoreDate {
         let start = transaction.purchased
+        // Charged early and given back before it began: grace was about the period in its place.
+        if let revocation = transaction.revocation, revocation.at < start { return start }
         let unpaid = steps.firstIndex {
             $0.stage == .grace
                 && abs($0.at.milliseconds - start.milliseconds) <= Self.sameMomentMillisecondsMax

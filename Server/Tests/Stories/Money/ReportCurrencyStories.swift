@@ -20,7 +20,7 @@ import Testing
             try await Self.expect(200, "EUR", in: shop)
             try await MoneyQueryStories.play(in: shop)
             for wrong in ["EURO", "E1R", "EU", "%E2%82%AC%E2%82%AC%E2%82%AC", ""] {
-                try await Self.expect(400, wrong, "three letters", in: shop)
+                try await Self.expect(400, wrong, "three capital letters", in: shop)
             }
             try await Self.expect(400, "QQQ", "USD", in: shop)
             for known in ["USD", "usd"] { try await Self.expect(200, known, in: shop) }
