@@ -211,7 +211,7 @@ import Testing
                     at: now, kind: "fact", sentence: "s", purchaseID: nil, documentID: nil,
                     reference: nil)
             ),
-            ("CustomerList", CustomerList(items: [])),
+            ("CustomerList", CustomerList(items: [], originalTransactionIDs: nil)),
             (
                 "FoundCustomer",
                 CustomerList.Found(customerID: nil, aliases: [], by: "id", purchaseID: nil)

@@ -1,8 +1,41 @@
 /// The customers found by `GET /v1/customers?query=`.
 public struct CustomerList: Hashable, Sendable, Codable {
     public var items: [Found]
+    /// Whether the App Store was asked, too.
+    public var appStore: AppStore
+    /// The original transaction ids of what the App Store knows by the number. Nil if it was not
+    /// asked, or has not answered.
+    public var originalTransactionIDs: [String]?
 
-    public init(items: [Found]) { self.items = items }
+    public init(
+        items: [Found], appStore: AppStore = .notAsked, originalTransactionIDs: [String]? = nil
+    ) {
+        self.items = items
+        self.appStore = appStore
+        self.originalTransactionIDs = originalTransactionIDs
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case items
+        case appStore = "app_store"
+        case originalTransactionIDs = "original_transaction_ids"
+    }
+
+    /// Whether the App Store was asked about a number that is not known here.
+    public struct AppStore: ContractWord {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Something was found here, or the text is not a number of the App Store's.
+        public static let notAsked = Self(rawValue: "not_asked")
+        public static let answered = Self(rawValue: "answered")
+        /// The app has no key for the App Store Server API.
+        public static let notConfigured = Self(rawValue: "not_configured")
+        /// It did not answer, or its answer could not be used. Search again later.
+        public static let failed = Self(rawValue: "failed")
+
+        public static let known: [AppStore] = [notAsked, answered, notConfigured, failed]
+    }
 
     /// One customer or purchase that was found.
     public struct Found: Hashable, Sendable, Codable {

@@ -73,8 +73,8 @@ extension PerennialServer {
         guard let query = request.uri.queryParameters["query"], !query.isEmpty else {
             throw ProblemError(.queryMissing)
         }
-        let found = try await engine.customers(like: String(query), app: holder.app).found
-        return try JSONResponse.ok(CustomerList(items: found.map(CustomerList.Found.init)))
+        let search = try await engine.customers(like: String(query), app: holder.app)
+        return try JSONResponse.ok(CustomerList(search))
     }
 
     @Sendable func erase(
@@ -84,6 +84,18 @@ extension PerennialServer {
         let erased = try await engine.erase(id, app: holder.app)
         return try JSONResponse.ok(
             PerennialContract.Erasure(unlinkedPurchases: erased.purchases))
+    }
+}
+
+extension CustomerList {
+    init(_ search: CustomerSearch) {
+        self.init(items: search.found.map(Found.init))
+        switch search.store {
+        case .notQueried: appStore = .notAsked
+        case .answered(let originals): (appStore, originalTransactionIDs) = (.answered, originals)
+        case .notConfigured: appStore = .notConfigured
+        case .failed: appStore = .failed
+        }
     }
 }
 

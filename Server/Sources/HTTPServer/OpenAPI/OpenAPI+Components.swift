@@ -101,6 +101,7 @@ extension OpenAPI {
         /// The names of nested types whose last part says too little.
         private static let nestedNames = [
             "History.Line": "HistoryLine", "CustomerList.Found": "FoundCustomer",
+            "CustomerList.AppStore": "AppStoreSearch",
             "OfferList.Offer": "CustomerOffer", "TokenKeySet.Key": "TokenKey",
             "WalletStatement.Line": "WalletItem", "WalletStatement.Line.Kind": "WalletItemKind",
             "Forward.State": "ForwardState", "Webhook.Format": "WebhookFormat",

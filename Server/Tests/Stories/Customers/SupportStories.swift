@@ -182,10 +182,16 @@ import Testing
                                 "purchase_id": .string("production:\(original)"),
                             ]
                         ], "\(written)")
+                    #expect(found["app_store"]?.string == "answered")
+                    #expect(found["original_transaction_ids"] == [.string(original)])
                 }
             }
             let none = try await support.get("/v1/customers?query=M0000000000")
             #expect(none["items"] == [])
+            #expect(none["app_store"]?.string == "answered")
+            #expect(none["original_transaction_ids"] == [])
+            let id = try await support.get("/v1/customers?query=anna")
+            #expect(id["app_store"]?.string == "not_asked")
         }
     }
 

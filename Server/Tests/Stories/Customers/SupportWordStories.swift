@@ -208,6 +208,10 @@ import Testing
                 ])
             let none = "0f4c7b9e-0000-4c3b-8e5f-6a7b8c9d0e1f"
             #expect(try await Self.list(path + none, in: shop).isEmpty)
+            let number = try await shop.support.get(path + "4711")
+            #expect(number["items"] == [])
+            #expect(number["app_store"]?.string == "not_configured")
+            #expect(number["original_transaction_ids"] == .null)
 
             // Once anything is kept of them they are found in both cases, by the id that is kept.
             let upper = Self.token.uppercased()
