@@ -2,16 +2,18 @@
 /// Store on the device. A pure function of evidence and time.
 ///
 ///  1. *Known.* Until the first evidence about a customer, a right is neither open nor shut.
-///  2. *Evidence is per purchase.* Any word that opens a right opens it. Of several, the one that
-///     ends last counts.
+///  2. *Evidence is per purchase.* One valid source is enough. If several apply, the latest end
+///     counts.
 ///  3. *Whose.* A purchase of another person opens nothing here, and neither does one that this
 ///     device first saw for another customer and that the server has not judged.
-///  4. *The later signed word counts.* A refund shuts at once, until a later word is without it.
-///  5. *Missing is no word*, unless a list that is not empty does not contain a purchase twice.
+///  4. *The later signed word counts.* A refund closes access at once, unless a later document no
+///     longer reports it.
+///  5. *Missing data changes nothing*, unless a list that is not empty does not contain a purchase twice.
 ///  6. *Held.* After a period whose renewal is not confirmed, a right stays open for a while.
 ///  7. *It shuts on proof only*: a newer word, a lapse that was seen twice, or time.
 ///  8. *Time* is reckoned: ``ReckonedClock``.
-///  9. *Offline.* What has no end, or only the server can say, counts until `offlineUntil`.
+///  9. *Offline.* Rights without an end, and rights only the server knows, count until
+///     `offlineUntil`.
 /// 10. *Meaning.* A product that the offerings do not contain gives nothing.
 package enum AccessRules {
     /// What is open, and why.

@@ -166,8 +166,12 @@ struct Question {
                         : "This device first saw the purchase for another customer.")
             }
             let names = products.sorted().joined(separator: ", ")
-            return isMeaningless
-                ? step(10, original, "The offerings do not contain \(names).") : nil
+            guard isMeaningless else { return nil }
+            let text =
+                evidence.meanings.isEmpty
+                ? "The offerings, which say what \(names) gives, were not read yet."
+                : "The offerings do not contain \(names)."
+            return step(10, original, text)
         }
     }
 

@@ -21,8 +21,8 @@ package struct ReckonedClock: Hashable, Sendable {
         package var signed: Timestamp
         /// Milliseconds since the device started.
         package var monotonic: Int64
-        /// A name of the time between two restarts. Empty for a time that is only known to be over:
-        /// then it is a lower limit, and nothing is counted from it.
+        /// A name of the time between two restarts. Empty if the signed time is only a lower limit:
+        /// nothing is counted from it.
         package var bootID: String
 
         package init(signed: Timestamp, monotonic: Int64, bootID: String) {

@@ -6,7 +6,7 @@ struct ServerVoice {
     var right: ServerWord.Right?
     /// Whether a later word of the store says that what gives the right was taken back.
     private var isOverthrown = false
-    /// Whether a later word of the store says that what follows the right's end was taken back.
+    /// Whether a later App Store document revokes what follows the right's end.
     private var isOverthrownAtEnd = false
     /// What the store said about the right's purchase after the server's word.
     var status: StoreStatus?

@@ -114,6 +114,14 @@ package struct StoreTransaction: Hashable, Sendable {
     }
 }
 
+extension StoreTransaction {
+    /// Whether it is the period of a subscription that is paid for at a moment.
+    package func isRunningSubscription(at now: Timestamp) -> Bool {
+        kind == .renewing && revokedAt == nil && !isUpgraded
+            && (expiresAt.map { $0 > now } ?? true)
+    }
+}
+
 /// What the App Store on this device said about the renewal of one subscription.
 package struct StoreStatus: Hashable, Sendable {
     package var originalID: String

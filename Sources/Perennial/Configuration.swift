@@ -16,9 +16,9 @@ extension Perennial {
         public var role: Role
         /// The app group whose folder holds the files, if extensions or widgets read them.
         public var appGroup: String?
-        /// Keys that sign tokens and offerings, as `perennial keys` prints them. Without one, the
-        /// first keys that the server sends are trusted, and after a launch nothing is known for
-        /// some milliseconds longer.
+        /// Keys that sign tokens and offerings: members of the server's `/.well-known/jwks.json`.
+        /// Without one, the first keys that the server sends are trusted, and after a launch
+        /// nothing is known for some milliseconds longer.
         public var trustedKeys: [PublicKey]
         /// A file made by `perennial config export`, for a first launch without a network.
         public var bundledOfferings: URL?
@@ -28,7 +28,7 @@ extension Perennial {
         /// How long access stays open after a period's end while neither the server nor the App
         /// Store can be reached. Seconds; 7 days.
         public var silentHold: TimeInterval
-        /// How long a request that somebody waits for may take. A call may need more than one.
+        /// The time limit of one request that a caller waits for. A call may send several.
         /// Seconds; 10.
         public var patience: TimeInterval
         /// Keeps one request open while the app runs, so that a grant, a refund or a purchase on

@@ -2,6 +2,10 @@ public import Foundation
 
 extension Perennial {
     /// From now on for this customer. What the one before had is shut at once; offline too.
+    ///
+    /// - Parameter customer: one person's own id, 1 to 255 bytes.
+    /// - Throws: `Failure`, such as `customer_id_meaningless`, if the server or this device refuses
+    ///   the id. Not if the server cannot be reached: it is told later.
     @discardableResult
     public func identify(_ customer: String) async throws(Failure) -> Snapshot {
         switch part {
@@ -21,6 +25,8 @@ extension Perennial {
 
     /// Deletes the account: forgets the person on the server and here. Purchases stay the Apple
     /// account's. The server wants a proof for a person: see `Configuration.proof`.
+    ///
+    /// - Throws: `Failure` if the server did not forget them. Then nothing is forgotten here either.
     public func eraseCustomer() async throws(Failure) {
         switch part {
         case .script(let script): try await script.erase()
@@ -28,7 +34,9 @@ extension Perennial {
         }
     }
 
-    /// Whether the App Store may be told how much was used, should they want the money back.
+    /// Whether the App Store may be told how much was used, if the customer asks for a refund.
+    ///
+    /// - Throws: `Failure` if the server has not recorded it.
     public func setRefundConsent(_ consents: Bool) async throws(Failure) {
         guard case .engine(let engine) = part else { return }
         try await engine.setRefundConsent(consents)
@@ -40,6 +48,9 @@ extension Perennial {
 extension Perennial {
     /// What is for sale at a placement; at the first one without. From memory if the store has
     /// answered before.
+    ///
+    /// - Throws: `Failure`, temporary if neither the server nor a file in the app has said yet what
+    ///   is for sale, or if the store cannot be reached; `placement_unknown`.
     public func offering(_ placement: PlacementID? = nil) async throws(Failure) -> Offering {
         switch part {
         case .script(let script): try await script.offering(placement)
@@ -48,6 +59,8 @@ extension Perennial {
     }
 
     /// The rows and the headline of a shop.
+    ///
+    /// - Throws: as ``offering(_:)``.
     public func shelf(_ placement: PlacementID? = nil) async throws(Failure) -> Shelf {
         Shelf(try await judgedOffering(placement), snapshot, at: now)
     }
@@ -61,6 +74,8 @@ extension Perennial {
     }
 
     /// Products by their ids, in this order. Those that the store does not know are left out.
+    ///
+    /// - Throws: `Failure` if the store cannot be asked.
     public func products(_ ids: [ProductID]) async throws(Failure) -> [Product] {
         switch part {
         case .script(let script): try await script.products(ids)
@@ -72,6 +87,7 @@ extension Perennial {
     ///
     /// - Parameter plan: one of the product's plans, whose offers are meant. Nil: those of the
     ///   whole period at once.
+    /// - Throws: `Failure` if the store or the server cannot be asked.
     public func offers(
         for product: ProductID, of plan: Plan? = nil
     ) async throws(Failure) -> [Offer] {
@@ -91,6 +107,11 @@ extension Perennial {
 
     /// Spends once, however often it is repeated with one `key`. Offline only up to what the wallet
     /// allows.
+    ///
+    /// - Parameters:
+    ///   - amount: units of the wallet, more than 0.
+    ///   - reason: shown on the statement.
+    /// - Throws: `Failure` if nothing was spent: `wallet_has_too_little`, `spending_not_allowed`.
     @discardableResult
     public func spend(
         _ amount: Int, from wallet: WalletID, for reason: String, key: UUID = UUID()
@@ -103,12 +124,16 @@ extension Perennial {
     }
 
     /// What was published, the newest first, and what of it they may read.
+    ///
+    /// - Throws: `Failure` if the server cannot be asked.
     public func content() async throws(Failure) -> [Publication] {
         guard case .engine(let engine) = part else { return [] }
         return try await engine.content()
     }
 
     /// A link for some minutes.
+    ///
+    /// - Throws: `Failure` if they may not read it, or if the server cannot be asked.
     public func link(to item: Publication.ID) async throws(Failure) -> URL {
         guard case .engine(let engine) = part else {
             throw Failure("content_unknown", remedy: "A preview has no content.")

@@ -39,7 +39,8 @@ extension Perennial {
     ///
     /// - Parameters:
     ///   - product: what they would buy.
-    ///   - askingServer: asks for the newest answer before.
+    ///   - askingServer: asks for the newest answer before. Without an answer, what is known here
+    ///     counts.
     public func advice(on product: ProductID, askingServer: Bool = false) async -> Advice {
         if askingServer { _ = try? await refresh() }
         switch part {
@@ -89,6 +90,9 @@ extension Perennial {
     /// Brings back what this Apple account has. Asks for a password only if the first look found
     /// nothing. If another customer would lose something, it changes nothing and says so: see
     /// `Restoration.Outcome.needsConsent`.
+    ///
+    /// - Throws: `Failure` if the store or the server cannot be asked. Nothing was moved then, and
+    ///   what was sent is sent again later.
     @discardableResult
     public func restore() async throws(Failure) -> Restoration {
         switch part {
@@ -98,6 +102,8 @@ extension Perennial {
     }
 
     /// What `restore` would do, and for whom. Changes nothing, and asks for no password.
+    ///
+    /// - Throws: `Failure` if the server cannot be asked.
     public func previewRestore() async throws(Failure) -> RestorePreview {
         switch part {
         case .script(let script): try await script.previewRestore()
@@ -106,6 +112,8 @@ extension Perennial {
     }
 
     /// Does what was shown, if it is still so.
+    ///
+    /// - Throws: `Failure`: `preview_outdated` if it is not, and as ``restore()``.
     @discardableResult
     public func restore(_ shown: RestorePreview) async throws(Failure) -> Restoration {
         switch part {

@@ -21,7 +21,8 @@ public final class Perennial: Sendable {
     private let running: RunningEngine?
 
     /// Listens to the store from now on. Reads one small file; asks neither network nor Keychain
-    /// before it returns.
+    /// before it returns. A second one for the same server and key is the first one's twin, and its
+    /// `customer` is not used: call ``identify(_:)``.
     public convenience init(server: URL, key: String, customer: String? = nil) {
         var configuration = Configuration(server: server, key: key)
         configuration.customer = customer
@@ -109,6 +110,7 @@ public final class Perennial: Sendable {
     /// Waits for the first evidence; returns what there is after a time in any case.
     ///
     /// - Parameter seconds: how long to wait at most.
+    @discardableResult
     public func known(withinSeconds seconds: TimeInterval = 3) async -> Snapshot {
         let changes = picture.changes()
         let waiting = Task { () -> Snapshot? in
@@ -128,6 +130,7 @@ public final class Perennial: Sendable {
     ///
     /// - Parameter timeout: how long to wait at most.
     @available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)
+    @discardableResult
     public func known(within timeout: Duration) async -> Snapshot {
         await known(withinSeconds: timeout / .seconds(1))
     }

@@ -56,7 +56,7 @@ struct Preview: Script {
 
     func explain(_ entitlement: Perennial.EntitlementID) -> Perennial.Explanation {
         Perennial.Explanation(
-            access: snapshot[entitlement], rule: 0, steps: [], supportCode: "PREVUE")
+            access: snapshot[entitlement], rule: 0, steps: [])
     }
 }
 

@@ -21,6 +21,7 @@
         private var loading: [Basis: Task<Void, Never>] = [:]
         /// What is being bought, or nil.
         @Published private(set) var buying: Choice?
+        private var waitingForFree: [CheckedContinuation<Void, Never>] = []
 
         /// What a button buys.
         struct Choice: Hashable {
@@ -121,6 +122,20 @@
             }
         }
 
+        /// Waits while a product is being bought.
+        func waitUntilFree() async {
+            while buying != nil {
+                await withCheckedContinuation { waitingForFree.append($0) }
+            }
+        }
+
+        private func finishBuying() {
+            buying = nil
+            let waiting = waitingForFree
+            waitingForFree = []
+            for continuation in waiting { continuation.resume() }
+        }
+
         /// Buys one product at a time; a tap while another is being bought does nothing.
         ///
         /// - Returns: a sentence for the customer, if there is anything to say.
@@ -130,7 +145,7 @@
         ) async -> String? {
             guard buying == nil else { return nil }
             buying = choice
-            defer { buying = nil }
+            defer { finishBuying() }
             do throws(Perennial.Failure) {
                 return wording.notice(of: try await purchase().outcome)
             } catch {

@@ -9,7 +9,7 @@ package protocol DeviceClock: Sendable {
     func monotonic() -> Int64
     /// Changes with each start of the device.
     func bootID() -> String
-    /// Throws when the task is cancelled.
+    /// Throws when the task is cancelled. May return sooner after a year.
     func sleep(milliseconds: Int64) async throws
 }
 
@@ -48,7 +48,7 @@ struct SystemClock: DeviceClock {
     }()
 
     func sleep(milliseconds: Int64) async throws {
-        try await Task.sleep(nanoseconds: UInt64(max(0, milliseconds)) * 1_000_000)
+        try await Task.sleep(nanoseconds: (TimeInterval(milliseconds) / 1000).nanoseconds)
     }
 }
 

@@ -123,8 +123,7 @@ extension Picture {
                 Perennial.Explanation.Step(
                     rule: $0.rule, basis: Perennial.Basis($0.basis),
                     purchase: $0.originalTransactionID, text: $0.text)
-            } + clockSteps,
-            supportCode: supportCode)
+            } + clockSteps)
     }
 
     /// How far the device's clock may be off before it is worth a word. Milliseconds.
@@ -139,18 +138,11 @@ extension Picture {
                 "No time was signed since the device started, so its clock counts: it is \(now)."
         } else if abs(shown.milliseconds - now.milliseconds) > Self.clockTolerance {
             text =
-                "The device's clock shows \(shown) and does not count: by what was signed it is "
+                "The device's clock (\(shown)) is ignored. Signed documents prove that it is "
                 + "\(now)."
         } else {
             return []
         }
-        return [Perennial.Explanation.Step(rule: 8, basis: .none, purchase: nil, text: text)]
-    }
-
-    /// Names the customer in a form that can be read out.
-    private var supportCode: String {
-        let letters = Array("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")
-        let digest = Cryptography.sha256(Array(snapshot.customer.id.utf8))
-        return String(digest.prefix(6).map { letters[Int($0) % letters.count] })
+        return [Perennial.Explanation.Step(rule: 8, basis: .nothing, purchase: nil, text: text)]
     }
 }

@@ -13,18 +13,16 @@ extension Engine {
     /// Asks the server to say when something changes, if the app wants that. Idempotent.
     func follow() {
         guard configuration.waitsForChanges, !isOver, let id = memory.state.customerID,
-            following != id
+            following?.id != id
         else { return }
-        following = id
-        Task { await followChanges(of: id) }
+        following?.task.cancel()
+        following = (id, Task { await followChanges(of: id) })
     }
 
     /// Ends when somebody else signs in, or when there is nothing to compare with.
     private func followChanges(of id: String) async {
         var failures = 0
-        while !isOver, following == id, memory.state.customerID == id, mayPost,
-            let known = etag
-        {
+        while !Task.isCancelled, memory.state.customerID == id, mayPost, let known = etag {
             let started = SystemClock().monotonic()
             var pause: Int64 = 0
             do {
@@ -39,7 +37,7 @@ extension Engine {
             pause = max(pause, min(Self.retryMin << min(failures - 1, 12), Self.retryMax))
             do { try await clock.sleep(milliseconds: pause) } catch { break }
         }
-        if following == id { following = nil }
+        if !Task.isCancelled { following = nil }
     }
 
     /// Returns whether the answer was a new one, and was taken. What fails here holds up nothing

@@ -15,8 +15,8 @@ extension Engine {
         let hadSomething = anonymous != nil && hasAnything
         await change(to: customer, isAnonymous: false)
         if let anonymous, hadSomething {
-            let entry = OutboxEntry(.alias(anonymous), for: customer, firstSeen: now)
-            _ = try? await outbox?.add([entry])
+            unwritten.append(OutboxEntry(.alias(anonymous), for: customer, firstSeen: now))
+            await writeUnwritten()
         }
         mustAsk = true
         do throws(Perennial.Failure) {
@@ -46,8 +46,23 @@ extension Engine {
                 + "Without one, `signOut` makes an anonymous customer.")
     }
 
+    /// Writes down who has signed in. What cannot be written now, as on a full disk, is tried again
+    /// before each post.
+    func writeUnwritten() async {
+        guard !unwritten.isEmpty, let outbox, outbox.isWriter else { return }
+        let entries = unwritten
+        unwritten = []
+        do {
+            let additions = try await outbox.add(entries)
+            unwritten = zip(entries, additions).filter { $1 == .full }.map(\.0) + unwritten
+        } catch {
+            log.error("identity", "A log-in could not be written down: \(error).")
+            unwritten = entries + unwritten
+        }
+    }
+
     /// The server has refused the id of the present customer: nobody speaks for it any more, and
-    /// what was bought under it is not kept for it.
+    /// what was bought under it is not kept for it. Who was anonymous before is that customer again.
     func leaveMeaninglessID(_ id: String) async {
         guard memory.state.customerID == id, !memory.state.isAnonymous else { return }
         log.error("identity", "The server says that this customer id identifies nobody.")
@@ -55,15 +70,32 @@ extension Engine {
         let bought = memory.state.words.transactions.values.filter { $0.firstSeenFor == id }
         for transaction in bought { memory.state.words.transactions[transaction.id] = nil }
         memory.state.verdicts = memory.state.verdicts.filter { $0.value != own }
+        let wasAnonymous = await isToJoinAnonymous(id)
+        unwritten.removeAll { $0.customerID == id }
         // What waits under it is unfinished, and the store lists it anew for the next customer.
         await complete(await waiting(for: id))
-        _ = await signOut()
+        if !wasAnonymous { renewAnonymousID() }
+        await becomeAnonymous()
+    }
+
+    /// Whether a customer still has to be joined with the device's anonymous one.
+    private func isToJoinAnonymous(_ id: String) async -> Bool {
+        guard let anonymous = secrets?.anonymousID else { return false }
+        return (unwritten + (await outbox?.entries ?? [])).contains {
+            $0.customerID == id && $0.content == .alias(anonymous)
+        }
     }
 
     /// A new anonymous customer. Nothing of the old one is shown or sent on.
     func signOut() async -> Perennial.Snapshot {
         await open()
         renewAnonymousID()
+        return await becomeAnonymous()
+    }
+
+    /// The device's anonymous customer, from now on.
+    @discardableResult
+    private func becomeAnonymous() async -> Perennial.Snapshot {
         let id = configuration.allowsAnonymous ? secrets?.anonymousID : nil
         await change(to: id, isAnonymous: true)
         mustAsk = id != nil

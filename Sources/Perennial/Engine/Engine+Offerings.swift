@@ -23,11 +23,11 @@ extension Engine {
             request.headers["If-None-Match"] = offeringsETag
         }
         guard let answer = try? await send(request), answer.status != 304,
-            let offerings = try? answer.decode(Offerings.self),
+            let offerings = Offerings(json: answer.body),
             offerings.environment == memory.contractEnvironment
         else { return }
         guard let text = offerings.jws else {
-            // An app without tokens signs nothing. One that has keys is not to be talked out of it.
+            // An app without tokens signs nothing. One that has keys does not accept unsigned ones.
             if memory.state.keys.keys.isEmpty { memory.offerings = offerings }
             return
         }
@@ -71,7 +71,7 @@ extension Engine {
             ?? offerings.placements.first
         if let placement, place == nil {
             throw Perennial.Failure(
-                "placement_unknown",
+                .placementUnknown,
                 remedy: "`perennial.yaml` has no placement \(placement.rawValue).")
         }
         let ids = place?.products ?? offerings.products.map(\.productID)
@@ -213,11 +213,10 @@ extension Engine {
     }
 
     private func isSubscribed(in group: String) -> Bool {
-        memory.state.words.transactions.values.contains { transaction in
-            transaction.kind == .renewing && transaction.revokedAt == nil
-                && !transaction.isUpgraded
+        let now = now
+        return memory.state.words.transactions.values.contains { transaction in
+            transaction.isRunningSubscription(at: now)
                 && memory.groups[transaction.originalID] == group
-                && (transaction.expiresAt.map { $0 > now } ?? true)
         }
     }
 }

@@ -18,6 +18,7 @@ extension Engine {
         guard !isPosting, mayPost, outbox?.isWriter == true else { return }
         isPosting = true
         defer { isPosting = false }
+        await writeUnwritten()
         for _ in 0..<Self.batchesMax {
             guard let batch = await nextBatch() else { break }
             guard await send(batch, within: configuration.patience * 3) else { break }
@@ -40,12 +41,14 @@ extension Engine {
         let due = (await outbox?.due(at: now) ?? []).filter { !$0.isAmong(postedAtOnce) }
         guard let first = due.first else { return nil }
         guard case .document(let document) = first.content else { return [first] }
-        if first.state != .waiting { return [first] }
+        if first.state != .waiting || postedAlone.contains(first.id) { return [first] }
         let environment = document.environment
+        let alone = postedAlone
         // Lazily, because each look at the environment parses a document.
         let alike = due.lazy.filter { entry in
             guard case .document(let other) = entry.content else { return false }
-            return entry.state == .waiting && entry.customerID == first.customerID
+            return entry.state == .waiting && !alone.contains(entry.id)
+                && entry.customerID == first.customerID
                 && other.intent == document.intent && other.placement == document.placement
                 && other.environment == environment
         }
@@ -77,11 +80,16 @@ extension Engine {
         let wait = max(retryWait, Int64(error.retryAfter ?? 0) * 1000, Self.retryMin)
         let next = Timestamp(milliseconds: now.milliseconds + wait)
         if case .alias = batch.first?.content, error.problem?.status == 409 {
-            // The two are no one customer. A restore still joins what was bought.
+            // The server will not merge the two. A restore can still move the purchases.
             await complete(batch.map(\.id))
             return true
         }
-        if batch.count == 1, !error.failure.isTemporary, error.problem?.isAboutTheDocument == true {
+        if !error.failure.isTemporary, error.isAboutDocuments {
+            guard batch.count == 1 else {
+                // One of them is refused: each is posted by itself.
+                postedAlone.formUnion(batch.map(\.id))
+                return true
+            }
             try? await outbox?.setApart(
                 batch[0].id, code: error.failure.code.rawValue, at: now)
             return true
@@ -166,8 +174,9 @@ extension Engine {
     /// The server has not recorded it.
     private func leave(_ entry: OutboxEntry, _ outcome: DocumentOutcome?) async {
         guard outcome?.outcome == .refused else {
-            let next = now.milliseconds + max(retryWait, Self.retryMin)
-            try? await outbox?.postpone([entry.id], until: Timestamp(milliseconds: next))
+            let wait = max(Self.retryWait(after: entry.attempts + 1), Self.retryMin)
+            let next = Timestamp(milliseconds: now.milliseconds + wait)
+            try? await outbox?.postpone([entry.id], until: next)
             return
         }
         let code = outcome?.code?.rawValue ?? "refused"
@@ -185,7 +194,7 @@ extension Engine {
             let isVerified = memory.state.words.transactions[payload.transactionId] != nil
             memory.state.words.acknowledge(payload.makeWord(isHeld: false, firstSeenFor: nil))
             // What StoreKit has not verified is never finished.
-            if isVerified || !isOfPresent(entry), mayFinish(document) { finished.append(posted) }
+            if isVerified || !isOfPresent(entry), mayFinish(payload) { finished.append(posted) }
         }
         if outbox != nil, !finished.isEmpty { await store.finish(finished) }
         let copies = await copies(of: entries)
@@ -195,6 +204,7 @@ extension Engine {
     /// Takes what is settled off the list. If that cannot be written, as on a full disk, it is sent
     /// once more later: the server knows each document and debit again.
     func complete(_ ids: [String]) async {
+        postedAlone.subtract(ids)
         do { try await outbox?.complete(ids) } catch {
             log.error("store", "What the server has could not be taken off the list: \(error).")
             let next = now.milliseconds + Self.unwrittenWait
@@ -222,12 +232,23 @@ extension Engine {
     }
 
     /// An observer never finishes, and beside another seller only what is ours is finished.
-    private func mayFinish(_ document: OutboxEntry.Document) -> Bool {
-        guard configuration.role == .seller, let product = document.productID else { return false }
-        if let id = document.transactionID, ownPurchases.contains(id) { return true }
+    private func mayFinish(_ payload: TransactionPayload) -> Bool {
+        guard configuration.role == .seller else { return false }
+        if ownPurchases.contains(payload.transactionId) { return true }
         guard let offerings = memory.offerings else { return false }
-        return offerings.products.contains { $0.productID == product }
-            || offerings.placements.contains { $0.products.contains(product) }
+        return offerings.products.contains { $0.productID == payload.productId }
+            || offerings.placements.contains { $0.products.contains(payload.productId) }
+    }
+
+    /// Finishes what the server has acknowledged before the offerings said whether it is ours.
+    func finishAcknowledged(_ unfinished: [StoreDocument]) async {
+        let finished = unfinished.filter { document in
+            guard document.isVerified, let payload = TransactionPayload(document),
+                let word = memory.state.words.transactions[payload.transactionId]
+            else { return false }
+            return word.isAcknowledged && isKnown(document, payload) && mayFinish(payload)
+        }
+        if outbox != nil, !finished.isEmpty { await store.finish(finished) }
     }
 
     func recordWaiting() async {
@@ -306,9 +327,10 @@ extension OutboxEntry.Document.Kind {
     }
 }
 
-extension Problem {
-    /// Whether the same document would be refused again, whoever sends it.
-    fileprivate var isAboutTheDocument: Bool {
-        status == 400 || status == 413 || status == 422
+extension ServerError {
+    /// Whether the same documents would be refused again, whoever sends them. What stands before a
+    /// server may find a body too large, too, and says so in its own form.
+    fileprivate var isAboutDocuments: Bool {
+        status == 413 || problem != nil && (status == 400 || status == 422)
     }
 }

@@ -98,11 +98,11 @@ extension Engine {
                     (etag, isETagOfAnswer) = (answer.etag, true)
                 }
             }
-            mustAsk = false
+            if memory.state.customerID == id { mustAsk = false }
             follow()
         } catch {
             // What will fail again is asked again when the app comes to the foreground.
-            mustAsk = error.failure.isTemporary
+            if memory.state.customerID == id { mustAsk = error.failure.isTemporary }
             if error.failure.code == .customerIDMeaningless { await leaveMeaninglessID(id) }
             throw error.failure
         }

@@ -52,6 +52,7 @@ extension Engine {
         let unfinished = await store.documents(.unfinished) ?? []
         let entitlements = await store.documents(.entitlements) ?? []
         await collect(unfinished + entitlements, intent: .sync)
+        await finishAcknowledged(unfinished)
         let current = entitlements.compactMap { $0.isVerified ? TransactionPayload($0) : nil }
         memory.state.words.recordList(
             of: Set(current.map(\.originalTransactionId)), at: now, launch: launch)
@@ -131,7 +132,7 @@ extension Engine {
             let isWaiting = waiting.contains(payload.transactionId) && isKnown(document, payload)
             removeApproval(by: document, payload)
             let isNews = record(document, payload, isHeld: isHeld, for: buyer)
-            // What was bought here is told as such, also if an update was faster.
+            // A purchase made here is posted as one, even if an update recorded it first.
             guard isNews || intent == .purchase, !memory.isXcode, let customer = buyer.id,
                 intent != .sync || !isWaiting && !ofOthers.contains(payload.transactionId)
             else { continue }
@@ -201,7 +202,7 @@ extension Engine {
     }
 
     /// Whether a document says what is known already. StoreKit may sign the same anew.
-    private func isKnown(_ document: StoreDocument, _ payload: TransactionPayload) -> Bool {
+    func isKnown(_ document: StoreDocument, _ payload: TransactionPayload) -> Bool {
         guard document.isVerified,
             let old = memory.state.words.transactions[payload.transactionId]
         else { return false }

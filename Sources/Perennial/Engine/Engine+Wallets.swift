@@ -124,7 +124,7 @@ extension Engine {
         }
     }
 
-    /// Whether the App Store may be told how much was used, should they want the money back.
+    /// Whether the App Store may be told how much was used, if the customer asks for a refund.
     func setRefundConsent(_ consents: Bool) async throws(Perennial.Failure) {
         await open()
         guard let id = memory.state.customerID else {

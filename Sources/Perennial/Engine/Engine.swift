@@ -22,6 +22,8 @@ actor Engine {
 
     var memory: Memory
     var outbox: Outbox?
+    /// Who has signed in, where that could not be written down yet.
+    var unwritten: [OutboxEntry] = []
     var secrets: DeviceSecrets.Values?
     /// Another number in each process.
     let launch: Int
@@ -40,6 +42,8 @@ actor Engine {
     /// Transactions that were returned by purchases of this process: finished whatever the
     /// offerings say.
     var ownPurchases: Set<String> = []
+    /// The entries of requests that were refused as a whole. There are no more than the outbox has.
+    var postedAlone: Set<String> = []
     /// The documents of purchases that post themselves, so that they are not posted twice.
     var postedAtOnce: Set<String> = []
     var purchasing: [Tap: Task<PurchaseOutcome, Never>] = [:]
@@ -68,8 +72,8 @@ actor Engine {
     /// Wakes the reader of requests. A closure, because the type of a continuation costs a launch
     /// some microseconds.
     var resumeRequestWaiter: (@Sendable () -> Void)?
-    /// The customer about whom the server is asked to say when something changes.
-    var following: String?
+    /// The customer about whom the server is asked to say when something changes, and who asks.
+    var following: (id: String, task: Task<Void, Never>)?
     /// Renewal infos that were posted, so that none is posted twice.
     var postedRenewals: Set<String> = []
     var opening: Task<Void, Never>?
@@ -133,6 +137,7 @@ actor Engine {
     func stop() async {
         isOver = true
         timer?.cancel()
+        following?.task.cancel()
         resumeRequestReader()
         let last = outbox
         outbox = nil
@@ -257,11 +262,13 @@ extension Engine {
         await publish()
     }
 
+    var retryWait: Int64 { Self.retryWait(after: failuresInARow) }
+
     /// The wait after so many failures in a row, with jitter. Milliseconds.
-    var retryWait: Int64 {
-        guard failuresInARow > 0 else { return 0 }
-        let doubled = Self.retryMin << min(Int64(failuresInARow - 1), 12)
-        let limit = min(doubled, Self.retryMax)
+    static func retryWait(after failures: Int) -> Int64 {
+        guard failures > 0 else { return 0 }
+        let doubled = retryMin << min(Int64(failures - 1), 12)
+        let limit = min(doubled, retryMax)
         return Int64.random(in: limit / 2...limit)
     }
 
@@ -298,6 +305,7 @@ extension Engine {
         await outbox?.hurry()
         mustAsk = true
         try? await fetchCustomer(within: configuration.patience)
+        if memory.offerings == nil { await fetchOfferings(within: configuration.patience) }
         await readStore()
         await post()
     }

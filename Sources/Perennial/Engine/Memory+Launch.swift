@@ -74,7 +74,7 @@ extension Memory {
     /// Returns whether the cache's are proven, and were taken.
     mutating func readOfferings(bundled: URL?, _ cached: CatalogueFile.Catalogue?) -> Bool {
         let bundled = bundled.flatMap { try? Data(contentsOf: $0) }
-            .flatMap { try? JSONDecoder().decode(Offerings.self, from: $0) }
+            .flatMap(Offerings.init(json:))
         // The bundle is signed by Apple with the app. The cache has to prove itself.
         offerings = bundled.flatMap { $0.environment == contractEnvironment ? $0 : nil }
         guard let text = cached?.offerings, let signed = verify(offerings: text) else {

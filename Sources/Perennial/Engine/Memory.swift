@@ -200,13 +200,13 @@ extension Perennial.Basis {
         case .token: self = .token
         case .store: self = .store
         case .held: self = .held
-        case .none: self = .none
+        case .none: self = .nothing
         }
     }
 }
 
 extension Perennial.WaitingPurchase {
-    /// An approval that nobody gave for so long was declined: StoreKit says nothing of that.
+    /// StoreKit does not report a declined approval, so an older one counts as declined.
     private static let approvalHours = 24.0
 
     /// Nil if it waits as long as it takes.

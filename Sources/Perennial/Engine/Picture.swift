@@ -86,14 +86,12 @@ final class Picture: Sendable {
     /// When time alone will change the answer.
     var changesAt: Timestamp? { state.withLock(\.changesAt) }
 
-    private func current() -> State {
-        let state = state.withLock { $0 }
+    private func current() -> State { upToDate(state.withLock { $0 }) }
+
+    /// Judged anew, if time has changed the answer since it was published.
+    private func upToDate(_ state: State) -> State {
         let now = state.memory.clock.now(by: clock)
         guard let changesAt = state.changesAt, now >= changesAt else { return state }
-        return renew(state, at: now)
-    }
-
-    private func renew(_ state: State, at now: Timestamp) -> State {
         var renewed = state
         renewed.evidence = state.memory.makeEvidence(at: now)
         (renewed.snapshot, renewed.changesAt) = state.memory.makeSnapshot(of: renewed.evidence)
@@ -132,14 +130,14 @@ final class Picture: Sendable {
     func changes() -> AsyncStream<Perennial.Snapshot> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Perennial.Snapshot.self, bufferingPolicy: .bufferingNewest(1))
-        let first = snapshot
         let id: Int? = state.withLock { state in
+            // Under the lock, so that no snapshot that is published meanwhile comes before this one.
+            continuation.yield(upToDate(state).snapshot)
             guard state.followers.count < Self.followersMax else { return nil }
             state.followersMade += 1
             state.followers[state.followersMade] = continuation
             return state.followersMade
         }
-        continuation.yield(first)
         guard let id else {
             continuation.finish()
             return stream

@@ -27,10 +27,8 @@ extension Engine {
         if own.contains(where: { $0.kind == .nonConsumable && isTheirs($0.originalID) }) {
             return Perennial.Advice(product: product, buy: false, reason: .alreadyHad)
         }
-        let running = own.filter { transaction in
-            transaction.kind == .renewing && !transaction.isUpgraded
-                && (transaction.expiresAt.map { $0 > now } ?? true)
-        }
+        let now = now
+        let running = own.filter { $0.isRunningSubscription(at: now) }
         if let held = running.first(where: { isTheirs($0.originalID) }),
             memory.state.words.statuses[held.originalID]?.willRenew != false
         {
@@ -45,7 +43,8 @@ extension Engine {
         return Perennial.Advice(product: product, buy: true)
     }
 
-    private func verdict(on purchase: String) -> Verdict? {
+    /// Whose a purchase is, by its original transaction id. Nil if the server has not said.
+    func verdict(on purchase: String) -> Verdict? {
         memory.serverWord?.verdicts[purchase]
             ?? memory.state.verdicts[purchase]?
             .verdict(for: memory.person, salt: memory.state.salt)
@@ -57,9 +56,9 @@ extension Engine {
     /// another person's: a new purchase would continue it there.
     private func isPaidForAnother(_ product: Perennial.ProductID) -> Bool {
         let group = products[product.rawValue]?.group
+        let now = now
         return memory.state.words.transactions.values.contains { transaction in
-            transaction.kind == .renewing && transaction.revokedAt == nil
-                && (transaction.expiresAt.map { $0 > now } ?? true)
+            transaction.isRunningSubscription(at: now)
                 && (transaction.productID == product.rawValue
                     || group != nil && memory.groups[transaction.originalID] == group)
                 && verdict(on: transaction.originalID) == .anotherPerson

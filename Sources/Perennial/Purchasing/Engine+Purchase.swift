@@ -179,11 +179,9 @@ extension Engine {
     private func judge(
         _ payload: TransactionPayload, of sheet: Sheet
     ) throws(Perennial.Failure) -> Perennial.Purchase.Outcome {
-        let verdict =
-            memory.serverWord?.verdicts[payload.originalTransactionId]
-            ?? memory.state.verdicts[payload.originalTransactionId]?
-            .verdict(for: memory.person, salt: memory.state.salt)
-        if verdict == .anotherPerson { return .belongsToAnother }
+        if verdict(on: payload.originalTransactionId) == .anotherPerson {
+            return .belongsToAnother
+        }
         if payload.productId != sheet.product.rawValue {
             if payload.kind == .renewing { return .planChangeScheduled }
             throw Perennial.Failure(

@@ -113,11 +113,7 @@ extension Engine {
         }
         memory.waiting.removeAll { $0.reason == .restore }
         await publish()
-        let effects = preview.items.map(\.effect)
-        let outcome: Perennial.Restoration.Outcome =
-            effects.allSatisfy { $0 == .refused }
-            ? .refused : effects.allSatisfy { $0 == .none } ? .nothingNew : .restored
-        return await makeRestoration(outcome, preview)
+        return await makeRestoration(preview.outcome, preview)
     }
 
     private func makeRestoration(
@@ -127,8 +123,18 @@ extension Engine {
     }
 }
 
+extension Perennial.RestorePreview {
+    /// What it comes to if all of it is done.
+    fileprivate var outcome: Perennial.Restoration.Outcome {
+        let effects = Set(items.map(\.effect))
+        if effects.isEmpty { return .nothingFound }
+        if effects == [.refused] { return .refused }
+        return effects == [.nothing] ? .nothingNew : .restored
+    }
+}
+
 extension Perennial.RestorePreview.ShownPurchase {
-    /// What an anonymous device loses, nobody loses: that is shown as a link.
+    /// Taking a purchase from an anonymous customer harms no person, so it is shown as a link.
     fileprivate init(_ shown: PurchasePreview.Shown) {
         let takesFromAPerson = shown.ownerKind != .anonymous
         let effect = Perennial.RestorePreview.Effect(rawValue: shown.outcome)

@@ -7,7 +7,7 @@ internal import PerennialContract
 
 /// Sends requests to the Perennial server.
 struct ServerClient: Sendable {
-    /// The longest answer that is read.
+    /// The longest answer that is used.
     static let answerBytesMax = 8 * 1024 * 1024
 
     var base: URL
@@ -41,16 +41,9 @@ struct ServerClient: Sendable {
     func send(_ request: ServerRequest) async throws(ServerError) -> ServerAnswer {
         var message = try makeMessage(request)
         if let proof, let customer = request.customer {
-            do {
-                message.setValue(
-                    try await proof(customer), forHTTPHeaderField: "Perennial-Customer-Proof")
-            } catch {
-                throw ServerError(
-                    failure: Perennial.Failure(
-                        Perennial.Failure.Code(rawValue: "customer_proof_missing"),
-                        remedy: "Your `proof` closure threw \(type(of: error)).",
-                        isTemporary: true))
-            }
+            message.setValue(
+                try await make(proof, for: customer, within: request.timeout),
+                forHTTPHeaderField: "Perennial-Customer-Proof")
         }
         let (body, response) = try await exchange(message)
         let answer = ServerAnswer(
@@ -60,6 +53,24 @@ struct ServerClient: Sendable {
                 .flatMap { Timestamp($0) })
         if (200..<300).contains(answer.status) || answer.status == 304 { return answer }
         throw ServerError(answer, retryAfter: response.value(forHTTPHeaderField: "Retry-After"))
+    }
+
+    private func make(
+        _ proof: @escaping @Sendable (String) async throws -> String, for customer: String,
+        within seconds: TimeInterval
+    ) async throws(ServerError) -> String {
+        let reason: String
+        do {
+            return try await Self.value(within: seconds) { try await proof(customer) }
+        } catch let error as URLError where error.code == .timedOut {
+            reason = "did not return in time"
+        } catch {
+            reason = "threw \(type(of: error))"
+        }
+        throw ServerError(
+            failure: Perennial.Failure(
+                Perennial.Failure.Code(rawValue: "customer_proof_missing"),
+                remedy: "Your `proof` closure \(reason).", isTemporary: true))
     }
 
     private func makeMessage(_ request: ServerRequest) throws(ServerError) -> URLRequest {
@@ -105,28 +116,35 @@ struct ServerClient: Sendable {
         }
     }
 
-    /// A request that was sent goes on when nobody waits for it any more. On Linux, cancelling can
-    /// lock URLSession, and its own time limit does not count there while nothing arrives; on
-    /// Apple's systems it begins anew with each part that arrives.
+    /// On Linux a request that was sent goes on when nobody waits for it any more: cancelling can
+    /// lock URLSession there, and its own time limit does not count while nothing arrives. On
+    /// Apple's systems that limit begins anew with each part that arrives.
     private func response(to message: URLRequest) async throws -> (Data, URLResponse) {
-        let (ends, continuation) = AsyncStream.makeStream(
-            of: Result<(Data, URLResponse), any Error>.self)
-        let exchange = Task { [session] in
-            do {
-                continuation.yield(.success(try await session.data(for: message)))
-            } catch {
+        try await Self.value(within: message.timeoutInterval) { [session] in
+            try await session.data(for: message)
+        }
+    }
+
+    /// What some work returns. After the time limit it throws `URLError.timedOut`, and nobody waits
+    /// for the work any more.
+    private static func value<Value: Sendable>(
+        within seconds: TimeInterval, of work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let (ends, continuation) = AsyncStream.makeStream(of: Result<Value, any Error>.self)
+        let working = Task {
+            do { continuation.yield(.success(try await work())) } catch {
                 continuation.yield(.failure(error))
             }
         }
         let limit = Task {
-            try await Task.sleep(nanoseconds: message.timeoutInterval.nanoseconds)
+            try await Task.sleep(nanoseconds: seconds.nanoseconds)
             continuation.yield(.failure(URLError(.timedOut)))
             #if !os(Linux)
-                exchange.cancel()
+                working.cancel()
             #endif
         }
         // An unstructured task is not cancelled with its parent.
-        let first = Task { () -> Result<(Data, URLResponse), any Error> in
+        let first = Task { () -> Result<Value, any Error> in
             for await end in ends { return end }
             return .failure(URLError(.cancelled))
         }
@@ -193,6 +211,8 @@ struct ServerAnswer: Sendable {
 /// Why a request failed.
 struct ServerError: Error, Sendable {
     var failure: Perennial.Failure
+    /// Of the HTTP answer. Nil if there was none.
+    var status: Int?
     /// Nil if the server did not answer, or not in its own form.
     var problem: Problem?
     /// Seconds for which nothing should be sent. Nil if the server has not said.
@@ -208,6 +228,7 @@ struct ServerError: Error, Sendable {
 
     init(_ answer: ServerAnswer, retryAfter: String?) {
         problem = try? JSONDecoder().decode(Problem.self, from: answer.body)
+        status = answer.status
         serverTime = answer.serverTime
         self.retryAfter = retryAfter.flatMap { Int($0) }.map { min(max($0, 0), Self.retryAfterMax) }
         let isTemporary = answer.status == 429 || answer.status == 408 || answer.status >= 500

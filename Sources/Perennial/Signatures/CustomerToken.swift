@@ -106,11 +106,6 @@ extension CustomerToken.Entitlement {
 }
 
 extension CustomerToken {
-    /// Whether this is the later one of two tokens of one customer.
-    func isLater(than other: CustomerToken?) -> Bool {
-        other.map { sequence > $0.sequence } ?? true
-    }
-
     /// The moment that the token describes: `iat`, with the milliseconds that `seq` has.
     var asOf: Timestamp {
         let isSameSecond = sequence / 1000 == issuedAt.milliseconds / 1000

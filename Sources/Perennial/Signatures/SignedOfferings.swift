@@ -10,8 +10,6 @@ struct SignedOfferings: Hashable, Sendable {
 
     let text: String
     let offerings: Offerings
-    /// `iat`: of two offerings, the later one counts.
-    let issuedAt: Timestamp
     /// The app's name in the server's configuration.
     let app: String
 
@@ -23,15 +21,13 @@ struct SignedOfferings: Hashable, Sendable {
         guard let jws = CompactJWS(text, bytesMax: Self.bytesMax),
             let payload = ring.verify(jws, type: Self.type),
             let claims = try? JSONDecoder().decode(Claims.self, from: Data(payload)),
-            let offerings = try? JSONDecoder().decode(Offerings.self, from: Data(payload)),
+            let offerings = Offerings(json: Data(payload)),
             let app = audience.app(of: claims.asJSON), app == offerings.app,
-            (0...Timestamp.secondsMax).contains(claims.iat),
             bundleID == nil || bundleID == offerings.bundleID
         else { return nil }
         self.text = text
         self.offerings = offerings
         self.app = app
-        issuedAt = Timestamp(milliseconds: claims.iat * 1000)
     }
 
     /// What the payload has in addition to the offerings. Read by the same decoder as these,
@@ -39,7 +35,6 @@ struct SignedOfferings: Hashable, Sendable {
     private struct Claims: Decodable {
         var iss: String
         var aud: String
-        var iat: Int64
         var environment: String
 
         var asJSON: SignedJSON {

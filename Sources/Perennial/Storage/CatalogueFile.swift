@@ -18,9 +18,6 @@ struct CatalogueFile: Sendable {
         var offerings: String?
         /// The `ETag` of the answer that contained the offerings.
         var version: String?
-        /// The App Store of the customer's country, and the language, of ``products``.
-        var storefront: String?
-        var locale: String?
         var products: [Product] = []
     }
 

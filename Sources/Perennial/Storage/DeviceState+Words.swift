@@ -1,12 +1,14 @@
 internal import AccessRules
 internal import PerennialContract
 
-/// The numbers of values that are kept. Each file has a limit of bytes, too.
+/// The numbers of values that are kept, and how large a time may be. Each file has a limit of bytes,
+/// too.
 private enum Limits {
     static let transactions = 500
     static let statuses = 500
     static let verdicts = 500
     static let closedNotes = 200
+    static let milliseconds: UInt64 = 10_000 * 366 * 86_400_000
 }
 
 extension ByteWriter {
@@ -32,6 +34,11 @@ extension ByteWriter {
         write(transactions.suffix(Limits.transactions)) { $0.write($1) }
         write(statuses.suffix(Limits.statuses)) { $0.write($1) }
         write(words.absent.sorted().suffix(Limits.transactions)) { $0.write($1) }
+        let missing = words.missing.sorted { $0.key < $1.key }
+        write(missing.suffix(Limits.transactions)) { writer, purchase in
+            writer.write(purchase.key)
+            writer.write(purchase.value)
+        }
         write(words.answeredAt?.milliseconds)
     }
 
@@ -68,6 +75,8 @@ extension ByteWriter {
         write(transaction.isRevokedByFamily)
         write(transaction.isUpgraded)
         write(transaction.isFamilyShared)
+        // Few are bought several at a time.
+        write(transaction.quantity == 1 ? nil : Int64(transaction.quantity))
         write(transaction.offer.rawValue)
         write(transaction.signedAt.milliseconds)
         write(transaction.isHeld)
@@ -100,13 +109,26 @@ extension ByteWriter {
         write(status.graceUntil?.milliseconds)
         write(status.signedAt.milliseconds)
         write(status.isConfirmed)
+        write(status.firstLapse) { $0.write($1) }
+    }
+
+    private mutating func write(_ sighting: Sighting) {
+        write(sighting.seenAt.milliseconds)
+        write(Int64(sighting.launch))
     }
 }
 
 extension ByteReader {
     mutating func anchor() throws(Damaged) -> TimeAnchor {
         TimeAnchor(
-            signedAt: try timestamp(), monotonicMilliseconds: try number(), bootID: try text())
+            signedAt: try timestamp(), monotonicMilliseconds: try positiveNumber(),
+            bootID: try text())
+    }
+
+    private mutating func positiveNumber() throws(Damaged) -> Int64 {
+        let number = try number()
+        guard number >= 0 else { throw Damaged() }
+        return number
     }
 
     mutating func key() throws(Damaged) -> SigningKey {
@@ -123,6 +145,10 @@ extension ByteReader {
             words.statuses[status.originalID] = status
         }
         words.absent = Set(try list { reader throws(Damaged) in try reader.text() })
+        let missing = try list { reader throws(Damaged) in
+            (try reader.text(), try reader.sighting())
+        }
+        for (purchase, sighting) in missing { words.missing[purchase] = sighting }
         words.answeredAt = try optionalTimestamp()
         return words
     }
@@ -161,16 +187,18 @@ extension ByteReader {
             id: try text(), originalID: try text(), productID: try text(), kind: try word(),
             purchasedAt: try timestamp(), expiresAt: try optionalTimestamp(),
             revokedAt: try optionalTimestamp(), isRevokedByFamily: try bool(),
-            isUpgraded: try bool(), isFamilyShared: try bool(), offer: try word(),
-            signedAt: try timestamp(), isHeld: try bool(), isAcknowledged: try bool(),
-            firstSeenFor: try optionalText(),
+            isUpgraded: try bool(), isFamilyShared: try bool(),
+            quantity: try optional { reader throws(Damaged) in try reader.integer() } ?? 1,
+            offer: try word(), signedAt: try timestamp(), isHeld: try bool(),
+            isAcknowledged: try bool(), firstSeenFor: try optionalText(),
             details: try optional { reader throws(Damaged) in try reader.details() }
                 ?? StoreTransaction.Details())
     }
 
     private mutating func details() throws(Damaged) -> StoreTransaction.Details {
         StoreTransaction.Details(
-            offerType: try optionalNumber().map(Int.init), offerID: try optionalText(),
+            offerType: try optional { reader throws(Damaged) in try reader.integer() },
+            offerID: try optionalText(),
             paymentMode: try optionalText(), offerPeriod: try optionalText(),
             ownership: try optionalText(), bundleProductID: try optionalText(),
             commitment: try optional { reader throws(Damaged) in try reader.commitment() })
@@ -178,7 +206,7 @@ extension ByteReader {
 
     private mutating func commitment() throws(Damaged) -> StoreTransaction.Commitment {
         StoreTransaction.Commitment(
-            month: Int(try number()), months: Int(try number()), until: try optionalTimestamp())
+            month: try integer(), months: try integer(), until: try optionalTimestamp())
     }
 
     private mutating func status() throws(Damaged) -> StoreStatus {
@@ -188,7 +216,12 @@ extension ByteReader {
             renewsTo: try optionalText(),
             commitmentRenews: try optional { reader throws(Damaged) in try reader.bool() },
             graceUntil: try optionalTimestamp(), signedAt: try timestamp(),
-            isConfirmed: try bool())
+            isConfirmed: try bool(),
+            firstLapse: try optional { reader throws(Damaged) in try reader.sighting() })
+    }
+
+    private mutating func sighting() throws(Damaged) -> Sighting {
+        Sighting(seenAt: try timestamp(), launch: try integer())
     }
 
     private mutating func word<Word: RawRepresentable<String>>() throws(Damaged) -> Word {
@@ -196,8 +229,17 @@ extension ByteReader {
         return word
     }
 
+    /// Within ten thousand years: then nothing that is added to it overflows.
     mutating func timestamp() throws(Damaged) -> Timestamp {
-        Timestamp(milliseconds: try number())
+        let milliseconds = try number()
+        guard milliseconds.magnitude < Limits.milliseconds else { throw Damaged() }
+        return Timestamp(milliseconds: milliseconds)
+    }
+
+    /// Some systems have integers of 32 bits.
+    private mutating func integer() throws(Damaged) -> Int {
+        guard let integer = Int(exactly: try number()) else { throw Damaged() }
+        return integer
     }
 
     mutating func optionalTimestamp() throws(Damaged) -> Timestamp? {

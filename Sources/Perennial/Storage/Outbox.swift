@@ -13,7 +13,8 @@ actor Outbox {
     /// The size of the file. Beyond it, new documents are refused: those stay unfinished in
     /// StoreKit, which returns them again.
     static let bytesMax = 4_194_304
-    /// Left free of new entries, so that what happens to the ones that are there can be written.
+    /// Left free of new documents and debits, so that what happens to the entries that are there can
+    /// be written.
     static let reservedBytes = 262_144
     /// A file up to this size is not compacted.
     static let compactedFromBytes = 65_536
@@ -123,7 +124,7 @@ actor Outbox {
             }
             let line = OutboxLine.added(kept?.urged(by: entry) ?? entry)
             bytes += line.fileSize
-            if kept == nil, bytes > Self.bytesMax - Self.reservedBytes {
+            if kept == nil, bytes > entry.bytesMax {
                 bytes -= line.fileSize
                 additions.append(.full)
                 continue
@@ -151,12 +152,14 @@ actor Outbox {
             })
     }
 
-    /// Notes that the server refused an entry. It is tried again a day later.
+    /// Notes that the server refused an entry. It is tried again a day later, also if that cannot be
+    /// written.
     ///
     /// - Parameter code: the code of the problem.
     func setApart(_ id: String, code: String, at now: Timestamp) throws(FileFailure) {
         guard let entry = live[id]?.entry else { return }
         let next = Timestamp(milliseconds: now.milliseconds + Self.setApartInterval)
+        live[id]?.entry.nextTry = next
         try write([
             .tried(
                 id: id, attempts: entry.attempts + 1, nextTry: next, state: .setApart(code: code))
@@ -266,6 +269,13 @@ extension Outbox {
 }
 
 extension OutboxEntry {
+    /// How full the file may be for it to be added. There is always room for who has signed in:
+    /// only a document comes again from StoreKit.
+    fileprivate var bytesMax: Int {
+        if case .alias = content { return Outbox.bytesMax }
+        return Outbox.bytesMax - Outbox.reservedBytes
+    }
+
     /// This entry with the intent of one that comes later, due at once. Nil if that one is no more
     /// urgent: what the app has found by itself.
     fileprivate func urged(by later: OutboxEntry) -> OutboxEntry? {

@@ -7,7 +7,7 @@ internal import Foundation
 /// The checksum finds accidents, the seal finds editors. What does not fit stands in a second file
 /// of the same layout. Both names contain the version, so that an SDK never touches a newer one's.
 struct StateFile: Sendable {
-    static let version: UInt8 = 3
+    static let version: UInt8 = 4
     /// The first file, which is read on the launch path.
     static let bytesMax = 8_192
     /// The second file, which is read in the background.

@@ -81,7 +81,7 @@ package struct StorePurchaseOptions: Hashable, Sendable {
     package var quantity = 1
     package var offer: Offer?
     package var plan: Perennial.Plan.Kind?
-    /// Whether StoreKit's sheet may be shown with what the app has added itself.
+    /// Purchase options that the app adds itself.
     package var custom = CustomOptions()
 
     package init() {}

@@ -2,6 +2,29 @@ internal import AccessRules
 internal import Foundation
 internal import PerennialContract
 
+extension Offerings {
+    /// More than any server accepts. With it, no end of a term or of access overflows.
+    fileprivate static let monthsMax = 12_000
+    fileprivate static let daysMax = 400_000
+    private static let hoursMax = 100_000
+
+    /// Nil if it is something else, or if a length of time in it is impossible.
+    init?(json: Data) {
+        guard let offerings = try? JSONDecoder().decode(Self.self, from: json),
+            (0...Self.hoursMax).contains(offerings.unconfirmedHoldHours),
+            offerings.products.compactMap(\.term).allSatisfy(\.isPossible)
+        else { return nil }
+        self = offerings
+    }
+}
+
+extension Offerings.Term {
+    fileprivate var isPossible: Bool {
+        (0...Offerings.monthsMax).contains(months) && (0...Offerings.daysMax).contains(days)
+            && (0...Offerings.daysMax).contains(bonusDays)
+    }
+}
+
 extension TermRules {
     /// The rules that the offerings contain. If this system does not know their time zone, days
     /// are counted in UTC: an end that is wrong by hours is better than none.

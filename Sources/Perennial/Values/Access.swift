@@ -10,7 +10,8 @@ extension Perennial {
         /// False only until the first evidence on this installation.
         public var isKnown: Bool
         public var state: AccessState
-        /// The end of what is paid, or since when it is over. Nil if it never ends.
+        /// The end of what is paid, or since when it is over. Nil if it never ends, if they never
+        /// had it, and while nothing is known.
         public var until: Date?
         /// Nil if the App Store has not said.
         public var willRenew: Bool?
@@ -36,8 +37,8 @@ extension Perennial {
             self.asOf = asOf
         }
 
-        /// The days left at a time, by the customer's calendar. The last day counts as 1, and what
-        /// is over has 0. Nil if it never ends or is not open.
+        /// The days left at a time, by the customer's calendar. The last day counts as 1. Zero if it
+        /// is open after ``until``, as in grace. Nil if it is not open, or never ends.
         public func daysRemaining(at date: Date, calendar: Calendar = .current) -> Int? {
             guard isActive, let until else { return nil }
             guard date < until else { return 0 }
@@ -88,6 +89,6 @@ extension Perennial {
         public static let store = Self(rawValue: "store")
         /// A purchase just made, which the App Store does not list yet.
         public static let held = Self(rawValue: "held")
-        public static let none = Self(rawValue: "none")
+        public static let nothing = Self(rawValue: "nothing")
     }
 }

@@ -8,15 +8,11 @@ extension Perennial {
         public var rule: Int
         /// What was considered.
         public var steps: [Step]
-        /// Six characters that name this customer and moment. With them, `perennial explain` shows
-        /// support the same customer.
-        public var supportCode: String
 
-        public init(access: Access, rule: Int, steps: [Step], supportCode: String) {
+        public init(access: Access, rule: Int, steps: [Step]) {
             self.access = access
             self.rule = rule
             self.steps = steps
-            self.supportCode = supportCode
         }
 
         public struct Step: Hashable, Sendable {

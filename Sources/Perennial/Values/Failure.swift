@@ -24,7 +24,7 @@ extension Perennial {
             self.charged = charged
         }
 
-        /// The server's codes (`docs/api.md`), and these of our own.
+        /// The server's codes (`docs/api.md`), and these of the SDK.
         public struct Code: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
@@ -36,6 +36,8 @@ extension Perennial {
             public static let storeUnreachable = Self(rawValue: "store_unreachable")
             public static let storeFailed = Self(rawValue: "store_failed")
             public static let productUnknown = Self(rawValue: "product_unknown")
+            /// The server's configuration has no placement of this name.
+            public static let placementUnknown = Self(rawValue: "placement_unknown")
             public static let purchaseNotAllowed = Self(rawValue: "purchase_not_allowed")
             public static let offerNotAccepted = Self(rawValue: "offer_not_accepted")
             public static let purchaseNotVerified = Self(rawValue: "purchase_not_verified")
@@ -43,14 +45,20 @@ extension Perennial {
             /// The store returned a transaction of another product, or one that has ended.
             public static let purchaseReturnedAnother = Self(rawValue: "purchase_returned_another")
             public static let storeAccountOfAnother = Self(rawValue: "store_account_of_another")
+            /// Nobody has signed in, and anonymous customers are not allowed.
             public static let customerMissing = Self(rawValue: "customer_missing")
             /// The id is empty, too long, or one that many people would share, such as `null`.
             public static let customerIDMeaningless = Self(rawValue: "customer_id_meaningless")
+            /// Somebody else signed in meanwhile.
             public static let customerChanged = Self(rawValue: "customer_changed")
+            /// What the restore would do now is not what was shown.
             public static let previewOutdated = Self(rawValue: "preview_outdated")
             public static let walletHasTooLittle = Self(rawValue: "wallet_has_too_little")
             public static let spendingNotAllowed = Self(rawValue: "spending_not_allowed")
+            /// This process only reads what the app has written, as an extension does: it cannot
+            /// spend.
             public static let readOnly = Self(rawValue: "read_only")
+            /// An SDK in the role `observer` sells nothing.
             public static let observing = Self(rawValue: "observing")
         }
 

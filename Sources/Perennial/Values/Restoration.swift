@@ -60,7 +60,7 @@ extension Perennial {
             public init(rawValue: String) { self.rawValue = rawValue }
 
             /// The customer has it already.
-            public static let none = Self(rawValue: "nothing")
+            public static let nothing = Self(rawValue: "nothing")
             /// It is nobody's, and becomes the customer's.
             public static let links = Self(rawValue: "link")
             /// It is taken from another customer.

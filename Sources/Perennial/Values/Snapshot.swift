@@ -44,7 +44,7 @@ extension Perennial {
             access[entitlement]
                 ?? Access(
                     entitlement: entitlement, isActive: false, isKnown: isKnown,
-                    state: isKnown ? .never : .unknown, basis: .none)
+                    state: isKnown ? .never : .unknown, basis: .nothing)
         }
 
         /// The entitlements that are open.

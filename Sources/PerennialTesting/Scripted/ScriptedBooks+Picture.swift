@@ -92,8 +92,7 @@ extension ScriptedBooks {
             steps: judgement.steps.map {
                 Perennial.Explanation.Step(
                     rule: $0.rule, basis: .store, purchase: $0.originalTransactionID, text: $0.text)
-            },
-            supportCode: "SCRIPT")
+            })
     }
 
     // MARK: - Restoring what is there
@@ -109,7 +108,7 @@ extension ScriptedBooks {
             items: transactions.filter { $0.kind != .consumable && $0.id == $0.originalID }.map {
                 Perennial.RestorePreview.ShownPurchase(
                     purchase: $0.originalID, product: .init(rawValue: $0.productID),
-                    isActive: $0.revokedAt == nil, effect: isTheirs($0) ? .none : .refused)
+                    isActive: $0.revokedAt == nil, effect: isTheirs($0) ? .nothing : .refused)
             })
     }
 }

@@ -191,7 +191,7 @@ extension ScriptedStore {
             case .needsConsent: .moves
             case .refused: .refused
             case .restored: .links
-            default: .none
+            default: .nothing
             }
         return Perennial.RestorePreview(
             items: restoration.products.map {

@@ -30,6 +30,8 @@
 
         private func buy(_ request: Perennial.PurchaseRequest) async {
             let perennial = model.perennial
+            // What was chosen in the App Store waits for a purchase that is under way.
+            await model.waitUntilFree()
             notice = await model.buy(.init(product: request.product), Wording(locale: locale)) {
                 () async throws(Perennial.Failure) in
                 var options = Perennial.PurchaseOptions()

@@ -73,7 +73,7 @@ import Testing
     @Test func `an entitlement that is not known yet gives no headline`() {
         let unknown = Perennial.Access(
             entitlement: "everything", isActive: false, isKnown: false, state: .unknown,
-            basis: .none)
+            basis: .nothing)
         #expect(headline(RageShop.snapshot([unknown])) == nil)
     }
 

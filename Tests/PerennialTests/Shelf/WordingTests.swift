@@ -113,7 +113,7 @@ import Testing
                 purchase: "1", product: "monthly", isActive: true, effect: effect, ownerHint: hint
             ).explanation(in: Locale(identifier: "en"))
         }
-        #expect(sentence(.none, nil) == "You have this purchase already.")
+        #expect(sentence(.nothing, nil) == "You have this purchase already.")
         #expect(sentence(.links, nil) == "This purchase will be added to your account.")
         #expect(
             sentence(.moves, "b…@e…")

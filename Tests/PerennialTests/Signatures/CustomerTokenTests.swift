@@ -78,15 +78,6 @@ struct CustomerTokenTests {
         #expect(token?.purchases == [])
     }
 
-    @Test func `of two tokens the greater number is the later one`() {
-        let one = read(signer.token())
-        let two = read(signer.token(["seq": "1798000000124"]))
-        #expect(two?.isLater(than: one) == true)
-        #expect(one?.isLater(than: two) == false)
-        #expect(one?.isLater(than: one) == false)
-        #expect(one?.isLater(than: nil) == true)
-    }
-
     @Test func `no token with a flipped bit is accepted`() {
         let bytes = Array(signer.token().utf8)
         for index in bytes.indices {

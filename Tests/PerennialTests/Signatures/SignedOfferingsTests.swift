@@ -7,16 +7,22 @@ import Testing
 struct SignedOfferingsTests {
     private let signer = TestSigner("first")
 
-    private func payload(_ audience: String = "birds") throws -> String {
+    private func payload(
+        _ audience: String = "birds", hours: Int = 24, months: Int = 3
+    ) throws -> String {
         let offerings = Offerings(
             app: "birds", bundleID: "com.example.birds", environment: .production,
-            products: [.init(productID: "pro.monthly", entitlements: ["pro"])],
+            products: [
+                .init(
+                    productID: "pro.monthly", entitlements: ["pro"],
+                    term: .init(months: months, days: 1, bonusDays: 1, chain: "pro"))
+            ],
             placements: [
                 .init(
                     placementID: "paywall", products: ["pro.monthly"],
                     metadata: ["size": .number(1.5)])
             ],
-            timeZone: "UTC", overlap: "stack", unconfirmedHoldHours: 24, offlineDays: 30)
+            timeZone: "UTC", overlap: "stack", unconfirmedHoldHours: hours, offlineDays: 30)
         let text = String(decoding: try JSONEncoder().encode(offerings), as: UTF8.self)
         return #"{"iss":"perennial","aud":"\#(audience)","iat":1798000000,"# + text.dropFirst()
     }
@@ -33,8 +39,16 @@ struct SignedOfferingsTests {
         let text = signer.jws(try payload(), type: SignedOfferings.type)
         let signed = try #require(read(text, bundleID: "com.example.birds"))
         #expect(signed.offerings.products.map(\.productID) == ["pro.monthly"])
-        #expect(signed.issuedAt == Timestamp(milliseconds: 1_798_000_000_000))
         #expect(signed.app == "birds")
+    }
+
+    @Test func `offerings with an impossible length of time are refused`() throws {
+        for payload in [
+            try payload(hours: .max), try payload(hours: -1), try payload(months: .max),
+            try payload(months: -1),
+        ] {
+            #expect(read(signer.jws(payload, type: SignedOfferings.type)) == nil)
+        }
     }
 
     @Test func `offerings of another kind, key, app or environment are refused`() throws {

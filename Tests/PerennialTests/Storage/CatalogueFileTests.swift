@@ -6,7 +6,7 @@ import Testing
 struct CatalogueFileTests {
     private func catalogue(_ products: Int) -> CatalogueFile.Catalogue {
         CatalogueFile.Catalogue(
-            offerings: "a.b.c", version: "v1", storefront: "AUT", locale: "de_AT",
+            offerings: "a.b.c", version: "v1",
             products: (0..<products).map {
                 CatalogueFile.Product(
                     id: "pro.\($0)", kind: "renewing", name: "Pro", details: "Every bird",

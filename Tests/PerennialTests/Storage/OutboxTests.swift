@@ -81,6 +81,30 @@ struct OutboxTests {
         #expect(await outbox.entries.first?.content == .document(kept))
     }
 
+    @Test func `what cannot be written is set apart all the same, until the process ends`()
+        async throws
+    {
+        let outbox = try Outbox(folder: folder.device)
+        let entry = document("a")
+        _ = try await outbox.add([entry])
+        await outbox.close()
+        await #expect(throws: FileFailure.self) {
+            try await outbox.setApart(entry.id, code: "refused", at: now)
+        }
+        #expect(await outbox.due(at: now) == [])
+    }
+
+    @Test func `who has signed in is written down also if there is no room for documents`()
+        async throws
+    {
+        let outbox = try Outbox(folder: folder.device)
+        try await outbox.fill()
+        let alias = OutboxEntry(.alias("anon_1"), for: "anna", firstSeen: now)
+        let added = try await outbox.add([document("a"), debit("1"), alias])
+        #expect(added == [.full, .full, .added])
+        #expect(try await reread().last == alias)
+    }
+
     @Test func `a record that is cut at any byte loses nothing before it`() async throws {
         let first = [document("a"), debit("1")]
         do {

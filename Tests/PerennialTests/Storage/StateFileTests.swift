@@ -25,7 +25,8 @@ struct StateFileTests {
         StoreTransaction(
             id: "20000000000\(number)", originalID: "2000000000001", productID: "pro.monthly",
             kind: .renewing, purchasedAt: Timestamp(milliseconds: 1_798_000_000_000),
-            expiresAt: Timestamp(milliseconds: 1_800_000_000_000), offer: .trial,
+            expiresAt: Timestamp(milliseconds: 1_800_000_000_000), quantity: 1 + number % 3,
+            offer: .trial,
             signedAt: Timestamp(milliseconds: 1_798_000_000_000 + Int64(number)),
             isAcknowledged: true, firstSeenFor: "anna",
             details: number == 1
@@ -65,9 +66,16 @@ struct StateFileTests {
                 originalID: "2000000000001", state: .grace, willRenew: false,
                 renewsTo: "pro.yearly", commitmentRenews: true,
                 graceUntil: Timestamp(milliseconds: 9), signedAt: Timestamp(milliseconds: 8),
-                isConfirmed: true)
+                isConfirmed: true),
+            "2000000000009": StoreStatus(
+                originalID: "2000000000009", state: .expired, willRenew: nil,
+                signedAt: Timestamp(milliseconds: 8), isConfirmed: false,
+                firstLapse: Sighting(seenAt: Timestamp(milliseconds: 11), launch: 77)),
         ]
         state.words.absent = ["4"]
+        state.words.missing = [
+            "5": Sighting(seenAt: Timestamp(milliseconds: 12), launch: 78)
+        ]
         state.words.answeredAt = Timestamp(milliseconds: 7)
         return state
     }
@@ -106,6 +114,18 @@ struct StateFileTests {
                 #expect(content == nil, "bit \(bit) of byte \(index)")
             }
         }
+    }
+
+    @Test(arguments: [Int64.max, .min, 400_000_000_000_000])
+    func `an impossible time makes a file no file`(time: Int64) throws {
+        var state = state()
+        state.anchor?.signedAt = Timestamp(milliseconds: time)
+        try file.write(state, code: code)
+        #expect(read() == nil)
+        state = self.state()
+        state.anchor?.monotonicMilliseconds = .min
+        try file.write(state, code: code)
+        #expect(read() == nil)
     }
 
     @Test func `a file that is cut, empty, or too large is as if absent`() throws {

@@ -83,6 +83,117 @@ extension Stories {
             }
         }
 
+        @Test func `after an id that may not be one, the anonymous customer has their coins`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                try await perennial.purchase("seeds.100")
+                #expect(perennial.wallet("seeds").balance == 100)
+                let before = perennial.snapshot.customer.id
+                await world.serverIs(.down)
+                try await perennial.identify("null")
+                #expect(perennial.wallet("seeds").balance == 0)
+                await world.serverIs(.up)
+                try await world.advance(.seconds(60))
+                await perennial.enterForeground()
+                #expect(perennial.snapshot.customer.id == before)
+                await perennial.enterForeground()
+                #expect(perennial.wallet("seeds").balance == 100)
+                // Whoever signs in after that gets them.
+                try await perennial.identify("ann")
+                try await perennial.until { $0.wallets["seeds"]?.balance == 100 }
+            }
+        }
+
+        @Test func `after an id that may not be one, nobody is the customer before the last`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                try await perennial.purchase("seeds.100")
+                let anonymous = perennial.snapshot.customer.id
+                try await perennial.identify("ann")
+                try await perennial.until { $0.wallets["seeds"]?.balance == 100 }
+                await #expect(throws: Perennial.Failure.self) {
+                    try await perennial.identify("null")
+                }
+                await perennial.enterForeground()
+                let known = perennial.snapshot
+                #expect(known.isKnown && known.customer.isAnonymous)
+                #expect(known.customer.id != anonymous && known.wallets.isEmpty)
+            }
+        }
+
+        @Test func `a log-in that cannot be written down at first is not forgotten`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                try await perennial.purchase("seeds.100")
+                // A second process writes nothing as long as the first one is there.
+                let second = phone.perennial()
+                try await second.until { $0.wallets["seeds"]?.balance == 100 }
+                await world.serverIs(.down)
+                try await second.identify("ann")
+                #expect(second.wallet("seeds").balance == 0)
+                await perennial.stop()
+                await world.serverIs(.up)
+                await second.enterForeground()
+                try await second.until { $0.wallets["seeds"]?.balance == 100 }
+                #expect(second.snapshot.customer.id == "ann")
+            }
+        }
+
+        @Test func `documents that are refused together are posted one by one`() async throws {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let perennial = phone.perennial()
+                try await perennial.until(\.isKnown)
+                await world.serverIs(.down)
+                try await phone.buyElsewhere("seeds.100")
+                try await phone.buyElsewhere("guide")
+                await perennial.enterForeground()
+                let outbox = try await phone.outbox(of: perennial)
+                try #require(await outbox.entries.count == 2)
+                await world.serverIs(.answering(413))
+                await outbox.hurry()
+                await perennial.engine?.post()
+                #expect(await outbox.entries.allSatisfy { $0.state != .waiting })
+                await world.serverIs(.up)
+                try await world.advance(.seconds(2 * Stories.day))
+                await perennial.enterForeground()
+                #expect(try await phone.finishesAll(perennial))
+            }
+        }
+
+        @Test func `what was recorded before the offerings were known is finished with them`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                try await phone.buyElsewhere("guide")
+                await world.serverIs(.down)
+                let perennial = phone.perennial()
+                let outbox = try await phone.outbox(of: perennial)
+                await perennial.enterForeground()
+                try #require(await outbox.entries.count == 1)
+                let engine = try #require(perennial.engine)
+                try #require(await engine.memory.offerings == nil)
+                await world.serverIs(.up)
+                await outbox.hurry()
+                await engine.post()
+                #expect(await outbox.entries == [])
+                // Whether it is ours is not known yet.
+                #expect(try await phone.unfinished() == 1)
+                await perennial.enterForeground()
+                #expect(try await phone.finishesAll(perennial))
+            }
+        }
+
         @Test func `an empty customer in the configuration counts as nobody`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
@@ -164,7 +275,7 @@ extension Stories {
 
 extension Outbox {
     /// Adds receipts that are not due until there is no room for one more byte.
-    fileprivate func fill() throws {
+    func fill() throws {
         for bytes in [1_000_000, 100_000, 10_000, 1000, 100, 10] {
             var number = 0
             while true {

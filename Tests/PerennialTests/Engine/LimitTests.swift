@@ -1,0 +1,36 @@
+import Foundation
+import PerennialContract
+import Testing
+
+@testable import Perennial
+
+@Suite struct LimitTests {
+    @Test func `a wait for an impossibly long time is a long wait`() async {
+        let waiting = Task { try await SystemClock().sleep(milliseconds: .max) }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+    }
+
+    @Test func `a proof that never comes is waited for as long as for an answer`() async {
+        let client = ServerClient(
+            base: URL(string: "http://127.0.0.1:9")!, key: "pk_a",
+            proof: { _ in
+                for await _ in AsyncStream<Void>(Void.self, { _ in }) {}
+                return "never"
+            })
+        let failure = await #expect(throws: ServerError.self) {
+            try await client.send(.get("/v1/ping", for: "anna", within: 0.05))
+        }
+        #expect(failure?.failure.code.rawValue == "customer_proof_missing")
+        #expect(failure?.failure.isTemporary == true)
+        #expect(failure?.failure.remedy == "Your `proof` closure did not return in time.")
+    }
+
+    @Test func `what the server does not record is posted again less and less often`() {
+        let waits = (1...20).map { Engine.retryWait(after: $0) }
+        for (failures, wait) in zip(1..., waits) {
+            let limit = min(Engine.retryMin << Int64(min(failures - 1, 12)), Engine.retryMax)
+            #expect((limit / 2...limit).contains(wait))
+        }
+    }
+}
