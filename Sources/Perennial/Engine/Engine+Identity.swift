@@ -64,7 +64,10 @@ extension Engine {
     /// The server has refused the id of the present customer: nobody speaks for it any more, and
     /// what was bought under it is not kept for it. Who was anonymous before is that customer again.
     func leaveMeaninglessID(_ id: String) async {
-        guard memory.state.customerID == id, !memory.state.isAnonymous else { return }
+        // Two answers may say so at a time.
+        guard memory.state.customerID == id, !memory.state.isAnonymous, !isLeaving else { return }
+        isLeaving = true
+        defer { isLeaving = false }
         log.error("identity", "The server says that this customer id identifies nobody.")
         let own = KeptVerdict.person(id, salt: memory.state.salt)
         let bought = memory.state.words.transactions.values.filter { $0.firstSeenFor == id }

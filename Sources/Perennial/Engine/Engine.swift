@@ -79,6 +79,8 @@ actor Engine {
     var opening: Task<Void, Never>?
     /// Whether the files could not be read yet.
     var mustOpenAgain = false
+    /// Whether an id that the server has refused is being left.
+    var isLeaving = false
     /// Whether the customer was changed before the files could be read.
     var isCustomerChanged = false
     /// Ends when the engine that had the files before has let go of them.
