@@ -71,6 +71,22 @@ import Testing
         #expect(books.movements.last?.at == due + Timeline.retryMax)
     }
 
+    @Test(arguments: [(-3_600, 1), (3_600, -1)])
+    func `retry lasts sixty days of the App Store's calendar`(change seconds: Int, hours: Int) {
+        let due = Instant.month(1)
+        let change = WallClock.Change(at: due + .days(30), seconds: seconds)
+        var rules = MoneyRules()
+        rules.storeClock = WallClock(name: "store", secondsAtFirst: 0, changes: [change])
+        let retry = Timeline.Attested(Renewal(willRenew: true, isRetrying: true), at: due)
+        func end(of payment: Payment) -> Instant? {
+            books([payment], [retry], rules: rules).movements.last?.at
+        }
+        #expect(end(of: .paid(month: 0)) == due + .days(60) + .hours(hours))
+        var promised = Payment.paid(month: 0)
+        promised.commitment = Commitment(month: 1, months: 12)
+        #expect(end(of: promised) == due + .days(90) + .hours(hours))
+    }
+
     @Test func `renewal that is switched off and on again is counted in between`() {
         let off = Timeline.Attested(Renewal(willRenew: false), at: .month(0) + .days(5))
         let on = Timeline.Attested(Renewal(willRenew: true), at: .month(0) + .days(9))

@@ -43,9 +43,11 @@ package struct AccessRules: Hashable, Sendable {
 
 extension Timeline {
     /// How long the App Store keeps trying to collect.
-    package static let retryMax = Duration.days(60)
+    package static let retryMax = Duration.days(retryDaysMax)
+    package static let retryDaysMax = 60
     /// How long the App Store keeps trying to collect the months of a commitment.
-    package static let committedRetryMax = Duration.days(90)
+    package static let committedRetryMax = Duration.days(committedRetryDaysMax)
+    package static let committedRetryDaysMax = 90
     /// How far the App Store's clock may be ahead of ours without shutting out a paying customer.
     package static let clockSkewMax = Duration.seconds(300)
 

@@ -17,10 +17,11 @@ struct BillingTrouble: Hashable, Sendable {
     ///   - next: when the next period of the purchase begins. Nil if none is known.
     ///   - isRecovered: whether that period is a renewal, and not a new purchase.
     ///   - renewals: all statements about the renewal of the purchase, sorted by attestation.
+    ///   - clock: the App Store's own, by which it counts the days of retry.
     /// - Returns: nil if no document says that anything went wrong.
     init?(
         after period: Timeline.Period, next: Instant?, isRecovered: Bool,
-        _ renewals: [Timeline.Attested<Renewal>]
+        _ renewals: [Timeline.Attested<Renewal>], clock: WallClock
     ) {
         guard let due = period.payment.until, !period.isReplaced else { return nil }
         if let next, next <= due { return nil }
@@ -33,10 +34,10 @@ struct BillingTrouble: Hashable, Sendable {
         let stopped = first.flatMap { first in
             told[first...].first { !$0.value.mayContinue }?.at
         }
-        let limit =
-            due
-            + (period.payment.commitment == nil
-                ? Timeline.retryMax : Timeline.committedRetryMax)
+        let days =
+            period.payment.commitment == nil
+            ? Timeline.retryDaysMax : Timeline.committedRetryDaysMax
+        let limit = clock.moment(months: 0, days: days, after: due)
         self.due = due
         end = max(due, [next, stopped, limit].compactMap(\.self).min() ?? limit)
         let grace = told.filter(\.value.mayContinue).compactMap(\.value.graceUntil).max()

@@ -28,9 +28,11 @@ struct SubscriptionSpan: Hashable, Sendable {
     /// The spans of a purchase, in order, none beginning before the one before is over. Periods
     /// that never gave access, and family members' periods, are left out.
     ///
-    /// - Parameter monthly: what a payment is a month.
+    /// - Parameters:
+    ///   - clock: the App Store's own.
+    ///   - monthly: what a payment is a month.
     static func spans(
-        of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>],
+        of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>], clock: WallClock,
         monthly: (Payment) -> Movement.Amounts
     ) -> [SubscriptionSpan] {
         let periods = timeline.periods.filter(\.isCountedSubscription)
@@ -41,7 +43,7 @@ struct SubscriptionSpan: Hashable, Sendable {
             span.extend(
                 by: BillingTrouble(
                     after: periods[index], next: next?.from,
-                    isRecovered: next?.payment.isRenewal ?? false, renewals))
+                    isRecovered: next?.payment.isRenewal ?? false, renewals, clock: clock))
             if let next, span.end > next.from { span.end = max(span.start, next.from) }
             if let next { span.retryEnd = min(span.retryEnd, next.from) }
             span.retryEnd = max(span.retryEnd, span.end)
