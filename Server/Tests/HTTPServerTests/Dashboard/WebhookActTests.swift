@@ -92,6 +92,20 @@ import Testing
         }
     }
 
+    // MARK: - Filters
+
+    @Test func `a form with more types than a filter may have is refused, and says why`()
+        async throws
+    {
+        try await withServer { server in
+            var form = Self.added
+            form["types"] = Array(repeating: "renewed", count: 201).joined(separator: ", ")
+            let refused = try await server.post("/webhooks", form)
+            #expect(refused.status == 400 && refused.text.contains("The maximum is 200."))
+            #expect(try await server.engine.webhooks(of: "birds").isEmpty)
+        }
+    }
+
     // MARK: - Many deliveries
 
     @Test func `what is not counted is not said, and the rest is what waits`() async throws {
