@@ -192,7 +192,7 @@ package struct OverviewPage: Sendable {
         ).markup
     }
 
-    /// One line of the feed. `/live?page=overview` sends the whole list with the id `feed`.
+    /// One line of the feed. The page's stream sends the whole list, which has the id `feed`.
     static func line(_ event: Event, in frame: Frame) -> Markup {
         let words = EventWords(event: event)
         let chip = event.after?.state.map { Chip($0).markup } ?? ""

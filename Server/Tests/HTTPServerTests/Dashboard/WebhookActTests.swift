@@ -131,6 +131,21 @@ import Testing
         }
     }
 
+    @Test func `a page says how long a delivery is tried at least, as the schedule has it`()
+        async throws
+    {
+        try await withServer { server in
+            let webhook = try await add(to: server)
+            _ = try await server.engine.testWebhook(webhook.id, of: "birds")
+            for path in ["/webhooks", "/webhooks/\(webhook.id)"] {
+                let page = try await server.get(path).text
+                // 75 hours, 35 minutes and 5 seconds after it was added.
+                let end = "then again until 24 Nov 2026, 11:35 UTC at least"
+                #expect(page.contains(end), "\(path)")
+            }
+        }
+    }
+
     @Test func `events are sent again in parts, and each part says where it ends`() async throws {
         try await withServer { server in
             let webhook = try await add(to: server)
