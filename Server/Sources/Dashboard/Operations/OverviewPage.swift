@@ -204,12 +204,6 @@ package struct OverviewPage: Sendable {
             """
     }
 
-    /// The list of the feed, as the stream sends it.
-    package static func feed(_ events: [Event], in frame: Frame) -> Markup {
-        let lines = events.map { line($0, in: frame) }
-        return "<ul class=\"feed\" id=\"feed\" aria-live=\"off\">\(lines.joined())</ul>"
-    }
-
     private func leavings(in frame: Frame) -> Markup {
         guard !left.isEmpty else { return "" }
         let lines = left.map { leaving -> Markup in
