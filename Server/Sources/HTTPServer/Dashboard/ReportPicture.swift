@@ -311,13 +311,8 @@ extension ReportPeriod {
     }
 }
 
-extension CivilDate {
-    private static let months = [
-        "January", "February", "March", "April", "May", "June", "July", "August", "September",
-        "October", "November", "December",
-    ]
-
-    fileprivate var monthName: String { Self.months[Int(month) - 1] }
+extension Ledger.CivilDate {
+    var monthName: String { CivilTime.months[Int(month) - 1] }
 }
 
 extension String {
