@@ -89,7 +89,7 @@ package struct DashboardPath: Hashable, Sendable {
         return path
     }
 
-    /// Production is what a path means without saying so.
+    /// A path without `environment` means production.
     package func `in`(_ environment: StoreEnvironment) -> DashboardPath {
         environment == .production ? self : with("environment", environment.rawValue)
     }

@@ -107,7 +107,7 @@ extension NotificationsPage {
             let empty = Empty(
                 title: "Nothing is sent on",
                 text: """
-                    To whom Apple’s notifications go on, byte for byte, stands in \
+                    The addresses that receive Apple’s notifications, byte for byte, are set in \
                     <code>perennial.yaml</code>: <code>forward: [{url: https://…}]</code>.
                     """)
             return "<section class=\"panel\">\(empty.markup)</section>"

@@ -61,7 +61,7 @@ extension Engine {
             let known = try await read { tx in try tx.webhooks(of: app.id).map(\.id) }
             let missing = app.webhooks.endpoints.map(\.id).filter { !known.contains($0) }
             guard !missing.isEmpty else { continue }
-            // What was committed before is not news.
+            // The webhook starts after everything already committed.
             try await numberEvents()
             try await transaction { tx in
                 let last = try tx.lastSequence(of: app.id)
@@ -110,7 +110,7 @@ extension Engine {
         let id = WebhookID(rawValue: "wh_\(digits)")
         let now = now()
         let secret = secret ?? webhookTransport.newSecret()
-        // What was committed before is not news.
+        // The webhook starts after everything already committed.
         try await numberEvents()
         try await decide { (tx) -> Decision<Void> in
             guard try tx.webhook(id, of: appID) == nil else { return .unchanged(()) }
