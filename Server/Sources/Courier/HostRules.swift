@@ -8,11 +8,16 @@ import Foundation
 package struct HostRules: Hashable, Sendable {
     /// Names of hosts, in lower case, whose addresses need not be public.
     package var privateHosts: Set<String>
+    /// Names and addresses of hosts, in lower case, that may be used without TLS.
+    package var plainHosts: Set<String>
     /// Whether addresses of this machine are permitted under any name.
     package var allowsLoopback: Bool
 
-    package init(privateHosts: Set<String> = [], allowsLoopback: Bool = false) {
+    package init(
+        privateHosts: Set<String> = [], plainHosts: Set<String> = [], allowsLoopback: Bool = false
+    ) {
         self.privateHosts = Set(privateHosts.map { $0.lowercased() })
+        self.plainHosts = Set(plainHosts.map { $0.lowercased() })
         self.allowsLoopback = allowsLoopback
     }
 
@@ -36,11 +41,9 @@ package struct HostRules: Hashable, Sendable {
         return first
     }
 
-    /// Whether a host may be used without TLS. What is sent there does not leave the operator's
-    /// network.
+    /// Whether a host may be used without TLS.
     package func permitsPlainHTTP(to host: String) -> Bool {
-        if privateHosts.contains(host.lowercased()) { return true }
-        return allowsLoopback && (host == "localhost" || IPAddress(host)?.isLoopback == true)
+        plainHosts.contains(host.lowercased())
     }
 
     /// The maximum number of addresses of a name that are looked at.

@@ -7,10 +7,11 @@ import PerennialContract
 /// | path | query |
 /// |---|---|
 /// | `/` | |
-/// | `/charts/{name}` | the view: `range`, `by`, `product`, `country`, `currency`, `compare`, |
-/// | | `known`; `format` (`csv`, `json`) |
-/// | `/charts/{name}/purchases` | the view, and `period`, `part`, `cohort`, `renewal`; `cursor` |
-/// | `/reports`, `/reports/{month}/{report}` | `month`, `report`, `currency` |
+/// | `/charts/{name}` | the view: `by`, `segment`, `currency`, `column`, `known`; |
+/// | | `format` (`csv`, `json`) |
+/// | `/charts/{name}/purchases` | the view, and `part`, `from`, `to`; `cursor`, `format` (`csv`) |
+/// | `/reports` | `month`, `report` |
+/// | `/reports/{month}/{report}` | |
 /// | `/customers` | `query`, `state`, `cursor` |
 /// | `/customers/{id}` | `history` (`all`, a number), `wallet` (a currency), `entries` (a cursor) |
 /// | `/events` | `customer_id`, `what`, `from`, `to`, `cursor` |
@@ -49,7 +50,7 @@ import PerennialContract
 /// | `/customers/{id}/wallets/{currency}/credits` | `amount`, `reason`, `key`; | support |
 /// | | `confirmed` (`yes`) once ``CreditPage`` was confirmed | |
 /// | `/customers/{id}/erase` | `confirm`: the id, typed | admin |
-/// | `/forwards/{document_id}/retry` | | admin |
+/// | `/forwards/{document_id}/retry` | `address` | admin |
 /// | `/notifications/test` | | admin |
 /// | `/products/preview` | `configuration`: responds with the page | admin |
 /// | `/webhooks` | `url`, `format`, `types` (words with commas), `authorization` | admin |
@@ -88,7 +89,7 @@ package struct DashboardPath: Hashable, Sendable {
         return path
     }
 
-    /// Production is what a path means without saying so.
+    /// A path without `environment` means production.
     package func `in`(_ environment: StoreEnvironment) -> DashboardPath {
         environment == .production ? self : with("environment", environment.rawValue)
     }

@@ -66,7 +66,12 @@ import Testing
         #expect(throws: HostRules.Refusal.self) {
             try rules.address(of: "localhost", among: [other])
         }
-        #expect(rules.permitsPlainHTTP(to: "127.0.0.1"))
-        #expect(!rules.permitsPlainHTTP(to: "example.com"))
+        #expect(!rules.permitsPlainHTTP(to: "localhost"))
+    }
+
+    @Test func `without TLS only the hosts are used that are named for that`() {
+        let rules = HostRules(privateHosts: ["crm.internal"], plainHosts: ["Localhost"])
+        #expect(rules.permitsPlainHTTP(to: "LOCALHOST"))
+        #expect(!rules.permitsPlainHTTP(to: "crm.internal"))
     }
 }

@@ -38,7 +38,8 @@ private actor Desk {
     }
 
     private func courier(
-        _ rules: HostRules = HostRules(allowsLoopback: true),
+        _ rules: HostRules = HostRules(
+            plainHosts: ["localhost", "127.0.0.1"], allowsLoopback: true),
         resolve: @escaping @Sendable (String) throws -> [IPAddress] = { try HostRules.resolve($0) },
         timeout: Duration = Courier.timeout, bodyTimeout: Duration = Courier.bodyTimeout
     ) -> Courier {
@@ -155,7 +156,9 @@ private actor Desk {
         } _: { port in
             // No resolver knows this name, so a second look would fail.
             let courier = courier(
-                HostRules(privateHosts: ["nowhere.invalid"]), resolve: { _ in [own] })
+                HostRules(
+                    privateHosts: ["nowhere.invalid"], plainHosts: ["nowhere.invalid"]),
+                resolve: { _ in [own] })
             let outcome = await courier.post(try parcel("http://nowhere.invalid:\(port)/x"))
             #expect(outcome == .answer(status: 200, body: "", retryAfter: nil))
         }

@@ -159,6 +159,12 @@ import Testing
         #expect(card.chip(in: samples.frame).markup.html.contains("nothing sent lately"))
     }
 
+    @Test func `only a notification that was given up can be sent again`() {
+        let samples = Samples()
+        let forms = samples.sentOn.html(in: samples.frame).matches(of: />Send again</).count
+        #expect(forms == 1)
+    }
+
     @Test func `the sandbox is said on top of every page, and stays in every link`() {
         let samples = Samples()
         let html = samples.customer.html(in: samples.noticed)

@@ -120,9 +120,6 @@ extension Samples {
                 .init(
                     productID: text("pro.weekly"), people: 2, since: at("2026-11-22T09:00:00Z"))
             ],
-            lastChange: .init(
-                at: at("2026-11-20T14:02:00Z"), actor: text("mira"),
-                lines: [text("app birds"), text("  + product pro.yearly gives pro")]),
             takesConfiguration: true)
     }
 

@@ -171,14 +171,12 @@ struct Samples {
         CustomerPage(
             customer: Customer(
                 customerID: text("dora"), environment: .production, asOf: Self.now),
-            history: History(items: [], nextCursor: nil), entitlements: [text("pro")],
-            isAskingApple: true)
+            history: History(items: [], nextCursor: nil), entitlements: [text("pro")])
     }
 
     var anna: CustomerPage {
         var page = emptyCustomer
         page.customer.customerID = text("anna")
-        page.isAskingApple = false
         page.since = at("2026-10-17T09:00:00Z")
         page.customer.entitlements = [
             text("pro"): entitlement(

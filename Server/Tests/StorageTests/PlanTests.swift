@@ -155,6 +155,10 @@ import Testing
             [.text("birds"), .text("anna"), .integer(1), .integer(10)]
         ),
         (
+            DatabaseSession.ofCustomerBefore, "(app=? AND customer=? AND sequence<?)",
+            [.text("birds"), .text("anna"), .integer(9), .integer(10)]
+        ),
+        (
             DatabaseSession.lastOfCustomer, "(app=? AND customer=?)",
             [.text("birds"), .text("anna"), .integer(10)]
         ),

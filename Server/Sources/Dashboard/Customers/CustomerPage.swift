@@ -35,7 +35,6 @@ package struct CustomerPage: Sendable {
     package var eventsCount: Int?
     /// Another one for each page: what a form of this page does twice is done once.
     package var formKey: String
-    package var isAskingApple: Bool
 
     package init(
         customer: Customer, isKnown: Bool = true, since: Timestamp? = nil, paid: [Money] = [],
@@ -45,7 +44,7 @@ package struct CustomerPage: Sendable {
         blocked: [String] = [], grants: [Grant] = [], consumption: ConsumptionOverview? = nil,
         happened: [Event] = [], linesCount: Int = 0, history: History? = nil,
         entitlements: [String], erasedPurchases: Int = 0, eventsCount: Int? = nil,
-        formKey: String = "", isAskingApple: Bool = false
+        formKey: String = ""
     ) {
         self.customer = customer
         self.isKnown = isKnown
@@ -67,7 +66,6 @@ package struct CustomerPage: Sendable {
         self.erasedPurchases = erasedPurchases
         self.eventsCount = eventsCount
         self.formKey = formKey
-        self.isAskingApple = isAskingApple
     }
 
     /// The lines of the explanation that a page has room for.
@@ -140,11 +138,6 @@ package struct CustomerPage: Sendable {
     private func warnings(in frame: Frame) -> Markup {
         var found = waitingQuestions.map { question($0, in: frame) }
         if let failing = failingEntitlement { found.append(paymentFailed(failing, in: frame)) }
-        if isAskingApple {
-            found.append(
-                Notice(.about, "Asking Apple …", "What is known here is shown already.")
-                    .markup(in: frame))
-        }
         return found.joined()
     }
 

@@ -60,7 +60,7 @@ extension NotificationsPage {
             """
     }
 
-    /// One row. `/live?page=notifications` sends it with the id `incoming`.
+    /// One row, with an id by which the page's stream replaces it.
     package static func row(_ item: Incoming, in frame: Frame) -> Markup {
         let (civil, today) = (CivilTime(item.receivedAt), CivilTime(frame.now))
         let time =
@@ -107,7 +107,7 @@ extension NotificationsPage {
             let empty = Empty(
                 title: "Nothing is sent on",
                 text: """
-                    To whom Apple’s notifications go on, byte for byte, stands in \
+                    The addresses that receive Apple’s notifications, byte for byte, are set in \
                     <code>perennial.yaml</code>: <code>forward: [{url: https://…}]</code>.
                     """)
             return "<section class=\"panel\">\(empty.markup)</section>"
@@ -190,9 +190,8 @@ extension NotificationsPage {
     }
 
     private func retry(_ forward: Forward, in frame: Frame) -> Markup {
-        guard frame.viewer.mayConfigure, [.givenUp, .leftOut].contains(forward.state) else {
-            return ""
-        }
+        // What was left out has no body any more.
+        guard frame.viewer.mayConfigure, forward.state == .givenUp else { return "" }
         return """
             <form method="post" action="\(frame.link(.retry(forward.documentID)))">\(frame.csrf)\
             <input type="hidden" name="address" value="\(.value(forward.url))">\

@@ -16,8 +16,11 @@ package struct WebhookFigures: Hashable, Sendable {
     package var lastStatus: Int?
     package var lastTrouble: String?
     package var nextAttemptAt: Timestamp?
-    /// Until when a delivery is tried. Nil if none waits.
+    /// Until when the oldest delivery is tried at least. Nil if none waits.
     package var triedUntil: Timestamp?
+
+    /// Within this time a receiver must answer. The sender has the same limit.
+    package static let answerSeconds = 15
 
     package init(
         hours: [Strip.Hour], waiting: Int = 0, waitingIsMore: Bool = false,
@@ -85,7 +88,7 @@ struct WebhookCard {
         }
         if let next = figures.nextAttemptAt {
             let until: Markup =
-                figures.triedUntil.map { ", then again until \(frame.time($0))" } ?? ""
+                figures.triedUntil.map { ", then again until \(frame.time($0)) at least" } ?? ""
             facts.append(("Next attempt", "\(frame.time(next))\(until)"))
         }
         let from: Markup = webhook.isConfigured ? "perennial.yaml" : "this page, or the API"
@@ -141,7 +144,7 @@ struct WebhookCard {
             id: "test-\(key)", button: "Send a test", title: "Send a test to \(name)?",
             sentences: """
                 <p class="soft">One event of the type <code>test</code>, about nobody. A receiver \
-                answers it within 10 seconds, or the attempt fails.</p>
+                answers it within \(WebhookFigures.answerSeconds) seconds, or the attempt fails.</p>
                 """, path: .act("test", onWebhook: id), submit: "Send a test")
         return [webhook.isPaused ? resume : pause, test]
     }

@@ -203,7 +203,7 @@ package struct EventsPage: Sendable {
         ).markup
     }
 
-    /// One row. `/live?page=events` sends it with the id `events`.
+    /// One row, with an id by which the page's stream replaces it.
     package static func row(_ event: Event, in frame: Frame) -> Markup {
         let words = EventWords(event: event)
         let money = words.money

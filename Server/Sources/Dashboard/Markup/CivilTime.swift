@@ -1,7 +1,7 @@
 import PerennialContract
 
 /// A moment by the calendar in UTC, and the ways in which pages write it.
-struct CivilTime: Hashable, Sendable {
+package struct CivilTime: Hashable, Sendable {
     let year: Int
     let month: Int
     let day: Int
@@ -25,7 +25,8 @@ struct CivilTime: Hashable, Sendable {
         weekday = ((days + 4) % 7 + 7) % 7
     }
 
-    private static let months = [
+    /// Their names in English.
+    package static let months = [
         "January", "February", "March", "April", "May", "June", "July", "August", "September",
         "October", "November", "December",
     ]

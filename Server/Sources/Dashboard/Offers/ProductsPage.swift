@@ -8,8 +8,6 @@ package struct ProductsPage: Sendable {
     package var open: [String: Int]
     /// Products that are sold, and that the configuration does not name.
     package var unknown: [Unknown]
-    /// The last applied change of the configuration.
-    package var lastChange: Change?
     /// Whether one can paste a configuration, to see what it would change.
     package var takesConfiguration: Bool
 
@@ -45,28 +43,14 @@ package struct ProductsPage: Sendable {
         }
     }
 
-    package struct Change: Sendable {
-        package var at: Timestamp
-        package var actor: String?
-        /// As `perennial config diff` writes them.
-        package var lines: [String]
-
-        package init(at: Timestamp, actor: String?, lines: [String]) {
-            self.at = at
-            self.actor = actor
-            self.lines = lines
-        }
-    }
-
     package init(
         offerings: Offerings, figures: [String: Sold] = [:], open: [String: Int] = [:],
-        unknown: [Unknown] = [], lastChange: Change? = nil, takesConfiguration: Bool = false
+        unknown: [Unknown] = [], takesConfiguration: Bool = false
     ) {
         self.offerings = offerings
         self.figures = figures
         self.open = open
         self.unknown = unknown
-        self.lastChange = lastChange
         self.takesConfiguration = takesConfiguration
     }
 
@@ -77,7 +61,6 @@ package struct ProductsPage: Sendable {
             "opens": .html(opens),
             "placements": .html(placements),
             "wallets": .html(wallets),
-            "change": .html(lastChange.map { change($0, in: frame) } ?? ""),
             "preview": .html(takesConfiguration ? ConfigurationPage.form(in: frame) : ""),
         ])
         return Layout(
@@ -227,15 +210,6 @@ package struct ProductsPage: Sendable {
         }
         return Panel(
             title: "Wallets", content: "<ul class=\"feed two\">\(lines.joined())</ul>"
-        ).markup
-    }
-
-    private func change(_ change: Change, in frame: Frame) -> Markup {
-        let actor: Markup = change.actor.map { "\(.bdi($0)), " } ?? ""
-        let lines = change.lines.map(Markup.bdi).joined(by: "\n")
-        return Panel(
-            title: "The last change", side: "\(actor)\(frame.time(change.at))",
-            content: "<pre>\(lines)</pre>"
         ).markup
     }
 }

@@ -66,7 +66,8 @@ package struct ChecksPage: Sendable {
 
     package func html(in frame: Frame) -> String {
         let fields = Fields([
-            "at": .html("\(frame.time(frame.now)), again every 15 s"),
+            "at": .html(
+                "\(frame.time(frame.now))\(frame.isLive ? ", again every second" : "")"),
             "checks": .html(checks.map { Self.line($0, in: frame) }.joined()),
             "isEmpty": .flag(checks.isEmpty),
             "bones": .html(Bones.markup("The checks are being made")),

@@ -192,7 +192,7 @@ package struct OverviewPage: Sendable {
         ).markup
     }
 
-    /// One line of the feed. `/live?page=overview` sends the whole list with the id `feed`.
+    /// One line of the feed. The page's stream sends the whole list, which has the id `feed`.
     static func line(_ event: Event, in frame: Frame) -> Markup {
         let words = EventWords(event: event)
         let chip = event.after?.state.map { Chip($0).markup } ?? ""
@@ -202,12 +202,6 @@ package struct OverviewPage: Sendable {
             <div class="num">\(words.money)</div>\
             <div class="sub">\(chip) \(words.detail(in: frame))</div></li>
             """
-    }
-
-    /// The list of the feed, as the stream sends it.
-    package static func feed(_ events: [Event], in frame: Frame) -> Markup {
-        let lines = events.map { line($0, in: frame) }
-        return "<ul class=\"feed\" id=\"feed\" aria-live=\"off\">\(lines.joined())</ul>"
     }
 
     private func leavings(in frame: Frame) -> Markup {

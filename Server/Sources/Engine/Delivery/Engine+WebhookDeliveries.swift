@@ -46,7 +46,7 @@ extension Engine {
             guard let cursor = try tx.webhook(id, of: app)?.cursor,
                 try tx.lastSequence(of: app) > cursor
             else { return false }
-            // The log itself waits where too much does.
+            // If too many deliveries wait, no more events are read.
             return try tx.backlog(ofDeliveriesTo: id, of: app).count < QueueBacklog.countMax
         }
         guard hasNews else { return 0 }

@@ -61,7 +61,7 @@ extension Engine {
             let known = try await read { tx in try tx.webhooks(of: app.id).map(\.id) }
             let missing = app.webhooks.endpoints.map(\.id).filter { !known.contains($0) }
             guard !missing.isEmpty else { continue }
-            // What was committed before is not news.
+            // The webhook starts after everything already committed.
             try await numberEvents()
             try await transaction { tx in
                 let last = try tx.lastSequence(of: app.id)
@@ -104,13 +104,13 @@ extension Engine {
         of appID: AppID
     ) async throws(EngineFailure) -> WebhookEndpoint {
         let (app, _) = try app(appID)
-        try require(settings, of: app)
+        if let failure = Self.refusal(of: settings, in: app) { throw failure }
         if let secret { try require(secret: secret) }
         let digits = IdempotencyKey.digits(for: key, count: Self.idCharacters)
         let id = WebhookID(rawValue: "wh_\(digits)")
         let now = now()
         let secret = secret ?? webhookTransport.newSecret()
-        // What was committed before is not news.
+        // The webhook starts after everything already committed.
         try await numberEvents()
         try await decide { (tx) -> Decision<Void> in
             guard try tx.webhook(id, of: appID) == nil else { return .unchanged(()) }
@@ -135,22 +135,24 @@ extension Engine {
         _ id: WebhookID, _ change: WebhookChange, of appID: AppID
     ) async throws(EngineFailure) -> WebhookEndpoint {
         let (app, _) = try app(appID)
-        let known = try await webhook(id, of: appID)
-        var settings = known.settings
-        if change.changesSettings {
-            guard !known.isConfigured else { throw .webhookInConfiguration(id) }
-            change.apply(to: &settings)
-            try require(settings, of: app)
-        }
-        let (now, new) = (now(), settings)
+        let now = now()
         try await decide { tx -> Decision<Void> in
-            if change.changesSettings { try tx.update(id, new, of: appID) }
-            if new.format != known.settings.format {
-                // Each waiting delivery is then rendered anew before its next attempt.
-                try tx.clearBodies(ofDeliveriesTo: id, of: appID)
-                try tx.revokeCursorLeases(of: appID)
+            guard let stored = try tx.webhook(id, of: appID),
+                let known = WebhookEndpoint(stored, of: app, at: now)
+            else { return .refused(.unknownWebhook(id)) }
+            if change.changesSettings {
+                guard !known.isConfigured else { return .refused(.webhookInConfiguration(id)) }
+                var new = known.settings
+                change.apply(to: &new)
+                if let failure = Self.refusal(of: new, in: app) { return .refused(failure) }
+                try tx.update(id, new, of: appID)
+                if new.format != known.settings.format {
+                    // Each waiting delivery is then rendered anew before its next attempt.
+                    try tx.clearBodies(ofDeliveriesTo: id, of: appID)
+                    try tx.revokeCursorLeases(of: appID)
+                }
             }
-            let wasPaused = try tx.webhook(id, of: appID)?.pausedAt != nil
+            let wasPaused = stored.pausedAt != nil
             if let isPaused = change.isPaused, !wasPaused || !isPaused {
                 try tx.pause(id, of: appID, since: isPaused ? now : nil, isPaused ? .asked : nil)
             } else if !change.changesSettings {
@@ -207,19 +209,21 @@ extension Engine {
         return try await webhook(id, of: appID)
     }
 
-    private func require(
-        _ settings: WebhookSettings, of app: AppSettings
-    ) throws(EngineFailure) {
+    /// Why a webhook cannot have these settings. Nil if it can.
+    private static func refusal(
+        of settings: WebhookSettings, in app: AppSettings
+    ) -> EngineFailure? {
         guard app.webhooks.permits(url: settings.url) else {
-            throw .invalidWebhook(
+            return .invalidWebhook(
                 "The url must begin with https://, and have no user, password or fragment.")
         }
         if let value = settings.authorization {
             let isPlain = value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
-            guard isPlain, (1...Self.authorizationBytesMax).contains(value.utf8.count) else {
-                throw .invalidWebhook("The authorization is not a plain header value.")
+            guard isPlain, (1...authorizationBytesMax).contains(value.utf8.count) else {
+                return .invalidWebhook("The authorization is not a plain header value.")
             }
         }
+        return nil
     }
 
     private func require(secret: String) throws(EngineFailure) {

@@ -45,16 +45,18 @@ package struct WebhookRules: Hashable, Sendable {
         guard let host = Self.host(of: place) else { return false }
         switch scheme {
         case "https": return true
-        case "http": return permitsPlainHTTP(to: host)
+        case "http": return plainHosts.contains(host.lowercased())
         default: return false
         }
     }
 
     private static let ownHosts: Set = ["localhost", "127.0.0.1", "::1"]
 
-    /// What is sent there does not leave the operator's network.
-    private func permitsPlainHTTP(to host: String) -> Bool {
-        privateHosts.contains(host.lowercased()) || (allowsLoopback && Self.ownHosts.contains(host))
+    /// The hosts that may be used without TLS, in lower case: what is sent there does not leave the
+    /// operator's network.
+    package var plainHosts: Set<String> {
+        let own = allowsLoopback ? Self.ownHosts : []
+        return own.union(privateHosts.map { $0.lowercased() })
     }
 
     /// The host of a host and port. Returns nil if either is malformed.

@@ -11,6 +11,8 @@ package enum WebhookSchedule {
         .hours(20), .hours(24),
     ]
     package static let attemptsMax = pauses.count + 1
+    /// From the first attempt to the last one at least.
+    package static let triedFor = pauses.reduce(.zero, +)
     private static let jitterShare = 0.2
     /// A longer `Retry-After` counts as this.
     package static let retryAfterMax = Duration.hours(24)

@@ -32,8 +32,7 @@ package struct WebhookSubject: Sendable {
         }
     }
 
-    /// The same without the customer of another stream: their ids would stay there when they are
-    /// erased.
+    /// Drops a customer of another stream: erasing them would not reach this one.
     func staying(in stream: String) -> WebhookSubject {
         guard case .revenueCat(let event, let epochs, var context) = content,
             self.stream != stream

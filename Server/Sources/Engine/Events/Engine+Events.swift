@@ -61,6 +61,42 @@ extension Engine {
         return try await eventPage(of: appID, customer: id, after: place, limit: limit).events
     }
 
+    /// The newest events of a customer before a sequence number, in order. The page's cursor is
+    /// that of its last event.
+    package func lastEventPage(
+        of appID: AppID, customer id: CustomerID, before sequence: Int64, limit: Int
+    ) async throws(EngineFailure) -> EventPage {
+        _ = try app(appID)
+        guard limit <= Self.eventsMax else {
+            throw .limitExceeded(what: "events", limit: Self.eventsMax)
+        }
+        return try await readingLog(of: appID) { tx in
+            let ids = try tx.customer(known: id, in: appID)?.ids ?? [id]
+            let events = try tx.lastEvents(
+                concerning: ids, in: appID, before: sequence, limit: limit)
+            let epochs = try tx.logEpochs(of: appID)
+            return EventPage(
+                events: events, epochs: epochs,
+                next: LogPosition(epochs.current, events.last?.sequence ?? 0))
+        }
+    }
+
+    /// The number of events of a customer.
+    package func eventCount(
+        of appID: AppID, customer id: CustomerID
+    ) async throws(EngineFailure) -> Int {
+        _ = try app(appID)
+        return try await readingLog(of: appID) { tx in
+            let ids = try tx.customer(known: id, in: appID)?.ids ?? [id]
+            var count = try tx.eventsByToken(ids, in: appID, after: 0).count
+            for id in ids {
+                let last = try tx.lastEvents(of: [id], in: appID, limit: 1).last
+                count += Int(last?.customerSequence ?? 0)
+            }
+            return count
+        }
+    }
+
     /// The cursor after the newest event of an app.
     package func lastLogPosition(of appID: AppID) async throws(EngineFailure) -> LogPosition {
         _ = try app(appID)
@@ -180,9 +216,16 @@ extension DatabaseSession {
     func lastEvents(
         concerning state: CustomerState, in app: AppID, limit: Int
     ) throws -> [LoggedEvent] {
-        let ids = [state.id] + state.aliases
-        let own = try lastEvents(of: ids, in: app, limit: limit)
-        let named = try eventsByToken(ids, in: app, after: 0)
+        try lastEvents(
+            concerning: [state.id] + state.aliases, in: app, before: .max, limit: limit)
+    }
+
+    /// The last events of a customer before a sequence number, in order.
+    fileprivate func lastEvents(
+        concerning ids: [CustomerID], in app: AppID, before sequence: Int64, limit: Int
+    ) throws -> [LoggedEvent] {
+        let own = try lastEvents(of: ids, in: app, before: sequence, limit: limit)
+        let named = try eventsByToken(ids, in: app, after: 0).filter { $0.sequence < sequence }
         return (own + named).sorted { $0.sequence < $1.sequence }.suffix(limit)
     }
 }

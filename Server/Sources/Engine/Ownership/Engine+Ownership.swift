@@ -120,6 +120,17 @@ extension Engine {
         }
     }
 
+    /// The purchases of a customer that are blocked, in the order of the blocks.
+    package func blockedPurchases(
+        of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> [PurchaseID] {
+        _ = try app(appID)
+        return try await read { tx in
+            guard let owner = try tx.customer(known: id, in: appID)?.customer else { return [] }
+            return try tx.blockedPurchases(of: owner, in: appID, environment: environment)
+        }
+    }
+
     /// - Parameter body: returns whether it has changed anything.
     private func changeBlock(
         of purchase: PurchaseID, of id: CustomerID, app appID: AppID,

@@ -68,7 +68,7 @@ package struct DashboardAccess: Sendable {
             let form = try await engine.formToken(ofProxied: owner.name, app: app)
             return visitor(owner, nil, form, app, engine.appIDs)
         }
-        // The stream of a page goes on without anybody, so it is no use of the session.
+        // An open live stream does not count as use of the session.
         guard let token = request.cookie(sessionCookie),
             let signedIn = try await engine.signedInOwner(
                 token: token, isUse: !request.uri.path.hasPrefix(DashboardRoutes.livePrefix))

@@ -183,11 +183,6 @@ extension DashboardRoutes {
 
 /// A month of the calendar.
 private struct ReportMonth: Hashable {
-    private static let names = [
-        "January", "February", "March", "April", "May", "June", "July", "August", "September",
-        "October", "November", "December",
-    ]
-
     let year: Int64
     let month: Int64
 
@@ -214,8 +209,9 @@ private struct ReportMonth: Hashable {
         return first...(Ledger.CivilDate(year: nextYear, month: nextMonth, day: 1).dayNumber - 1)
     }
 
-    var text: String { String(Ledger.CivilDate(year: year, month: month, day: 1).text.prefix(7)) }
-    var name: String { "\(Self.names[Int(month) - 1]) \(year)" }
+    private var first: Ledger.CivilDate { Ledger.CivilDate(year: year, month: month, day: 1) }
+    var text: String { String(first.text.prefix(7)) }
+    var name: String { "\(first.monthName) \(year)" }
 }
 
 extension SalesFigure {

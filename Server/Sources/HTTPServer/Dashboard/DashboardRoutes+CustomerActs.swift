@@ -166,8 +166,9 @@ extension DashboardRoutes {
         let own = state.purchases.first { $0.timeline.purchase == purchase }
         found.productID = own?.timeline.periods.last?.product.rawValue
         found.state = own?.access.map { AccessState($0.state) }
-        found.isBlocked = Self.blocked(in: try await events(of: owner), page)
-            .contains(purchase.original.rawValue)
+        found.isBlocked = try await engine.blockedPurchases(
+            of: owner, app: app, environment: page.environment
+        ).contains(purchase)
         return found
     }
 }

@@ -99,7 +99,7 @@ extension DashboardRoutes {
             id, app: app, environment: environment, hasReasons: seesReasons)
         let transfers = try await engine.transfers(of: id, app: app)
             .filter { $0.purchase.environment == environment }
-        let events = try await events(of: id)
+        let happened = try await newestEvents(of: id, limit: Self.eventsOfCustomer).events
         let erasure = try await engine.erasure(of: id, app: app)
         return CustomerPage(
             customer: Customer(state), isKnown: erasure != nil,
@@ -110,15 +110,18 @@ extension DashboardRoutes {
                 .map(String.init),
             wallets: try await wallets(state, page),
             transfers: transfers.map { PerennialContract.Transfer($0) },
-            blocked: Self.blocked(in: events, page),
+            blocked: try await engine.blockedPurchases(
+                of: id, app: app, environment: environment
+            ).map(\.original.rawValue),
             grants: try await engine.grants(of: id, app: app, environment: environment)
                 .map { PerennialContract.Grant($0) },
             consumption: ConsumptionOverview(
                 try await engine.consumption(of: id, app: app, environment: environment)),
-            happened: events.suffix(Self.eventsOfCustomer).reversed(), linesCount: lines.count,
+            happened: happened, linesCount: lines.count,
             history: try page.query["history"].map { try Self.history(lines, before: $0) },
             entitlements: try engine.settings(of: app).entitlements.keys.map(\.rawValue).sorted(),
-            erasedPurchases: erasure?.purchases ?? 0, eventsCount: events.count,
+            erasedPurchases: erasure?.purchases ?? 0,
+            eventsCount: try await engine.eventCount(of: app, customer: id),
             formKey: page.context.requestID
         ).html(in: page.frame)
     }
@@ -156,20 +159,6 @@ extension DashboardRoutes {
                 WalletStatement(wallet, of: currency, before: position, limit: Self.walletLines))
         }
         return statements
-    }
-
-    /// The purchases that the last event about their protection says are protected.
-    static func blocked(in events: [PerennialContract.Event], _ page: PageRequest) -> [String] {
-        var blocked: [String] = []
-        for event in events where event.environment == StoreEnvironment(page.environment) {
-            guard let purchase = event.originalTransactionID else { continue }
-            switch event.type {
-            case .blocked: blocked.append(purchase)
-            case .unblocked: blocked.removeAll { $0 == purchase }
-            default: break
-            }
-        }
-        return blocked
     }
 }
 

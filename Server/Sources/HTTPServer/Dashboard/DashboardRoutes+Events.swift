@@ -15,8 +15,6 @@ extension DashboardRoutes {
     private static let eventsOnPage = 36
     /// Pieces of the log that are read for one page. What was not found by then is on the next.
     private static let piecesMax = 20
-    /// The maximum number of events of one customer that are read.
-    private static let customerEventsMax = 10_000
 
     func addEvents(to router: Router<ServerContext>) {
         livePage("/events", of: router, events)
@@ -34,13 +32,10 @@ extension DashboardRoutes {
         let before = try page.eventCursor
         let found: NewestEvents
         if let id = page.query.trimmed("customer_id") {
-            let all = try await events(of: CustomerID(rawValue: id)).reversed().filter {
-                $0.isIn(page.environment) && matches($0) && $0.sequence < before ?? .max
-            }
-            found = NewestEvents(
-                events: Array(all.prefix(Self.eventsOnPage)),
-                older: all.count > Self.eventsOnPage
-                    ? all[Self.eventsOnPage - 1].sequence : nil)
+            found = try await newestEvents(
+                of: CustomerID(rawValue: id), before: before, since: days.lowerBound,
+                limit: Self.eventsOnPage
+            ) { $0.isIn(page.environment) && matches($0) }
         } else {
             found = try await newestEvents(
                 before: before, since: days.lowerBound, limit: Self.eventsOnPage,
@@ -65,18 +60,26 @@ extension DashboardRoutes {
 
     // MARK: - The log from its end
 
-    /// All events of a customer, oldest first.
-    func events(of id: CustomerID) async throws -> [PerennialContract.Event] {
-        var events: [PerennialContract.Event] = []
-        var place: LogPosition?
-        while events.count < Self.customerEventsMax {
-            let page = try await engine.eventPage(
-                of: app, customer: id, after: place, limit: Engine.eventsMax)
-            events += page.events.map { PerennialContract.Event($0, in: page.epochs) }
-            guard page.events.count == Engine.eventsMax else { break }
-            place = page.next
+    /// The newest events of a customer before a number, newest first. They are read in pieces, as
+    /// those of the whole log.
+    ///
+    /// - Parameter since: in milliseconds; what was known earlier is left out.
+    func newestEvents(
+        of id: CustomerID, before: Int64? = nil, since: Int64 = .min, limit: Int,
+        _ matches: (PerennialContract.Event) -> Bool = { _ in true }
+    ) async throws -> NewestEvents {
+        var end = before ?? .max
+        var found: [PerennialContract.Event] = []
+        for _ in 0..<Self.piecesMax where end > 1 && found.count < limit {
+            let page = try await engine.lastEventPage(
+                of: app, customer: id, before: end, limit: Engine.eventsMax)
+            found += page.events.reversed().map { PerennialContract.Event($0, in: page.epochs) }
+                .filter(matches)
+            end = page.events.count < Engine.eventsMax ? 0 : page.events[0].sequence
+            let oldest = page.events.first?.entry.knownAt.milliseconds ?? .max
+            if oldest < since { end = 0 }
         }
-        return events
+        return Self.page(of: found, limit: limit, end: end)
     }
 
     /// The newest events before a number, newest first. The log is read from its end in pieces,
@@ -101,9 +104,16 @@ extension DashboardRoutes {
             let oldest = page.events.first?.entry.knownAt.milliseconds ?? .max
             if oldest < since { end = 0 }
         }
+        return Self.page(of: found, limit: limit, end: end)
+    }
+
+    /// - Parameter end: older events were not read from this number on; 0 or 1 if there are none.
+    private static func page(
+        of found: [PerennialContract.Event], limit: Int, end: Int64
+    ) -> NewestEvents {
         let shown = found.prefix(limit)
         let older = found.count > limit ? shown.last?.sequence : end > 1 ? end : nil
-        return NewestEvents(events: Self.named(Array(shown)), older: older)
+        return NewestEvents(events: named(Array(shown)), older: older)
     }
 
     /// A purchase is reported before it is linked. Names in such an event, which names nobody, the

@@ -11,8 +11,6 @@ extension DashboardRoutes {
     /// The maximum number of pages of events that are read to count the customers who wait.
     private static let eventPagesMax = 20
     private static let hour: Int64 = 3_600_000
-    /// How long a delivery is tried, in milliseconds.
-    private static let triedFor: Int64 = 72 * hour
 
     /// The newest deliveries of a webhook, and whether there are more.
     private struct Newest {
@@ -48,7 +46,8 @@ extension DashboardRoutes {
             figures.nextAttemptAt = waiting.items.compactMap(\.nextAttemptAt).min()
         }
         figures.triedUntil = figures.oldestWaiting.map {
-            Timestamp(milliseconds: $0.milliseconds + Self.triedFor)
+            Timestamp(
+                milliseconds: $0.milliseconds + WebhookSchedule.triedFor.wholeMilliseconds)
         }
         return figures
     }

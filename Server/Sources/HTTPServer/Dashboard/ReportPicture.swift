@@ -58,7 +58,8 @@ struct ReportPicture: Sendable {
         }
     }
 
-    /// The sum of a column in a period. Shares are not added: nil if there is more than one.
+    /// The sum of a column in a period. Shares are not added: they become the share of all their
+    /// wholes together.
     func value(_ column: Int, in period: ReportPeriod) -> Int64 {
         let values = rows(column).filter { $0.period == period }.map { $0.values[column] }
         if view.definition.columns[column].unit == .percent {
@@ -310,13 +311,8 @@ extension ReportPeriod {
     }
 }
 
-extension CivilDate {
-    private static let months = [
-        "January", "February", "March", "April", "May", "June", "July", "August", "September",
-        "October", "November", "December",
-    ]
-
-    fileprivate var monthName: String { Self.months[Int(month) - 1] }
+extension Ledger.CivilDate {
+    var monthName: String { CivilTime.months[Int(month) - 1] }
 }
 
 extension String {

@@ -89,7 +89,7 @@ extension PerennialServer {
     ) async throws -> PerennialContract.Webhook {
         var settings = WebhookSettings(url: asked.url)
         settings.filter.types = try Self.types(asked.types)
-        settings.filter.products = Self.products(asked.products)
+        settings.filter.products = try Self.products(asked.products)
         settings.filter.environments = try Self.environments(asked.environments)
         settings.format = try Self.format(asked.format) ?? .perennial
         settings.authorization = asked.authorization.flatMap { $0.isEmpty ? nil : $0 }
@@ -105,7 +105,7 @@ extension PerennialServer {
         var change = WebhookChange()
         change.url = asked.url
         if asked.types != nil { change.types = .some(try Self.types(asked.types)) }
-        if asked.products != nil { change.products = .some(Self.products(asked.products)) }
+        if asked.products != nil { change.products = .some(try Self.products(asked.products)) }
         if asked.environments != nil {
             change.environments = .some(try Self.environments(asked.environments))
         }
@@ -148,16 +148,23 @@ extension PerennialServer {
     private static let namesMax = 200
 
     private static func types(_ names: [String]?) throws -> Set<Change.Kind>? {
-        try filter(names, "type") { Change.Kind(rawValue: $0) }
+        try filter(names, "types") { name in
+            guard let kind = Change.Kind(rawValue: name) else { throw unknown("type", name) }
+            return kind
+        }
     }
 
-    private static func products(_ names: [String]?) -> Set<ProductID>? {
-        guard let names, !names.isEmpty else { return nil }
-        return Set(names.prefix(namesMax).map(ProductID.init(rawValue:)))
+    private static func products(_ names: [String]?) throws -> Set<ProductID>? {
+        try filter(names, "products", ProductID.init(rawValue:))
     }
 
     private static func environments(_ names: [String]?) throws -> Set<Ledger.Environment>? {
-        try filter(names, "environment") { Ledger.Environment(rawValue: $0) }
+        try filter(names, "environments") { name in
+            guard let environment = Ledger.Environment(rawValue: name) else {
+                throw unknown("environment", name)
+            }
+            return environment
+        }
     }
 
     private static func format(_ name: String?) throws -> WebhookFormat? {
@@ -168,16 +175,19 @@ extension PerennialServer {
         return format
     }
 
+    /// Nil if there are no names: then nothing is filtered.
+    ///
+    /// - Parameter member: the member of the request that has the names.
     private static func filter<Word: Hashable>(
-        _ names: [String]?, _ what: String, _ word: (String) -> Word?
+        _ names: [String]?, _ member: String, _ word: (String) throws -> Word
     ) throws -> Set<Word>? {
         guard let names, !names.isEmpty else { return nil }
-        var words: Set<Word> = []
-        for name in names.prefix(namesMax) {
-            guard let known = word(name) else { throw unknown(what, name) }
-            words.insert(known)
+        guard names.count <= namesMax else {
+            throw ProblemError(
+                .filterTooLong,
+                detail: "\(member) has \(names.count) names. The maximum is \(namesMax).")
         }
-        return words
+        return Set(try names.map(word))
     }
 
     private static func unknown(_ what: String, _ name: String) -> ProblemError {
@@ -185,6 +195,12 @@ extension PerennialServer {
             .webhookNotValid,
             detail: "There is no \(what) \(ProblemError.quoted(name)).")
     }
+}
+
+extension ProblemCatalogue.Entry {
+    fileprivate static let filterTooLong = webhookNotValid.variant(
+        remedy: "Leave the member out to get the events of all, and choose at the receiver; or "
+            + "name the others in another webhook.")
 }
 
 extension PerennialContract.Webhook {

@@ -84,8 +84,8 @@ final class ServerLock: Sendable {
         let holder = process.map { " (process \($0))" } ?? ""
         return StartFailure(
             "Another server works on the database \(address)\(holder).",
-            remedy: "Stop that one first, or name another database with --database. Several "
-                + "servers at a time take a PostgreSQL.")
+            remedy: "Stop that one first, or name another database with --database. To run "
+                + "several servers, use PostgreSQL.")
     }
 
     static func unusable(_ path: String) -> StartFailure {

@@ -39,7 +39,9 @@ enum WebhookSender {
 }
 
 extension HostRules {
-    fileprivate init(_ rules: WebhookRules) {
-        self.init(privateHosts: rules.privateHosts, allowsLoopback: rules.allowsLoopback)
+    init(_ rules: WebhookRules) {
+        self.init(
+            privateHosts: rules.privateHosts, plainHosts: rules.plainHosts,
+            allowsLoopback: rules.allowsLoopback)
     }
 }

@@ -46,7 +46,8 @@ final class WebhookWorker: Service {
     /// interrupts stay due.
     func run() async {
         await cancelWhenGracefulShutdown {
-            await withTaskGroup(of: Void.self) { tasks in
+            // A group that discards: a run for each webhook begins every second, for months.
+            await withDiscardingTaskGroup { tasks in
                 tasks.addTask { await self.backlog.run() }
                 while (try? await Task.sleep(for: self.pause)) != nil {
                     for key in await self.idleKeys() {

@@ -104,6 +104,13 @@ extension DatabaseSession {
         _ deliveries: [NewDelivery], to webhook: WebhookID, of app: AppID, at now: Instant
     ) throws(StorageFailure) {
         guard !deliveries.isEmpty else { return }
+        try insert(deliveries, to: webhook, of: app, at: now)
+        try startNext(in: deliveries.map(\.stream), to: webhook, of: app, at: now)
+    }
+
+    private func insert(
+        _ deliveries: [NewDelivery], to webhook: WebhookID, of app: AppID, at now: Instant
+    ) throws(StorageFailure) {
         try connection.runEach(
             "INSERT INTO webhook_deliveries (app, webhook, message, sequence, kind, stream, state, "
                 + "created_at_ms, tries, attempts, body, lease_until_ms) "
@@ -116,7 +123,6 @@ extension DatabaseSession {
                     .integer(now.milliseconds), $0.body.map { .bytes($0) } ?? .null,
                 ]
             })
-        try startNext(in: deliveries.map(\.stream), to: webhook, of: app, at: now)
     }
 
     /// Makes the first waiting delivery of each stream due, unless one of the stream already is.
@@ -266,19 +272,27 @@ extension DatabaseSession {
     // MARK: - Replays
 
     /// Adds deliveries, or starts those over that exist, at their first attempt. What is on its way
-    /// is sent once more at most.
+    /// is sent once more at most. A delivery that exists stays in its stream, even if its event
+    /// would be in another one by now: that of the customer to whom its purchase was linked since.
     package func replay(
         _ deliveries: [NewDelivery], to webhook: WebhookID, of app: AppID, at now: Instant
     ) throws(StorageFailure) {
+        let keys = deliveries.map { Self.key($0.message, webhook, app) }
         try connection.runEach(
             "UPDATE webhook_deliveries SET state = 'waiting', ended_at_ms = NULL, tries = 0, "
                 + "due_at_ms = CASE WHEN due_at_ms IS NULL THEN NULL ELSE $1 END "
                 + "WHERE app = $2 AND webhook = $3 AND message = $4",
-            deliveries.map {
-                [.integer(now.milliseconds)] + Self.key($0.message, webhook, app)
-            })
-        try add(deliveries, to: webhook, of: app, at: now)
+            keys.map { [.integer(now.milliseconds)] + $0 })
+        try insert(deliveries, to: webhook, of: app, at: now)
+        var streams: [String] = []
+        for row in try connection.rowsEach(Self.selectStream, keys).joined() {
+            streams.append(try row.text(0))
+        }
+        try startNext(in: streams, to: webhook, of: app, at: now)
     }
+
+    private static let selectStream =
+        "SELECT stream FROM webhook_deliveries WHERE app = $1 AND webhook = $2 AND message = $3"
 
     /// Removes the bodies of all deliveries of a webhook, so that they are rendered again.
     package func clearBodies(

@@ -130,15 +130,18 @@ extension DatabaseSession {
         return Array(found.sorted { $0.sequence < $1.sequence }.prefix(limit))
     }
 
-    /// The last events of a customer, in order.
+    /// The last events of a customer before the given one, in order.
     package func lastEvents(
-        of ids: [CustomerID], in app: AppID, limit: Int
+        of ids: [CustomerID], in app: AppID, before sequence: Int64 = .max, limit: Int
     ) throws(StorageFailure) -> [Event] {
         var found: [Event] = []
         for id in ids {
             found += try events(
-                Self.lastOfCustomer,
-                [.text(app.rawValue), .text(id.rawValue), .integer(Int64(limit))], of: app)
+                Self.ofCustomerBefore,
+                [
+                    .text(app.rawValue), .text(id.rawValue), .integer(sequence),
+                    .integer(Int64(limit)),
+                ], of: app)
         }
         return found.sorted { $0.sequence < $1.sequence }.suffix(limit)
     }
@@ -159,6 +162,8 @@ extension DatabaseSession {
 
     static let ofCustomerAfter =
         "app = $1 AND customer = $2 AND sequence > $3 ORDER BY sequence LIMIT $4"
+    static let ofCustomerBefore =
+        "app = $1 AND customer = $2 AND sequence < $3 ORDER BY sequence DESC LIMIT $4"
     static let lastOfCustomer = "app = $1 AND customer = $2 ORDER BY sequence DESC LIMIT $3"
     /// Of a purchase, while it had no owner.
     static let ofNobodyAfter =

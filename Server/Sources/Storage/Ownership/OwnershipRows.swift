@@ -247,6 +247,23 @@ extension DatabaseSession {
             reason: try row.text(0), since: Instant(milliseconds: try row.integer(1)))
     }
 
+    /// The blocked purchases of their owner, in the order of the blocks.
+    package func blockedPurchases(
+        of owner: CustomerID, in app: AppID, environment: Environment
+    ) throws(StorageFailure) -> [PurchaseID] {
+        let rows = try connection.rows(
+            "SELECT links.purchase FROM links JOIN blocks ON blocks.app = links.app "
+                + "AND blocks.environment = links.environment AND blocks.purchase = links.purchase "
+                + "WHERE links.app = $1 AND links.customer = $2 AND links.environment = $3 "
+                + "ORDER BY blocks.since_ms, links.purchase",
+            [.text(app.rawValue), .text(owner.rawValue), .text(environment.rawValue)])
+        var found: [PurchaseID] = []
+        for row in rows {
+            found.append(PurchaseID(TransactionID(rawValue: try row.text(0)), in: environment))
+        }
+        return found
+    }
+
     // MARK: - Reading
 
     /// All transfers to and from a customer, in order.

@@ -92,6 +92,20 @@ import Testing
         }
     }
 
+    // MARK: - Filters
+
+    @Test func `a form with more types than a filter may have is refused, and says why`()
+        async throws
+    {
+        try await withServer { server in
+            var form = Self.added
+            form["types"] = Array(repeating: "renewed", count: 201).joined(separator: ", ")
+            let refused = try await server.post("/webhooks", form)
+            #expect(refused.status == 400 && refused.text.contains("The maximum is 200."))
+            #expect(try await server.engine.webhooks(of: "birds").isEmpty)
+        }
+    }
+
     // MARK: - Many deliveries
 
     @Test func `what is not counted is not said, and the rest is what waits`() async throws {
@@ -114,6 +128,21 @@ import Testing
             try await server.engine.refreshWebhookStates()
             let page = try await server.get("/webhooks").text
             #expect(page.contains("<b>2,001 deliveries</b>, the oldest since"))
+        }
+    }
+
+    @Test func `a page says how long a delivery is tried at least, as the schedule has it`()
+        async throws
+    {
+        try await withServer { server in
+            let webhook = try await add(to: server)
+            _ = try await server.engine.testWebhook(webhook.id, of: "birds")
+            for path in ["/webhooks", "/webhooks/\(webhook.id)"] {
+                let page = try await server.get(path).text
+                // 75 hours, 35 minutes and 5 seconds after it was added.
+                let end = "then again until 24 Nov 2026, 11:35 UTC at least"
+                #expect(page.contains(end), "\(path)")
+            }
         }
     }
 

@@ -1,0 +1,50 @@
+import Ledger
+import Testing
+
+@testable import Engine
+
+/// Changes of a webhook that are made at the same time.
+@Suite struct WebhookChangeTests {
+    private static let now = Instant(milliseconds: 1_795_248_000_000)
+    private static let birds = AppSettings(
+        id: "birds", bundleID: "com.example.birds", entitlements: ["pro": ["pro.monthly"]])
+
+    @Test func `of two changes at the same time none is lost`() async throws {
+        let engine = try await Engine.empty(Self.birds, at: Self.now)
+        let id = try await engine.addWebhook(
+            WebhookSettings(url: "https://example.com/"), secret: nil, isPaused: true, of: "birds"
+        ).id
+        // Only one of them changes the url, and only the other one the authorization.
+        async let urls: Void = {
+            for round in 0..<2_000 {
+                let url = "https://example.com/\(round)"
+                let changed = try await engine.change(id, .url(url), of: "birds")
+                #expect(changed.settings.url == url)
+            }
+        }()
+        async let authorizations: Void = {
+            for round in 0..<2_000 {
+                let value = "Bearer \(round)"
+                let changed = try await engine.change(id, .authorization(value), of: "birds")
+                #expect(changed.settings.authorization == value)
+            }
+        }()
+        _ = try await (urls, authorizations)
+        let settings = try await engine.webhook(id, of: "birds").settings
+        #expect(settings.url.hasSuffix("/1999") && settings.authorization == "Bearer 1999")
+    }
+}
+
+extension WebhookChange {
+    fileprivate static func url(_ url: String) -> Self {
+        var change = Self()
+        change.url = url
+        return change
+    }
+
+    fileprivate static func authorization(_ value: String) -> Self {
+        var change = Self()
+        change.authorization = value
+        return change
+    }
+}

@@ -1,0 +1,30 @@
+import Courier
+import Dashboard
+import Engine
+import Foundation
+import Testing
+
+@testable import Program
+
+@Suite struct WebhookSenderTests {
+    @Test func `pages name the time that a receiver has`() {
+        #expect(Courier.timeout == .seconds(WebhookFigures.answerSeconds))
+    }
+
+    /// What may be set as the address of a webhook, and what is posted to.
+    @Test(arguments: [
+        ("localhost", true), ("LOCALHOST", true), ("127.0.0.1", true), ("[::1]", true),
+        ("crm.internal", true), ("CRM.internal", true), ("127.0.0.2", false),
+        ("[::ffff:127.0.0.1]", false), ("10.0.0.1", false), ("example.com", false),
+    ])
+    func `a host without TLS is posted to exactly if it may be set`(host: String, isOpen: Bool) {
+        let rules = WebhookRules(privateHosts: ["crm.internal"], allowsLoopback: true)
+        let name = host.trimmingCharacters(in: ["[", "]"])
+        #expect(rules.permits(url: "http://\(host):3000/x") == isOpen)
+        #expect(HostRules(rules).permitsPlainHTTP(to: name) == isOpen)
+        let outside = WebhookRules(privateHosts: ["crm.internal"])
+        let isPrivate = name.lowercased() == "crm.internal"
+        #expect(outside.permits(url: "http://\(host):3000/x") == isPrivate)
+        #expect(HostRules(outside).permitsPlainHTTP(to: name) == isPrivate)
+    }
+}

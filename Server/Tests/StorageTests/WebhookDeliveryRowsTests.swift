@@ -1,0 +1,48 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+private let crm: WebhookID = "crm"
+
+extension Database {
+    /// The deliveries that are due now.
+    fileprivate func leases() async throws -> [DeliveryLease] {
+        try await transaction {
+            try $0.leaseDeliveries(
+                to: crm, of: app, dueBy: now, limit: 10, for: "a", lease: .seconds(30))
+        }
+    }
+}
+
+@Suite struct WebhookDeliveryRowsTests {
+    /// An event of RevenueCat's format belongs to its purchase until that is linked, and then to
+    /// the customer.
+    @Test(arguments: Driver.allCases)
+    func `a replayed delivery is due at once, also if its event is of another stream by now`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let delivery = NewDelivery(
+                message: "birds_evt_1", sequence: 1, kind: "purchased", stream: "1000", body: [1])
+            try await store.transaction { tx in
+                try tx.add(StoredWebhook(id: crm, createdAt: now, cursor: 0), of: app)
+                try tx.add([delivery], to: crm, of: app, at: now)
+            }
+            for lease in try await store.leases() {
+                try await store.transaction { tx in
+                    try tx.completeDelivery(
+                        lease, to: crm, of: app,
+                        DeliveryAttempt(at: now, milliseconds: 1, status: 200))
+                }
+            }
+            #expect(try await store.leases().isEmpty)
+            var again = delivery
+            again.stream = "anna"
+            let replayed = again
+            try await store.transaction { try $0.replay([replayed], to: crm, of: app, at: now) }
+            let due = try await store.leases()
+            #expect(due.map(\.message) == ["birds_evt_1"] && due.map(\.stream) == ["1000"])
+        }
+    }
+}
