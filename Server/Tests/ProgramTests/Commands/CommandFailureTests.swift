@@ -1,0 +1,65 @@
+import Testing
+
+@testable import Program
+
+/// What commands say when they cannot do what was asked: one plain sentence, and a remedy.
+@Suite struct CommandFailureTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        /// What follows `perennial`.
+        var command: String
+        /// Everything that is printed.
+        var says: [String]
+        var testDescription: String { command }
+
+        init(_ command: String, _ says: String...) { (self.command, self.says) = (command, says) }
+    }
+
+    /// The files that the commands use.
+    private static let files = #"""
+        app='bundle_id: com.example.birds, app_apple_id: 1, products: {a: [pro]}'
+        echo "apps: {birds: {$app}}" >birds.yaml
+        echo "apps: {birds: {$app}, cats: {bundle_id: com.example.cats, app_apple_id: 2,
+            products: {b: [pro]}}}" >two.yaml
+        printf 'apps:\n  birds:\n    bundle_id: a.b\n  birds:\n    bundle_id: a.c\n' >twice.yaml
+        printf 'apps:\n  birds:\n\tbundle_id: a.b\n' >tab.yaml
+        printf 'apps: {birds: {bundle_id: com example}}' >space.yaml
+        printf 'apps: [1\nbirds: 2\n' >broken.yaml
+        echo 'a text that is no database at all' >no.sqlite
+        "$perennial" keys create --kind app --config birds.yaml --database p.sqlite >/dev/null 2>&1
+
+        """#
+
+    private static let unreachable = """
+        The database postgres://x@127.0.0.1:1/p cannot be reached: PostgreSQL: connection to \
+        server at "127.0.0.1", port 1 failed: Connection refused.
+        """
+    private static let reaching =
+        "  Start the PostgreSQL server, or correct the host, port, user or password in its address."
+    private static let noDatabase = "it is not a SQLite database."
+    private static let otherFile =
+        "  Name another file, which this user may write, or postgres://USER@HOST/NAME, with "
+        + "--database."
+    private static let noLinks = [
+        "error: The configuration has no dashboard, so a link would lead nowhere.",
+        "  Add `dashboard:` with the `url:` at which browsers reach it. docs/dashboard.md says how.",
+    ]
+
+    static let rows = [
+        Row(
+            "explain anna", "error: perennial.yaml cannot be read.",
+            "  Write one as docs/configuration.md shows, or name another with --config. For the "
+                + "data of `bin/dev` use --data .perennial instead."),
+    ]
+
+    @Test(arguments: rows)
+    func `a command that cannot be done says why in a sentence, and what to do`(
+        row: Row
+    ) async throws {
+        let output = try await BuiltProgram.output(
+            of: Self.files + """
+                exec 2>&1
+                timeout 60 "$perennial" \(row.command) || echo "exit code $?"
+                """)
+        #expect(output.split(separator: "\n").map(String.init) == row.says + ["exit code 1"])
+    }
+}
