@@ -62,4 +62,10 @@ import Testing
                 """)
         #expect(output.split(separator: "\n").map(String.init) == row.says + ["exit code 1"])
     }
+
+    @Test func `the program says its version`() async throws {
+        let output = try await BuiltProgram.output(of: #""$perennial" --version"#)
+        #expect(output == "\(Perennial.configuration.version)\n")
+        #expect(output.contains(#/^\d+\.\d+\.\d+/#))
+    }
 }
