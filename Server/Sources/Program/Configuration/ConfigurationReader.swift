@@ -49,25 +49,9 @@ struct ConfigurationReader {
             if let node = try Yams.compose(yaml: text) { return node }
             complain(nil, "The file is empty.", "Add `apps:` with at least one app.")
         } catch {
-            let (line, problem) = Self.problem(of: error)
-            complaints.append(
-                ConfigurationProblem(
-                    line: line, message: "This is not YAML: \(problem).",
-                    remedy: "Check the indentation and the colons."))
+            complaints.append(YAMLProblem(error, in: text).problem)
         }
         return nil
-    }
-
-    private static func problem(of error: any Error) -> (line: Int?, text: String) {
-        switch error {
-        case YamlError.scanner(_, let problem, let mark, _),
-            YamlError.parser(_, let problem, let mark, _),
-            YamlError.composer(_, let problem, let mark, _):
-            (mark.line, problem)
-        case YamlError.duplicatedKeysInMapping(let keys, let context):
-            (context.mark.line, "\(keys.sorted().joined(separator: ", ")) is defined twice")
-        default: (nil, "\(error)")
-        }
     }
 
     // MARK: - Apps

@@ -49,6 +49,26 @@ import Testing
             "explain anna", "error: perennial.yaml cannot be read.",
             "  Write one as docs/configuration.md shows, or name another with --config. For the "
                 + "data of `bin/dev` use --data .perennial instead."),
+        Row(
+            "serve --port 0 --config birds.yaml --database postgres://x@127.0.0.1:1/p",
+            "warning: birds.yaml:1: App birds has no app_store. Add `app_store:` with an In-App "
+                + "Purchase key, so that purchases can be checked if notifications are missed.",
+            "error: \(unreachable)", reaching),
+        Row(
+            "check --config twice.yaml",
+            "DO    twice.yaml:2: birds is defined twice. Remove one of them, or rename it."),
+        Row(
+            "check --config tab.yaml",
+            "DO    tab.yaml:3: The line is indented with a tab, which YAML does not allow. Use "
+                + "spaces."),
+        Row(
+            "simulate --port 0 --data . --world tab.yaml",
+            "error: tab.yaml:3: The line is indented with a tab, which YAML does not allow.",
+            "  Use spaces."),
+        Row(
+            "simulate --port 0 --data . --world broken.yaml",
+            "error: broken.yaml:2: This is not YAML: did not find expected ',' or ']'.",
+            "  Check the indentation, the colons and the brackets."),
     ]
 
     @Test(arguments: rows)
