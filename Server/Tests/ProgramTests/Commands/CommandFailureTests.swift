@@ -69,6 +69,10 @@ import Testing
             "simulate --port 0 --data . --world broken.yaml",
             "error: broken.yaml:2: This is not YAML: did not find expected ',' or ']'.",
             "  Check the indentation, the colons and the brackets."),
+        Row(
+            "keys list --config space.yaml",
+            "error: space.yaml:1: “com example” is not a bundle id. Use letters, digits, hyphens "
+                + "and periods only, as App Store Connect shows it."),
     ]
 
     @Test(arguments: rows)
