@@ -28,6 +28,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func serve() async throws {
         let file = try Outcome.configuration(at: options.configPath)
+        Outcome.warn(file.servingWarnings, at: options.configPath)
         let settings = try options.settings(file, flags: ["host": host, "port": port])
         try ServeRules.check(file.apps, clockFrom: clockFrom)
         let lock = try ServerLock.acquire(for: settings.database)

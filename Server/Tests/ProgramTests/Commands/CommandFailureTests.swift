@@ -87,6 +87,25 @@ import Testing
         #expect(output.split(separator: "\n").map(String.init) == row.says + ["exit code 1"])
     }
 
+    @Test func `a missing App Store key is a warning where a server starts, and only there`()
+        async throws
+    {
+        let output = try await BuiltProgram.output(
+            of: Self.files + """
+                exec 2>&1
+                "$perennial" keys create --kind app --config birds.yaml --database p.sqlite
+                "$perennial" check --config birds.yaml --database p.sqlite
+                """)
+        let lines = output.split(separator: "\n")
+        #expect(lines.first?.hasPrefix("pk_birds_") == true, "\(output)")
+        let about = lines.filter { $0.contains("app_store") }
+        #expect(
+            about == [
+                "note  birds.yaml:1: App birds has no app_store. Add `app_store:` with an In-App "
+                    + "Purchase key, so that purchases can be checked if notifications are missed."
+            ], "\(output)")
+    }
+
     @Test func `the program says its version`() async throws {
         let output = try await BuiltProgram.output(of: #""$perennial" --version"#)
         #expect(output == "\(Perennial.configuration.version)\n")
