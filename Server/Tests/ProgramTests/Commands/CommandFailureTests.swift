@@ -50,6 +50,18 @@ import Testing
             "  Write one as docs/configuration.md shows, or name another with --config. For the "
                 + "data of `bin/dev` use --data .perennial instead."),
         Row(
+            "reconcile --config birds.yaml --database p.sqlite",
+            "error: App birds has no app_store, so the App Store cannot be asked.",
+            "  Add `app_store:` with an In-App Purchase key to the app in the configuration."),
+        Row(
+            "reconcile --config two.yaml --database p.sqlite",
+            "error: No app has an app_store, so the App Store cannot be asked.",
+            "  Add `app_store:` with an In-App Purchase key to the app in the configuration."),
+        Row(
+            "reconcile --customer anna --app cats --config two.yaml --database p.sqlite",
+            "error: App cats has no app_store, so the App Store cannot be asked.",
+            "  Add `app_store:` with an In-App Purchase key to the app in the configuration."),
+        Row(
             "serve --port 0 --config birds.yaml --database postgres://x@127.0.0.1:1/p",
             "warning: birds.yaml:1: App birds has no app_store. Add `app_store:` with an In-App "
                 + "Purchase key, so that purchases can be checked if notifications are missed.",
