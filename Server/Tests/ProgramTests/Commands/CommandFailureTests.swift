@@ -92,6 +92,21 @@ import Testing
             "keys list --config space.yaml",
             "error: space.yaml:1: “com example” is not a bundle id. Use letters, digits, hyphens "
                 + "and periods only, as App Store Connect shows it."),
+        Row(
+            "report revenue --from 2026-13-01 --to 2026-12-01",
+            "error: There is no day 2026-13-01, which --from names.",
+            "  Write days such as 2026-01-31."),
+        Row(
+            "report revenue --from 2026-12-01 --to soon",
+            "error: “soon” is not a day, which --to should name.",
+            "  Write days such as 2026-01-31."),
+        Row(
+            "report revenue --from 2026-12-01", "error: --from and --to belong together.",
+            "  Write both, such as --from 2026-01-01 --to 2026-06-30."),
+        Row(
+            "reconcile money --from 2026-12-02 --to 2026-12-01",
+            "error: --to, 2026-12-01, is before --from, 2026-12-02.",
+            "  Write the first day after --from, and the last one after --to."),
     ]
 
     @Test(arguments: rows)
