@@ -69,10 +69,28 @@ import Testing
             "owners link --data .", "error: The dashboard of `perennial dev` has no accounts.",
             "  Open it without signing in. For a server leave out --data."),
         Row(
+            "keys create --kind app --config birds.yaml --database /proc/x/y.sqlite",
+            "error: The database /proc/x/y.sqlite cannot be created: this user cannot make the "
+                + "folder /proc/x.",
+            otherFile),
+        Row(
+            "keys list --config birds.yaml --database no.sqlite",
+            "error: The database no.sqlite cannot be opened: \(noDatabase)", otherFile),
+        Row(
+            "backup copy.sqlite --database no.sqlite",
+            "error: no.sqlite cannot be used: \(noDatabase)",
+            "  Name a database of Perennial that this user may read."),
+        Row(
             "serve --port 0 --config birds.yaml --database postgres://x@127.0.0.1:1/p",
             "warning: birds.yaml:1: App birds has no app_store. Add `app_store:` with an In-App "
                 + "Purchase key, so that purchases can be checked if notifications are missed.",
             "error: \(unreachable)", reaching),
+        Row(
+            "keys list --config birds.yaml --database postgres://x@127.0.0.1:1/p",
+            "error: \(unreachable)", reaching),
+        Row(
+            "migrate --from p.sqlite --to postgres://x@127.0.0.1:1/p", "error: \(unreachable)",
+            reaching),
         Row(
             "check --config twice.yaml",
             "DO    twice.yaml:2: birds is defined twice. Remove one of them, or rename it."),
