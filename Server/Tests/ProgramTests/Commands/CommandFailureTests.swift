@@ -167,6 +167,28 @@ import Testing
             ], "\(output)")
     }
 
+    @Test func `a server whose port is taken says so before it touches the database`()
+        async throws
+    {
+        let output = try await BuiltProgram.output(
+            of: Self.files + """
+                echo 'dashboard: {url: "http://localhost:8080"}' >>birds.yaml
+                python3 -c 'import socket, time
+                s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
+                print(s.getsockname()[1], flush=True); time.sleep(120)' >port & taker=$!
+                trap 'kill $taker' EXIT
+                until [ -s port ]; do sleep 0.05; done
+                timeout 60 "$perennial" serve --config birds.yaml --database p.sqlite \\
+                    --port "$(cat port)" 2>&1 | sed "s/$(cat port)/PORT/" || true
+                """)
+        let lines = output.split(separator: "\n").filter { !$0.hasPrefix("warning: ") }
+        #expect(
+            lines == [
+                "error: Port PORT is in use.",
+                "  Stop the other program, or choose another port with --port.",
+            ], "\(output)")
+    }
+
     @Test func `the program says its version`() async throws {
         let output = try await BuiltProgram.output(of: #""$perennial" --version"#)
         #expect(output == "\(Perennial.configuration.version)\n")
