@@ -41,7 +41,8 @@ import Testing
         + "--database."
     private static let noLinks = [
         "error: The configuration has no dashboard, so a link would lead nowhere.",
-        "  Add `dashboard:` with the `url:` at which browsers reach it. docs/dashboard.md says how.",
+        "  Add `dashboard:` with the `url:` at which browsers reach it. docs/dashboard.md says "
+            + "how.",
     ]
 
     static let rows = [
