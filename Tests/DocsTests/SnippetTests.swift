@@ -1,4 +1,5 @@
 import Foundation
+import Perennial
 import Testing
 
 @Suite struct SnippetTests {
@@ -35,6 +36,15 @@ import Testing
         let wrong = snippet.lines.joined(separator: "\n").firstMatch(
             of: #/\.perennial\([^)]*\)\s*\.(perennial|paywall)/#)
         #expect(wrong == nil, "\(snippet.page):\(snippet.line)")
+    }
+
+    @Test func `the API's page names this version of the SDK and of the server`() throws {
+        let file = Toolchain.root.appendingPathComponent("docs/api.md")
+        let page = try String(contentsOf: file, encoding: .utf8)
+        let sdk = page.matches(of: #/perennial-swift\/([0-9.]+)/#).map { $0.output.1 }
+        let server = page.matches(of: #/"server_version": "([0-9.]+)"/#).map { $0.output.1 }
+        #expect(Set(sdk) == ["\(Perennial.version)"])
+        #expect(Set(server) == ["\(Perennial.version)"])
     }
 
     @Test func `a wrong example fails, and the message names its line of the page`() throws {
