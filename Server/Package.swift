@@ -206,7 +206,7 @@ let package = Package(
             "ProgramTests",
             [
                 "Program", "AppStoreClient", "AppStoreFormats", "Courier", "Dashboard", "Engine",
-                "Eventually", "Ledger", "Storage", crypto, logging,
+                "Eventually", "Ledger", "Storage", argumentParser, crypto, logging,
             ]),
         tests("ConvergenceTests", ["Convergence", "Simulator"]),
         tests(

@@ -1,13 +1,29 @@
 import Foundation
 import Perennial
 
-let address = ProcessInfo.processInfo.environment["PERENNIAL_SERVER"] ?? "http://localhost:8080"
+let environment = ProcessInfo.processInfo.environment
+#if os(Linux)
+    // Here the phone is a simulated one.
+    if environment["PERENNIAL_SIMULATOR"] == nil || environment["PERENNIAL_DEVICE"] == nil {
+        print(
+            "Set PERENNIAL_SIMULATOR to the simulator's address, such as http://localhost:8090, "
+                + "and PERENNIAL_DEVICE to a phone of it, such as anna-1.")
+        exit(1)
+    }
+#endif
+let address = environment["PERENNIAL_SERVER"] ?? "http://localhost:8080"
 let perennial = Perennial(
     server: URL(string: address)!, key: "pk_dev_birds", customer: "anna")
 
 _ = await perennial.known()
 if !perennial["pro"].isActive {
-    let purchase = try await perennial.purchase("pro.monthly")
-    print("purchase: \(purchase.outcome)")
+    do {
+        let purchase = try await perennial.purchase("pro.monthly")
+        print("purchase: \(purchase.outcome)")
+    } catch {
+        // The code and the remedy are for you. A customer reads `localizedDescription`.
+        print("Nothing was bought. \(error.code.rawValue): \(error.remedy)")
+        exit(1)
+    }
 }
 print(perennial.explain("pro"))

@@ -55,4 +55,30 @@ struct FirstPurchaseTests {
         #expect(answers[4].contains("open"), "\(answers[4])")
         #expect(answers[5].contains("\"active\": true"), "\(answers[5])")
     }
+
+    @Test(arguments: [
+        ("", "Set PERENNIAL_SIMULATOR"),
+        ("PERENNIAL_SIMULATOR=http://127.0.0.1:1", "PERENNIAL_DEVICE to"),
+        (
+            "PERENNIAL_SIMULATOR=http://127.0.0.1:1 PERENNIAL_DEVICE=anna-1",
+            "store_unreachable: The App Store cannot be reached."
+        ),
+    ])
+    func `an app that cannot buy says why and what to do, and fails`(
+        variables: String, says: String
+    ) throws {
+        let app = Toolchain.modules.deletingLastPathComponent()
+            .appendingPathComponent("FirstPurchase").path
+        let output = try Toolchain.withFolder { folder in
+            try Toolchain.shell(
+                """
+                unset PERENNIAL_SIMULATOR PERENNIAL_DEVICE
+                export PERENNIAL_SERVER=http://127.0.0.1:1 XDG_STATE_HOME='\(folder.path)'
+                \(variables) '\(app)' 2>&1
+                """)
+        }
+        #expect(output.status == 1, "\(output.text)")
+        #expect(output.text.contains(says), "\(output.text)")
+        #expect(!output.text.contains("Fatal error"), "\(output.text)")
+    }
 }

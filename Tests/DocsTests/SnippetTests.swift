@@ -37,6 +37,22 @@ import Testing
         #expect(wrong == nil, "\(snippet.page):\(snippet.line)")
     }
 
+    @Test func `SDK and server have one version, and the API's page names it`() throws {
+        func versions(in path: String, _ pattern: Regex<(Substring, Substring)>) throws -> [String]
+        {
+            let file = Toolchain.root.appendingPathComponent(path)
+            let text = try String(contentsOf: file, encoding: .utf8)
+            return text.matches(of: pattern).map { String($0.output.1) }
+        }
+        let constant = #/static let version = "([0-9.]+)"/#
+        let sdk = try versions(in: "Sources/Perennial/Perennial.swift", constant)
+        let (page, server) = ("docs/api.md", "Server/Sources/HTTPServer/PerennialServer.swift")
+        #expect(sdk.count == 1)
+        #expect(try versions(in: server, constant) == sdk)
+        #expect(try versions(in: page, #/perennial-swift\/([0-9.]+)/#) == sdk)
+        #expect(try versions(in: page, #/"server_version": "([0-9.]+)"/#) == sdk)
+    }
+
     @Test func `a wrong example fails, and the message names its line of the page`() throws {
         let page = """
             # Page

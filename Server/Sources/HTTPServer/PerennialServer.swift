@@ -12,8 +12,8 @@ package struct PerennialServer: Sendable {
     /// The maximum size of all header fields of one request together, in bytes.
     package static let headerBytesMax = 32_768
 
-    /// The version of this server and its HTTP interface.
-    package static let version = "1"
+    /// The version of the program, of this server, and of its HTTP interface.
+    package static let version = "0.1.0"
 
     package private(set) var engine: Engine
     /// What the address answers at which this server listens.

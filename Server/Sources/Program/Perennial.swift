@@ -1,11 +1,13 @@
 import ArgumentParser
 import Foundation
+import HTTPServer
 
 @main
 struct Perennial: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "perennial",
         abstract: "What may this customer use right now, and why?",
+        version: PerennialServer.version,
         subcommands: [
             DevCommand.self, ServeCommand.self, SimulateCommand.self, CheckCommand.self,
             ExplainCommand.self, RebuildCommand.self, KeysCommand.self, OwnersCommand.self,

@@ -73,7 +73,9 @@ enum PostgresFailure {
     }
 
     private static func oneLine(_ said: String?) -> String {
+        // A line that begins with a tab is a question, such as whether the server is running.
         let lines = (said ?? "").split(whereSeparator: \.isNewline)
+            .filter { !$0.hasPrefix("\t") }
         return lines.isEmpty ? "no answer" : lines.joined(separator: "; ")
     }
 }

@@ -121,6 +121,9 @@ final class SQLiteConnection: @unchecked Sendable {
     }
 
     private func failure(_ code: Int32, _ sql: String) -> StorageFailure {
+        guard code & 0xFF != SQLITE_NOTADB else {
+            return StorageFailure("it is not a SQLite database")
+        }
         let message = String(cString: sqlite3_errmsg(connection))
         return StorageFailure("SQLite: \(message) (\(code)) in \(sql)", kind: Self.kind(of: code))
     }

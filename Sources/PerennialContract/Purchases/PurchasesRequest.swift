@@ -21,7 +21,7 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
     /// is `purchase`, as are ``sdk`` and ``storefront``; they decide nothing. Each is cut after 100
     /// characters.
     public var placement: String?
-    /// The library that posts, with its version, such as `perennial-swift/1.0.0`.
+    /// The library that posts, with its version, such as `perennial-swift/0.1.0`.
     public var sdk: String?
     /// The country of the store account: three letters, as StoreKit's `Storefront.countryCode`.
     public var storefront: String?

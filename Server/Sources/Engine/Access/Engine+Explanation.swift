@@ -279,7 +279,7 @@ private enum Explanation {
 }
 
 extension PurchaseOrigin {
-    /// For example `at onboarding, in DEU, with perennial-swift/1.0.0`.
+    /// For example `at onboarding, in DEU, with perennial-swift/0.1.0`.
     fileprivate var text: String {
         [placement.map { "at \($0)" }, storefront.map { "in \($0)" }, sdk.map { "with \($0)" }]
             .compactMap(\.self).joined(separator: ", ")

@@ -3,7 +3,7 @@
 package struct PurchaseOrigin: Hashable, Sendable {
     /// The place in the app where the product was offered.
     package var placement: String?
-    /// The library that posted the purchase, with its version, such as `perennial-swift/1.0.0`.
+    /// The library that posted the purchase, with its version, such as `perennial-swift/0.1.0`.
     package var sdk: String?
     /// The country of the store account: three letters, as in ISO 3166-1.
     package var storefront: String?

@@ -23,7 +23,7 @@ struct OwnersListCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
-        try await options.withEngine(for: .inspecting) { engine, _ in
+        try await options.withEngine(for: .inspecting) { engine in
             for owner in try await engine.owners() { print(owner.line) }
             for link in try await engine.ownerLinks() where link.kind == .invitation {
                 print("\(link.owner ?? "")  \(link.roles)  invited until \(link.until.minute)")
@@ -53,11 +53,11 @@ struct OwnersInviteCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
-        try await options.withEngine(for: .modifying) { engine, dashboard in
+        try await options.withDashboard { engine, dashboard in
             var roles = OwnerRoles(everywhere: role)
             if let app { roles = OwnerRoles(byApp: [try engine.appIDs.app(named: app): role]) }
             let token = try await engine.invite(name, as: roles, by: OwnersCommand.author)
-            print(OwnersLinkCommand.text(token, dashboard))
+            print(dashboard.url(ofLink: token))
         }
     }
 }
@@ -72,7 +72,7 @@ struct OwnersLinkCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
-        try await options.withEngine(for: .modifying) { engine, dashboard in
+        try await options.withDashboard { engine, dashboard in
             let token: String
             if let name {
                 token = try await engine.resetLink(for: name, by: OwnersCommand.author)
@@ -83,13 +83,8 @@ struct OwnersLinkCommand: AsyncParsableCommand {
                     "There are accounts already.",
                     remedy: "Name one of them: `perennial owners list` shows them.")
             }
-            print(Self.text(token, dashboard))
+            print(dashboard.url(ofLink: token))
         }
-    }
-
-    /// The URL of a link; its path only, if the configuration has no dashboard.
-    static func text(_ token: String, _ dashboard: DashboardConfiguration?) -> String {
-        dashboard?.url(ofLink: token) ?? "/links/\(token)"
     }
 }
 
@@ -101,7 +96,7 @@ struct OwnersBlockCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
-        try await options.withEngine(for: .modifying) { engine, _ in
+        try await options.withEngine(for: .modifying) { engine in
             try await engine.setBlock(true, of: name, by: OwnersCommand.author)
             print("Blocked: \(try await engine.owner(name).line)")
         }
@@ -116,7 +111,7 @@ struct OwnersUnblockCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
-        try await options.withEngine(for: .modifying) { engine, _ in
+        try await options.withEngine(for: .modifying) { engine in
             try await engine.setBlock(false, of: name, by: OwnersCommand.author)
             print("Let in again: \(try await engine.owner(name).line)")
         }
@@ -128,18 +123,45 @@ extension OwnerRole: ExpressibleByArgument {}
 extension DatabaseOptions {
     /// Runs a command on the engine of a database. What it refuses is shown as a sentence.
     fileprivate func withEngine(
-        for purpose: Assembly.Purpose,
-        _ body: (Engine, DashboardConfiguration?) async throws -> Void
+        for purpose: Assembly.Purpose, _ body: (Engine) async throws -> Void
+    ) async throws {
+        try await Outcome.reportingFailures { try await run(for: purpose, body) }
+    }
+
+    /// Runs a command that prints a link into the dashboard. Refused if there is no dashboard that
+    /// the link could lead to.
+    fileprivate func withDashboard(
+        _ body: (Engine, DashboardConfiguration) async throws -> Void
     ) async throws {
         try await Outcome.reportingFailures {
-            let assembly = try await assembly(for: purpose)
-            defer { assembly.database.close() }
-            let dashboard =
-                data == nil ? try ConfigurationFile(path: process.configPath).dashboard : nil
-            do { try await body(assembly.engine, dashboard) } catch let failure as EngineFailure {
-                throw StartFailure(
-                    "That was not done: \(failure)", remedy: "Run `perennial owners list`.")
-            }
+            let dashboard = try requireDashboard()
+            try await run(for: .modifying) { try await body($0, dashboard) }
         }
+    }
+
+    private func run(
+        for purpose: Assembly.Purpose, _ body: (Engine) async throws -> Void
+    ) async throws {
+        let assembly = try await assembly(for: purpose)
+        defer { assembly.database.close() }
+        do { try await body(assembly.engine) } catch let failure as EngineFailure {
+            throw StartFailure(
+                "That was not done: \(failure)", remedy: "Run `perennial owners list`.")
+        }
+    }
+
+    private func requireDashboard() throws -> DashboardConfiguration {
+        guard data == nil else {
+            throw StartFailure(
+                "The dashboard of `perennial dev` has no accounts.",
+                remedy: "Open it without signing in. For a server leave out --data.")
+        }
+        guard let dashboard = try configurationFile().dashboard else {
+            throw StartFailure(
+                "The configuration has no dashboard, so a link would lead nowhere.",
+                remedy: "Add `dashboard:` with the `url:` at which browsers reach it. "
+                    + "docs/dashboard.md says how.")
+        }
+        return dashboard
     }
 }

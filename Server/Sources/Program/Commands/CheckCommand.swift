@@ -30,7 +30,9 @@ struct CheckReport {
         let path = options.configPath
         do {
             let file = try ConfigurationFile(path: path)
-            for warning in file.warnings { lines.append("note  \(warning.text(file: path))") }
+            for warning in (file.warnings + file.servingWarnings).inFileOrder {
+                lines.append("note  \(warning.text(file: path))")
+            }
             let names = file.apps.map(\.settings.id.rawValue).joined(separator: ", ")
             lines.append("ok    configuration \(path): \(names)")
             let settings = try options.settings(file)

@@ -73,7 +73,8 @@ struct ImportCommand: AsyncParsableCommand {
         if kind != .receipts, !assembly.engine.canQueryTransactions(app) {
             throw StartFailure(
                 "App \(app) has no app_store, which is needed to look up transaction ids.",
-                remedy: "Add a key to the configuration, or import receipts.")
+                remedy: "Add `app_store:` with an In-App Purchase key to the configuration, or "
+                    + "import receipts.")
         }
         let suffix = dryRun ? ".dry-run.csv" : ".report.csv"
         let report = URL(fileURLWithPath: report ?? file + suffix)

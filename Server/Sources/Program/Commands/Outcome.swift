@@ -28,7 +28,11 @@ enum Outcome {
     }
 
     static func warn(of file: ConfigurationFile, at path: String) {
-        for warning in file.warnings { printError("warning: \(warning.text(file: path))") }
+        warn(file.warnings, at: path)
+    }
+
+    static func warn(_ warnings: [ConfigurationProblem], at path: String) {
+        for warning in warnings { printError("warning: \(warning.text(file: path))") }
     }
 
     static func printError(_ line: String) {

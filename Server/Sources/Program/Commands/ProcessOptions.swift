@@ -35,9 +35,22 @@ struct DatabaseOptions: ParsableArguments {
 
     func assembly(for purpose: Assembly.Purpose) async throws -> Assembly {
         if let data { return try await development(in: DevShop(folder: data), for: purpose) }
-        let file = try Outcome.configuration(at: process.configPath)
+        let file = try configurationFile()
+        Outcome.warn(of: file, at: process.configPath)
         let settings = try process.settings(file)
         return try await simulator.assembly(of: file.apps, settings, for: purpose)
+    }
+
+    /// Reads the configuration of a server.
+    func configurationFile() throws -> ConfigurationFile {
+        let path = process.configPath
+        guard FileManager.default.isReadableFile(atPath: path) else {
+            throw StartFailure(
+                "\(path) cannot be read.",
+                remedy: "Write one as docs/configuration.md shows, or name another with --config. "
+                    + "For the data of `bin/dev` use --data .perennial instead.")
+        }
+        return try ConfigurationFile(path: path)
     }
 
     private func development(

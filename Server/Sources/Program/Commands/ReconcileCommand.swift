@@ -27,6 +27,7 @@ struct ReconcilePurchasesCommand: AsyncParsableCommand {
     func run() async throws {
         try await Outcome.reportingFailures {
             let file = try Outcome.configuration(at: process.configPath)
+            try Self.requireAppStore(try chosenApps(file.apps))
             let settings = try process.settings(file)
             let logger = Log.start(settings.logLevel)
             let time = try await simulator.time(for: file.apps, logger)
@@ -40,6 +41,30 @@ struct ReconcilePurchasesCommand: AsyncParsableCommand {
                 try await reconcile(assembly, logger)
             }
         }
+    }
+
+    /// The app of the customer, or all apps: whatever is due is checked for each of them.
+    private func chosenApps(
+        _ apps: [AppConfiguration]
+    ) throws(StartFailure) -> [AppConfiguration] {
+        guard customer != nil else { return apps }
+        let chosen = try apps.map(\.settings.id).app(named: app)
+        return apps.filter { $0.settings.id == chosen }
+    }
+
+    /// Throws ``StartFailure`` if the App Store cannot be asked about any of the apps: neither with
+    /// a key nor, about receipts, with a shared secret.
+    private static func requireAppStore(_ apps: [AppConfiguration]) throws(StartFailure) {
+        let canAsk = apps.contains { app in
+            app.appStore != nil || (app.settings.sharedSecret != nil && app.receiptHosts != nil)
+        }
+        guard !canAsk else { return }
+        let who =
+            apps.count == 1
+            ? apps.map { "App \($0.settings.id) has no" }.joined() : "No app has an"
+        throw StartFailure(
+            "\(who) app_store, so the App Store cannot be asked.",
+            remedy: "Add `app_store:` with an In-App Purchase key to the app in the configuration.")
     }
 
     private func reconcile(_ assembly: Assembly, _ logger: Logger) async throws {

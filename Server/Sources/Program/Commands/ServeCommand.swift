@@ -28,8 +28,10 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func serve() async throws {
         let file = try Outcome.configuration(at: options.configPath)
+        Outcome.warn(file.servingWarnings, at: options.configPath)
         let settings = try options.settings(file, flags: ["host": host, "port": port])
         try ServeRules.check(file.apps, clockFrom: clockFrom)
+        try await ServerAddresses(settings).requireFree()
         let lock = try ServerLock.acquire(for: settings.database)
         defer { lock?.release() }
         let logger = Log.start(settings.logLevel)

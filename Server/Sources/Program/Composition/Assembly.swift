@@ -57,7 +57,16 @@ package struct Assembly: Sendable {
             forwarding: forwarding, webhooks: webhooks,
             signers: Self.signers(of: apps), owners: owners, logger: logger)
         guard purpose != .inspecting else { return }
-        do { try await engine.prepare() } catch {
+        do {
+            // Says better than a migration that a server does not respond.
+            if DatabaseAddress.isServer(databaseAddress) {
+                _ = try await DatabaseAddress.version(of: database, at: databaseAddress)
+            }
+            try await engine.prepare()
+        } catch let failure as StartFailure {
+            database.close()
+            throw failure
+        } catch {
             database.close()
             let address = DatabaseAddress.withoutPassword(databaseAddress)
             throw StartFailure(

@@ -14,7 +14,23 @@ struct HTTPListener<App: ApplicationProtocol>: Service {
     var hostFlag = "--host"
 
     func run() async throws {
-        do { try await app.run() } catch let error as IOError {
+        try await ListenFailure(host: host, port: port, flag: flag, hostFlag: hostFlag)
+            .explained { try await app.run() }
+    }
+}
+
+/// Why an address cannot be listened on.
+struct ListenFailure {
+    var host: String
+    var port: Int
+    var flag: String
+    var hostFlag: String
+
+    /// Runs a closure that listens.
+    ///
+    /// - Throws: ``StartFailure`` if the address cannot be listened on.
+    func explained(_ body: () async throws -> Void) async throws {
+        do { try await body() } catch let error as IOError {
             throw failure(errno: error.errnoCode) ?? error
         } catch is SocketAddressError {
             throw addressUnknown

@@ -1,5 +1,7 @@
 import HTTPServer
 import Logging
+import NIOCore
+import NIOPosix
 import ServiceLifecycle
 
 /// The addresses at which the server listens, and what each answers.
@@ -11,6 +13,9 @@ struct ServerAddresses {
         let name: String
         /// The setting that chooses it.
         var setting: String?
+
+        var flag: String { setting ?? "--port" }
+        var hostFlag: String { setting ?? "--host" }
     }
 
     private(set) var all: [Place]
@@ -45,6 +50,27 @@ struct ServerAddresses {
         }
     }
 
+    /// Listens on each address for a moment, so that a start that cannot be fails before anything
+    /// is done with the database. Another program can still be faster afterwards: then the
+    /// listener's service fails.
+    ///
+    /// - Throws: ``StartFailure`` if an address cannot be listened on.
+    func requireFree() async throws {
+        for place in all {
+            let (host, port) = (place.address.host, place.address.port)
+            let failure = ListenFailure(
+                host: host, port: port, flag: place.flag, hostFlag: place.hostFlag)
+            try await failure.explained {
+                let channel = try await ServerBootstrap(
+                    group: MultiThreadedEventLoopGroup.singleton
+                )
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: host, port: port).get()
+                try await channel.close()
+            }
+        }
+    }
+
     func services(of live: LiveServer, _ logger: Logger) -> [any Service] {
         all.map { service(at: $0, of: live, logger) }
     }
@@ -64,7 +90,7 @@ struct ServerAddresses {
             logger.notice("listening", metadata: metadata)
         }
         return HTTPListener(
-            app: app, host: address.host, port: address.port, flag: place.setting ?? "--port",
-            hostFlag: place.setting ?? "--host")
+            app: app, host: address.host, port: address.port, flag: place.flag,
+            hostFlag: place.hostFlag)
     }
 }

@@ -13,6 +13,8 @@ package struct ConfigurationFile: Sendable {
     package var dashboard: DashboardConfiguration?
     /// Oddities that do not prevent a start.
     package var warnings: [ConfigurationProblem]
+    /// Oddities that only a server has to mention.
+    package var servingWarnings: [ConfigurationProblem] = []
 
     /// The maximum size of a configuration file, in bytes.
     package static let bytesMax = 1_048_576

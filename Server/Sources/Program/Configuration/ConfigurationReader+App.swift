@@ -1,5 +1,6 @@
 import Engine
 import Ledger
+import Yams
 
 extension ConfigurationReader {
     private static let holdHoursRange = 0...384
@@ -8,7 +9,7 @@ extension ConfigurationReader {
     private static let documentsPerHourRange = PurchaseEvidence.documentsMax...1_000_000
 
     static let appKeys: [Key<AppConfiguration>] = [
-        Key("bundle_id", \.settings.bundleID) { $0.nonEmptyText($1) }
+        Key("bundle_id", \.settings.bundleID) { $0.bundleID($1) }
             .compared { ["bundle_id \($0.bundleID)"] },
         Key("app_apple_id", \.settings.appAppleID) { $0.number($1) }
             .compared { $0.appAppleID.map { ["app_apple_id \($0)"] } ?? [] },
@@ -64,6 +65,21 @@ extension ConfigurationReader {
     static let accessKeys: [Key<AccessRules>] = [
         Key("unconfirmed_hold_hours", \.unconfirmedHold, in: holdHoursRange) { .hours($0) }
     ]
+
+    /// Reads a bundle id. One with a wrong character is a complaint, and returned nevertheless, so
+    /// that the app does not count as one without a bundle id.
+    fileprivate mutating func bundleID(_ node: Node) -> String? {
+        guard let id = nonEmptyText(node) else { return nil }
+        let isPlain = id.allSatisfy {
+            $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == ".")
+        }
+        if !isPlain {
+            complain(
+                node, "“\(id)” is not a bundle id.",
+                "Use letters, digits, hyphens and periods only, as App Store Connect shows it.")
+        }
+        return id
+    }
 }
 
 extension AppSettings {

@@ -18,6 +18,7 @@ struct ConfigurationReader {
     var products: [Product] = []
     var complaints: [ConfigurationProblem] = []
     var warnings: [ConfigurationProblem] = []
+    var servingWarnings: [ConfigurationProblem] = []
 
     init(
         environment: [String: String], file: @escaping (String) -> [UInt8]?,
@@ -41,6 +42,7 @@ struct ConfigurationReader {
         if let settings = members["settings"] { result.settings = self.settings(settings) }
         if let dashboard = members["dashboard"] { result.dashboard = self.dashboard(dashboard) }
         result.warnings = warnings.inFileOrder
+        result.servingWarnings = servingWarnings.inFileOrder
         return result
     }
 
@@ -49,25 +51,9 @@ struct ConfigurationReader {
             if let node = try Yams.compose(yaml: text) { return node }
             complain(nil, "The file is empty.", "Add `apps:` with at least one app.")
         } catch {
-            let (line, problem) = Self.problem(of: error)
-            complaints.append(
-                ConfigurationProblem(
-                    line: line, message: "This is not YAML: \(problem).",
-                    remedy: "Check the indentation and the colons."))
+            complaints.append(YAMLProblem(error, in: text).problem)
         }
         return nil
-    }
-
-    private static func problem(of error: any Error) -> (line: Int?, text: String) {
-        switch error {
-        case YamlError.scanner(_, let problem, let mark, _),
-            YamlError.parser(_, let problem, let mark, _),
-            YamlError.composer(_, let problem, let mark, _):
-            (mark.line, problem)
-        case YamlError.duplicatedKeysInMapping(let keys, let context):
-            (context.mark.line, "\(keys.sorted().joined(separator: ", ")) is defined twice")
-        default: (nil, "\(error)")
-        }
     }
 
     // MARK: - Apps
@@ -140,9 +126,11 @@ struct ConfigurationReader {
                 "Add it, so that production notifications are checked against it.")
         }
         if members["app_store"] == nil && !hasSecret(members) && !isSimulated {
-            warn(
-                key, "App \(name) has no app_store.",
-                "Add a key, so that purchases can be checked if notifications are missed.")
+            servingWarnings.append(
+                ConfigurationProblem(
+                    line: key.mark?.line, message: "App \(name) has no app_store.",
+                    remedy: "Add `app_store:` with an In-App Purchase key, so that purchases can "
+                        + "be checked if notifications are missed."))
         }
         if members["products"] == nil {
             warn(key, "App \(name) has no products.", "Add them. Others give no access.")

@@ -86,7 +86,7 @@ struct WebhookReceiverClient: Sendable {
             }
             return status
         } catch {
-            return .none("\(error)")
+            return .none(NetworkTrouble.text(of: error))
         }
     }
 }

@@ -67,7 +67,7 @@ struct WebhookTorture: Sendable {
             let answers = await receiver.answers(to: one)
             if findings.isEmpty, case .none(let why)? = answers.first {
                 throw StartFailure(
-                    "Nobody answers at \(receiver.url): \(why)",
+                    "Nobody answers at \(receiver.url): \(why).",
                     remedy: "Start the receiver, and name the URL that it listens at.")
             }
             findings.append(WebhookFinding(one, answers))

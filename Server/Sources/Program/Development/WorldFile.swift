@@ -33,7 +33,9 @@ struct WorldFile {
         }
         let root: Node?
         do { root = try Yams.compose(yaml: text) } catch {
-            throw StartFailure("\(path) is not YAML: \(error)", remedy: "Fix it there.")
+            let problem = YAMLProblem(error, in: text).problem
+            let place = problem.line.map { "\(path):\($0)" } ?? path
+            throw StartFailure("\(place): \(problem.message)", remedy: problem.remedy)
         }
         guard let root else { return .object([]) }
         let json = try Self.json(root, depth: 0)

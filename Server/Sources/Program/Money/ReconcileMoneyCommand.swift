@@ -29,14 +29,8 @@ struct ReconcileMoneyCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Outcome.reportingFailures {
-            guard let first = Ledger.CivilDate(from), let last = Ledger.CivilDate(to),
-                first.dayNumber <= last.dayNumber
-            else {
-                throw StartFailure(
-                    "--from and --to are not two days in order.",
-                    remedy: "Write them like 2026-11-01.")
-            }
-            guard last.dayNumber - first.dayNumber < Self.daysMax else {
+            let days = try DayRange.days(from: from, to: to)
+            guard days.count <= Self.daysMax else {
                 throw StartFailure(
                     "More than \(Self.daysMax) days cannot be compared at once.",
                     remedy: "Compare one year after the other.")
@@ -49,11 +43,11 @@ struct ReconcileMoneyCommand: AsyncParsableCommand {
             let assembly = try await options.assembly(for: .inspecting)
             defer { assembly.database.close() }
             let comparison = try await assembly.engine.reconcileSales(
-                of: try assembly.app(named: app), in: first.dayNumber...last.dayNumber,
+                of: try assembly.app(named: app), in: days,
                 WallClock(zone))
             for line in Self.lines(of: comparison) { print(line) }
             let others = try await assembly.engine.compareReports(
-                of: try assembly.app(named: app), in: first.dayNumber...last.dayNumber,
+                of: try assembly.app(named: app), in: days,
                 WallClock(zone))
             for line in others.flatMap(Self.lines) { print(line) }
             if !comparison.reconciliation.residual.isEmpty

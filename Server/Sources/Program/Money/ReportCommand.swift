@@ -60,14 +60,7 @@ struct ReportCommand: AsyncParsableCommand {
             name, in: environment, by: by, division: segment, currency: currency?.uppercased())
         query.profile = profile
         if from != nil || to != nil {
-            guard let first = from.flatMap({ CivilDate($0) }),
-                let last = to.flatMap({ CivilDate($0) }), first.dayNumber <= last.dayNumber
-            else {
-                throw StartFailure(
-                    "--from and --to are not two days in order.",
-                    remedy: "Write both, such as --from 2026-01-01 --to 2026-06-30.")
-            }
-            query.days = first.dayNumber...last.dayNumber
+            query.days = try DayRange.days(from: from, to: to)
         }
         if let asKnownAt {
             guard let time = Timestamp(asKnownAt) else {

@@ -89,7 +89,7 @@ final class ConfigurationReload: Sendable {
         self.stores.withLock { $0 = stores }
         var waiting = settings.names(differingFrom: new)
         if file.dashboard != dashboard { waiting.append("dashboard") }
-        report(file.apps, waiting, file.warnings)
+        report(file.apps, waiting, file.warnings + file.servingWarnings)
     }
 
     private func report(

@@ -50,8 +50,7 @@ enum DatabaseAddress {
         }
         do {
             if isServer(address) { return try PostgresDriver(url: address) }
-            let folder = URL(fileURLWithPath: address).deletingLastPathComponent()
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try makeFolder(of: address)
             let use = try DatabaseUse.shared(of: address)
             return try SQLiteDriver(path: address, keeping: use)
         } catch let failure as StartFailure {
@@ -65,8 +64,23 @@ enum DatabaseAddress {
             }
             throw StartFailure(
                 "The database \(withoutPassword(address)) cannot be opened: \(error).",
-                remedy: "Name another file, which this user may write, or "
-                    + "postgres://USER@HOST/NAME, with --database.")
+                remedy: otherFile)
+        }
+    }
+
+    private static let otherFile =
+        "Name another file, which this user may write, or postgres://USER@HOST/NAME, with "
+        + "--database."
+
+    private static func makeFolder(of path: String) throws(StartFailure) {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        } catch {
+            throw StartFailure(
+                "The database \(path) cannot be created: this user cannot make the folder "
+                    + "\(folder.path).",
+                remedy: otherFile)
         }
     }
 
@@ -104,14 +118,27 @@ enum DatabaseAddress {
         return try await version(of: database, at: address)
     }
 
-    private static func version(
+    static func version(
         of database: any DatabaseDriver, at address: String
     ) async throws(StartFailure) -> Int {
         do { return try await Database(database).schemaVersion() } catch {
+            if let failure = unreachable(address, error) { throw failure }
             throw StartFailure(
                 "The database \(withoutPassword(address)) cannot be read: \(error).",
                 remedy: "See that it runs, restore a backup, or name another with --database.")
         }
+    }
+
+    /// Returns the failure of a command whose PostgreSQL server does not respond. Nil for any other
+    /// error.
+    static func unreachable(_ address: String, _ error: any Error) -> StartFailure? {
+        guard isServer(address), let failure = error as? StorageFailure,
+            failure.kind == .unavailable
+        else { return nil }
+        return StartFailure(
+            "The database \(withoutPassword(address)) cannot be reached: \(failure).",
+            remedy: "Start the PostgreSQL server, or correct the host, port, user or password in "
+                + "its address.")
     }
 
     /// Throws if the nearest existing folder is not writable, so that the file could not be

@@ -306,9 +306,9 @@ import Testing
 
     @Test func `a real app that cannot ask the App Store is warned of`() throws {
         let real = try read("apps:\n  a:\n    bundle_id: x")
-        #expect(real.warnings.contains { $0.message.contains("app_store") })
+        #expect(real.servingWarnings.contains { $0.message.contains("app_store") })
         let simulated = try read("apps:\n  a:\n    bundle_id: x\n    simulated: true")
-        #expect(!simulated.warnings.contains { $0.message.contains("app_store") })
+        #expect(simulated.servingWarnings.isEmpty)
     }
 
     @Test func `the nearest word is found only where it is near`() {

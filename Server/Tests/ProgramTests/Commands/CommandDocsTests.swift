@@ -1,0 +1,61 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import Program
+
+/// Compares the commands and their shared flags with the tables in docs/configuration.md.
+@Suite struct CommandDocsTests {
+    private typealias Leaf = (path: String, type: any ParsableCommand.Type)
+
+    /// Each command without commands of its own, by the words that call it.
+    private static var leaves: [Leaf] { leaves(of: Perennial.self, after: []) }
+
+    private static func leaves(of type: any ParsableCommand.Type, after path: [String]) -> [Leaf] {
+        let parts = type.configuration.subcommands
+        guard !parts.isEmpty else { return [(path.joined(separator: " "), type)] }
+        return parts.flatMap { part in leaves(of: part, after: path + [part._commandName]) }
+    }
+
+    private static func page() throws -> [String] {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../../docs/configuration.md")
+        return try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
+    }
+
+    @Test func `every command has a row`() throws {
+        let rows = try Self.page().filter { $0.hasPrefix("| `perennial ") }
+        for (path, _) in Self.leaves {
+            let words = path.split(separator: " ")
+            let isListed = rows.contains { row in
+                let names = row.split { !$0.isLetter && $0 != "-" }
+                guard let first = words.first, row.hasPrefix("| `perennial \(first)") else {
+                    return false
+                }
+                // The default command needs no name.
+                return words.allSatisfy(names.contains) || path == "reconcile purchases"
+            }
+            #expect(isListed, "No row of docs/configuration.md is about perennial \(path).")
+        }
+    }
+
+    @Test(arguments: ["--app", "--environment", "--data", "--clock-from"])
+    func `a shared flag names the commands that have it`(flag: String) throws {
+        let row = try #require(try Self.page().first { $0.hasPrefix("| `\(flag) ") })
+        let listed = row.split(separator: "|")[1].matches(of: #/`([^`]+)`/#).map { String($0.1) }
+        // Their `--data` is the folder that they make.
+        let makers: Set = ["dev", "simulate", "prove"]
+        let having = Self.leaves.filter { path, type in
+            !makers.contains(path)
+                && Perennial.helpMessage(for: type).contains("  \(flag) <")
+        }.map { $0.path }
+        for path in having {
+            let isListed = listed.contains { path == $0 || path.hasPrefix($0 + " ") }
+            #expect(isListed, "The row of \(flag) in docs/configuration.md lacks \(path).")
+        }
+        for name in listed {
+            let has = having.contains { $0 == name || $0.hasPrefix(name + " ") }
+            #expect(has, "\(name) has no \(flag), which docs/configuration.md says.")
+        }
+    }
+}
