@@ -77,10 +77,8 @@ extension Engine {
         for file in files where file.days.count == 1 { latest[file.days.lowerBound] = file }
         // A day without sales has no content.
         for file in latest.values where !file.content.isEmpty {
-            let report = try SalesReport<SalesRow>(parsing: file.content)
-            for row in report.rows where row.productType.isInAppPurchase && app.sells(row) {
-                apples.add(row)
-            }
+            for row in try file.rows(SalesRow.self)
+            where row.productType.isInAppPurchase && app.sells(row) { apples.add(row) }
         }
         var ours = SalesFigures()
         for sale in sales {
@@ -145,6 +143,25 @@ extension Engine {
             guard let next = page.last else { return shifts }
             last = next
         }
+    }
+}
+
+/// A stored file that this release refuses.
+package struct UnreadableReport: Error, CustomStringConvertible {
+    package var name: String
+    package var failure: SalesReportFailure
+
+    package var description: String {
+        "The imported file \(name) cannot be read: \(failure) Import the right one: of several "
+            + "files, the last import counts."
+    }
+}
+
+extension AppleReport {
+    func rows<Row: SalesReportRow>(_: Row.Type) throws(UnreadableReport) -> [Row] {
+        do throws(SalesReportFailure) {
+            return try SalesReport<Row>(parsing: content).rows
+        } catch { throw UnreadableReport(name: name, failure: error) }
     }
 }
 

@@ -73,29 +73,30 @@ extension Engine {
         }
     }
 
-    /// The content of the latest file of each day, and the days that have one.
+    /// The latest file of each day that has content, and the days that have a file.
     private func files(
         _ kind: SalesReportKind, _ known: Knowledge
-    ) async throws -> (contents: [(day: Int64, content: [UInt8])], days: Set<Int64>) {
+    ) async throws -> (files: [(day: Int64, file: AppleReport)], days: Set<Int64>) {
         let reports = try await scan { tx in
             try tx.appleReports(kind.rawValue, of: known.app, in: known.days)
         }
-        var latest: [Int64: [UInt8]] = [:]
+        var latest: [Int64: AppleReport] = [:]
         for report in reports where report.days.count == 1 {
-            latest[report.days.lowerBound] = report.content
+            latest[report.days.lowerBound] = report
         }
-        let contents = latest.filter { !$0.value.isEmpty }.map { (day: $0.key, content: $0.value) }
-        return (contents, Set(latest.keys))
+        let files = latest.filter { !$0.value.content.isEmpty }
+            .map { (day: $0.key, file: $0.value) }
+        return (files, Set(latest.keys))
     }
 
     // MARK: - Subscription
 
     private func compareStanding(_ known: Knowledge) async throws -> ReportComparison? {
-        let (contents, days) = try await files(.subscription, known)
+        let (files, days) = try await files(.subscription, known)
         guard !days.isEmpty else { return nil }
         var apples: [StandingFigure] = []
-        for (day, content) in contents {
-            for row in try SalesReport<SubscriptionRow>(parsing: content).rows
+        for (day, file) in files {
+            for row in try file.rows(SubscriptionRow.self)
             where known.includes(row.appAppleID) {
                 var figure = StandingFigure(.init(day: day, country: row.country))
                 figure.active = row.paid + row.gracePeriod
@@ -195,7 +196,7 @@ extension Engine {
 
     /// Refunds, by day and country. What an upgrade gives back is no event.
     private func compareEvents(_ known: Knowledge) async throws -> ReportComparison? {
-        let (contents, days) = try await files(.subscriptionEvent, known)
+        let (files, days) = try await files(.subscriptionEvent, known)
         guard !days.isEmpty else { return nil }
         func figure(_ count: Int64, _ day: Int64, _ country: String?) -> SalesFigure {
             var figure = SalesFigure(
@@ -205,8 +206,8 @@ extension Engine {
             return figure
         }
         var apples = SalesFigures()
-        for (_, content) in contents {
-            for row in try SalesReport<SubscriptionEventRow>(parsing: content).rows
+        for (_, file) in files {
+            for row in try file.rows(SubscriptionEventRow.self)
             where row.isRefund && known.includes(row.appAppleID) {
                 apples.add(figure(row.quantity, row.eventDate.daysSince1970, row.country))
             }
@@ -229,11 +230,11 @@ extension Engine {
     }
 
     private func compareSubscribers(_ known: Knowledge) async throws -> ReportComparison? {
-        let (contents, days) = try await files(.subscriber, known)
+        let (files, days) = try await files(.subscriber, known)
         guard !days.isEmpty else { return nil }
         var apples = SalesFigures()
-        for (_, content) in contents {
-            for row in try SalesReport<SubscriberRow>(parsing: content).rows
+        for (_, file) in files {
+            for row in try file.rows(SubscriberRow.self)
             where known.includes(row.appAppleID) {
                 apples.add(row, as: Self.subscriptions)
             }
@@ -274,9 +275,7 @@ extension Engine {
         }
         var apples = SalesFigures()
         for report in latest.values where !report.content.isEmpty {
-            for row in try SalesReport<FinancialRow>(parsing: report.content).rows {
-                apples.add(row)
-            }
+            for row in try report.rows(FinancialRow.self) { apples.add(row) }
         }
         var ours = SalesFigures()
         // Free units are in no financial report.
