@@ -16,10 +16,11 @@ import Testing
     private static let now = Instant(milliseconds: 1_772_000_000_000)
     private static let day = AppStoreFormats.CivilDate(year: 2026, month: 1, day: 15)
     private static let days = day.daysSince1970 - 14...day.daysSince1970 + 16
-    /// A count and an amount with the largest product that is read.
-    private static let (countMax, unitPrice) = (Int64(999_999_999_999), Int64(1_000))
-    /// More than 64 bits have room for.
-    private static let rowsCount = 9_300
+    private static let countMax: Int64 = 999_999_999_999
+    /// A count and an amount whose product is almost the largest that is read. More than so many of
+    /// them do not fit into 64 bits, and a total of so many counts is still read.
+    private static let (count, unitPrice) = (Int64(9_000_000_000), Int64(10_000_000))
+    private static let rowsCount = 110
 
     private static func engine() async throws -> Engine {
         try await .empty(
@@ -106,12 +107,12 @@ import Testing
         var refund = SubscriptionEventRow()
         (refund.event, refund.quantity, refund.country) = (.refund, Self.countMax, "US")
         refund.eventDate = Self.day
-        try await store(Self.sale(Self.countMax, Self.unitPrice), "S_D_1_20260115.txt")
+        try await store(Self.sale(Self.count, Self.unitPrice), "S_D_1_20260115.txt")
         try await store(standing, "SUBSCRIPTION_D_1_20260115.txt")
         try await store(refund, "SUBSCRIPTION_EVENT_D_1_20260115.txt")
         try await store(
-            Self.payment(Self.countMax, Self.unitPrice), "SUBSCRIBER_D_1_20260115.txt")
-        try await store(Self.settled(Self.countMax, Self.unitPrice), "1_2026-04_US.txt")
+            Self.payment(Self.count, Self.unitPrice), "SUBSCRIBER_D_1_20260115.txt")
+        try await store(Self.settled(Self.count, Self.unitPrice), "1_2026-04_US.txt")
         let sales = try await engine.reconcileSales(of: Self.app, in: Self.days, .utc)
         #expect(sales.apples.map(\.gross) == [.max])
         #expect(sales.reconciliation.residual[.gross] == ["USD": .max])

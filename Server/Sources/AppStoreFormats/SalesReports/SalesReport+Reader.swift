@@ -68,7 +68,7 @@ private struct SalesReportReader<Row: SalesReportRow> {
         }
         return SalesReportFailure(
             .limit, found: "\(SalesReportFailure.quoted(line.cells[place])) times the row's count",
-            expected: "a product of at most \(SalesReportCell.wholeDigitsMax) digits",
+            expected: "a product of at most \(SalesReportCell.productDigitsMax) digits",
             line: line.number, column: place + 1, columnName: header.names[place])
     }
 
