@@ -7,6 +7,8 @@ struct ReportFileName {
     let vendorNumber: String?
     /// Of a financial report, such as `US`.
     let region: String?
+    /// What tells files of one month apart: the region, or the whole name if it does not say it.
+    let regionKey: String
     /// Counted from 1970-01-01.
     let day: Int64?
 
@@ -19,6 +21,7 @@ struct ReportFileName {
             part.utf8.count == 2
                 && part.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
         }
+        regionKey = region ?? name
         let frequency = parts.firstIndex(where: Self.frequencies.contains)
         let place = frequency.map { $0 + 1 } ?? (region == nil ? nil : 0)
         vendorNumber = place.flatMap { place in
