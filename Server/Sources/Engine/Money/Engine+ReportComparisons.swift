@@ -80,10 +80,7 @@ extension Engine {
         let reports = try await scan { tx in
             try tx.appleReports(kind.rawValue, of: known.app, in: known.days)
         }
-        var latest: [Int64: AppleReport] = [:]
-        for report in reports where report.days.count == 1 {
-            latest[report.days.lowerBound] = report
-        }
+        let latest = reports.latest { $0.days.count == 1 ? $0.days.lowerBound : nil }
         let files = latest.filter { !$0.value.content.isEmpty }
             .map { (day: $0.key, file: $0.value) }
         return (files, Set(latest.keys))
@@ -259,22 +256,18 @@ extension Engine {
         let reports = try await scan { tx in
             try tx.appleReports(SalesReportKind.financial.rawValue, of: known.app, in: known.days)
         }
-        // Of several files of a name, the one that was imported last.
-        var latest: [String: AppleReport] = [:]
-        for report in reports
-        where known.days.contains(report.days.lowerBound)
-            && known.days.contains(report.days.upperBound)
-        {
-            latest[report.name] = report
-        }
-        guard !latest.isEmpty else { return nil }
-        let months = Set(latest.values.map(\.days))
+        let files = Self.financialFiles(
+            reports.filter {
+                known.days.contains($0.days.lowerBound) && known.days.contains($0.days.upperBound)
+            })
+        guard !files.isEmpty else { return nil }
+        let months = Set(files.map(\.days))
         @Sendable func month(_ moment: Instant) -> Int64? {
             let day = known.clock.dayNumber(at: moment)
             return months.first { $0.contains(day) }?.lowerBound
         }
         var apples = SalesFigures()
-        for report in latest.values where !report.content.isEmpty {
+        for report in files where !report.content.isEmpty {
             for row in try report.rows(FinancialRow.self) { apples.add(row) }
         }
         var ours = SalesFigures()
@@ -284,8 +277,26 @@ extension Engine {
         }
         let shifts = known.shifts.compactMap { SalesShift($0, day: month) }
         return Self.comparison(
-            .financial, ours, apples, Set(months.map(\.lowerBound)), shifts, files: latest.count,
+            .financial, ours, apples, Set(months.map(\.lowerBound)), shifts, files: files.count,
             products: known.products)
+    }
+
+    /// Those that count: of each month either the file of all regions or those of single ones, and
+    /// of several files of a region the one that was imported last.
+    private static func financialFiles(_ reports: [AppleReport]) -> [AppleReport] {
+        struct Key: Hashable {
+            var month: ClosedRange<Int64>
+            var region: String
+        }
+        let latest = reports.latest {
+            Key(month: $0.days, region: ReportFileName($0.name).regionKey)
+        }
+        return Dictionary(grouping: latest, by: \.key.month).values.flatMap { files in
+            let all = files.filter { $0.key.region == FinanceReportRequest.allRegions }
+            let regions = files.filter { $0.key.region != FinanceReportRequest.allRegions }
+            let hasAll = all.contains { !$0.value.content.isEmpty } || regions.isEmpty
+            return (hasAll ? all : regions).map(\.value)
+        }
     }
 
     /// - Parameter products: those of the app, if rows name products, and may be about other apps.
