@@ -38,8 +38,10 @@ struct ReportCommand: AsyncParsableCommand {
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
             do throws(EngineFailure) {
-                let result = try await assembly.engine.report(query, of: app)
-                print(try text(of: PerennialContract.Report(result)), terminator: "")
+                let report = PerennialContract.Report(
+                    try await assembly.engine.report(query, of: app))
+                print(try text(of: report), terminator: "")
+                if format == .csv { warn(about: report) }
             } catch {
                 throw StartFailure(
                     "The report cannot be shown: \(error).",
@@ -52,6 +54,20 @@ struct ReportCommand: AsyncParsableCommand {
     private func printNames() {
         for definition in profile?.definitions ?? ReportCatalogue.all {
             print("\(definition.name)  \(definition.sentence)")
+        }
+    }
+
+    /// What JSON says in members of its own, and a table of CSV has no place for.
+    private func warn(about report: PerennialContract.Report) {
+        if report.isFilling {
+            Outcome.printError(
+                "warning: rows of earlier purchases are still being derived. The numbers are too "
+                    + "small.")
+        }
+        if !report.unconverted.isEmpty {
+            Outcome.printError(
+                "warning: not converted, because the table of rates lacks a rate: "
+                    + report.unconverted.joined(separator: ", ") + ".")
         }
     }
 
