@@ -117,7 +117,7 @@ struct AppleReportsImportCommand: AsyncParsableCommand {
     }
 
     /// Whether the file counts now, if another one did.
-    private static func standing(of done: AppleReportImport) -> String {
+    static func standing(of done: AppleReportImport) -> String {
         guard done.isCompared else { return ", stored: only daily sales files are compared" }
         guard let replaced = done.replacedName else { return done.isKnown ? ", known already" : "" }
         return ", counts \(done.isKnown ? "again, " : "")in place of \(replaced)"

@@ -41,7 +41,11 @@ struct ReportCommand: AsyncParsableCommand {
                 let report = PerennialContract.Report(
                     try await assembly.engine.report(query, of: app))
                 print(try text(of: report), terminator: "")
-                if format == .csv { warn(about: report) }
+                if format == .csv {
+                    for warning in Self.warnings(about: report) {
+                        Outcome.printError("warning: \(warning)")
+                    }
+                }
             } catch {
                 throw StartFailure(
                     "The report cannot be shown: \(error).",
@@ -58,17 +62,11 @@ struct ReportCommand: AsyncParsableCommand {
     }
 
     /// What JSON says in members of its own, and a table of CSV has no place for.
-    private func warn(about report: PerennialContract.Report) {
-        if report.isFilling {
-            Outcome.printError(
-                "warning: rows of earlier purchases are still being derived. The numbers are too "
-                    + "small.")
-        }
-        if !report.unconverted.isEmpty {
-            Outcome.printError(
-                "warning: not converted, because the table of rates lacks a rate: "
-                    + report.unconverted.joined(separator: ", ") + ".")
-        }
+    static func warnings(about report: PerennialContract.Report) -> [String] {
+        let currencies = report.unconverted.joined(separator: ", ")
+        let filling = "rows of earlier purchases are still being derived: numbers will grow."
+        let unconverted = "not converted, because the table of rates lacks a rate: \(currencies)."
+        return (report.isFilling ? [filling] : []) + (currencies.isEmpty ? [] : [unconverted])
     }
 
     private func query(named name: String) throws(StartFailure) -> ReportQuery {
