@@ -19,7 +19,11 @@ extension ExchangeRates {
     ///
     /// - Parameter base: the currency that the rates are for, if it is not the euro.
     package init(table text: String, base: String = "EUR") throws(Defect) {
-        var lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }[...]
+        // Editors may write a byte order mark.
+        let content =
+            text.unicodeScalars.first == "\u{FEFF}"
+            ? text.unicodeScalars.dropFirst() : text.unicodeScalars[...]
+        var lines = Substring(content).split(omittingEmptySubsequences: false) { $0.isNewline }[...]
         let header = lines.popFirst().map(Self.fields) ?? []
         guard header.first?.lowercased() == "date" else {
             throw Defect(line: 1, sentence: "The first line must begin with Date.")
@@ -28,6 +32,10 @@ extension ExchangeRates {
         if let wrong = currencies.first(where: { !$0.isEmpty && !Self.isCurrency($0) }) {
             throw Defect(
                 line: 1, column: wrong, sentence: "A currency has three letters, such as USD.")
+        }
+        let named = currencies.filter { !$0.isEmpty }
+        if let twice = named.first(where: { name in named.count { $0 == name } > 1 }) {
+            throw Defect(line: 1, column: twice, sentence: "The currency comes twice.")
         }
         var rates: [Int64: [String: Int64]] = [:]
         for (index, line) in lines.enumerated() where !line.allSatisfy(\.isWhitespace) {

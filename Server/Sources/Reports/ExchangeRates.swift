@@ -37,15 +37,15 @@ package struct ExchangeRates: Hashable, Sendable {
         package var rateDay: Int64
     }
 
-    /// Converts an amount at the rate of a day, or of the last day before it that has rates,
-    /// rounded to the nearest. Returns nil if there is no such rate.
+    /// Converts an amount at the rates of a day, or of the last day before it on which both
+    /// currencies have one, rounded to the nearest. Returns nil if there is no such day within ten.
     package func convert(
         _ amount: Int64, from currency: String, to other: String, on day: Int64
     ) -> Conversion? {
         guard currency != other else { return Conversion(amount: amount, rateDay: day) }
-        guard let rateDay = lastDay(upTo: day), let from = rate(of: currency, on: rateDay),
-            let to = rate(of: other, on: rateDay)
-        else { return nil }
+        guard let (rateDay, from, to) = rates(of: currency, and: other, upTo: day) else {
+            return nil
+        }
         let product = amount.magnitude.multipliedFullWidth(by: to.magnitude)
         guard product.high < from.magnitude else { return nil }
         let (quotient, rest) = from.magnitude.dividingFullWidth(product)
@@ -58,14 +58,29 @@ package struct ExchangeRates: Hashable, Sendable {
         currency == base ? Self.unit : rates[day]?[currency].flatMap { $0 > 0 ? $0 : nil }
     }
 
-    private func lastDay(upTo day: Int64) -> Int64? {
+    /// The last day on which both currencies have a rate, and these rates.
+    private func rates(
+        of one: String, and other: String, upTo day: Int64
+    ) -> (day: Int64, one: Int64, other: Int64)? {
+        for place in days[..<placeAfter(day)].indices.reversed() {
+            guard day - days[place] <= Self.daysMax else { return nil }
+            if let first = rate(of: one, on: days[place]),
+                let second = rate(of: other, on: days[place])
+            {
+                return (days[place], first, second)
+            }
+        }
+        return nil
+    }
+
+    /// The place of the first day after one.
+    private func placeAfter(_ day: Int64) -> Int {
         var low = days.startIndex
         var high = days.endIndex
         while low < high {
             let middle = (low + high) / 2
             if days[middle] <= day { low = middle + 1 } else { high = middle }
         }
-        guard low > 0, day - days[low - 1] <= Self.daysMax else { return nil }
-        return days[low - 1]
+        return low
     }
 }

@@ -36,19 +36,55 @@ package struct Report: Sendable {
         in currency: String? = nil, rates: ExchangeRates = .none, hasMoney: Bool? = nil,
         today: Int64 = .max
     ) {
-        var fold = ReportFold(periods, currency: currency, rates: rates)
+        var fold = ReportFold(definition, periods, currency: currency, rates: rates)
         fold.hasMoney = hasMoney ?? definition.hasMoney
-        fold.hasStock = definition.hasStock
         fold.today = today
-        let tallies = fold.tallies(of: sums)
+        let groups = fold.groups(of: sums)
+        self.init(definition, groups, &fold)
+    }
+
+    /// As the initializer without a limit. Nothing is computed for rows beyond the limit.
+    ///
+    /// - Throws: ``TooManyRows``.
+    package init(
+        _ definition: ReportDefinition, _ periods: [ReportPeriod], from sums: [MovementSum],
+        in currency: String? = nil, rates: ExchangeRates = .none, hasMoney: Bool? = nil,
+        today: Int64 = .max, rowsMax: Int
+    ) throws(TooManyRows) {
+        var fold = ReportFold(definition, periods, currency: currency, rates: rates)
+        fold.hasMoney = hasMoney ?? definition.hasMoney
+        fold.today = today
+        // Each part has at least one row in each period.
+        try TooManyRows.check(Set(sums.map(\.part)).count, periods, rowsMax)
+        let groups = fold.groups(of: sums)
+        try TooManyRows.check(groups.count, periods, rowsMax)
+        self.init(definition, groups, &fold)
+    }
+
+    private init(
+        _ definition: ReportDefinition, _ groups: [ReportFold.Key: [MovementSum]],
+        _ fold: inout ReportFold
+    ) {
         self.definition = definition
-        rows = tallies.map { key, period, tally in
+        rows = fold.tallies(of: groups).map { key, period, tally in
             Row(
                 period: period, currency: key.currency, part: key.part,
                 values: definition.columns.map { $0.value(tally) })
         }
         unconverted = fold.unconverted.sorted()
         rateDays = fold.rateDays
+    }
+
+    /// The report would have more rows than allowed: at least this number.
+    package struct TooManyRows: Error, Hashable {
+        package var count: Int
+
+        fileprivate static func check(
+            _ groups: Int, _ periods: [ReportPeriod], _ rowsMax: Int
+        ) throws(TooManyRows) {
+            let count = groups * periods.count
+            guard count <= rowsMax else { throw TooManyRows(count: count) }
+        }
     }
 }
 
@@ -64,31 +100,42 @@ struct ReportFold {
     private let rates: ExchangeRates
     /// Whether the report shows amounts. If not, currencies are not told apart.
     var hasMoney = true
-    /// Whether it values what is there when a period begins or ends, at that day's rates.
-    var hasStock = true
+    /// Whether it values what is there when a period ends, at that day's rates.
+    private let hasStock: Bool
+    /// Whether it values what is there before the first period.
+    private let hasOpening: Bool
     /// What is there when a later day ends is valued at the rates of this one.
     var today = Int64.max
     private(set) var unconverted: Set<String> = []
     private(set) var rateDays: ClosedRange<Int64>?
 
-    init(_ periods: [ReportPeriod], currency: String?, rates: ExchangeRates) {
+    init(
+        _ definition: ReportDefinition, _ periods: [ReportPeriod], currency: String?,
+        rates: ExchangeRates
+    ) {
+        hasStock = definition.hasStock
+        hasOpening = definition.hasOpening
         self.periods = periods
         self.currency = currency
         self.rates = rates
     }
 
-    /// One tally for each key and period, sorted by period, currency and part. A key without any
-    /// movement in the periods or before them has none.
-    mutating func tallies(of sums: [MovementSum]) -> [(Key, ReportPeriod, PeriodTally)] {
-        guard let first = periods.first else { return [] }
+    /// The movements in the periods and before them, by what rows are told apart by.
+    mutating func groups(of sums: [MovementSum]) -> [Key: [MovementSum]] {
         if hasMoney { findUnconverted(sums) }
-        let groups = Dictionary(grouping: sums) { key(of: $0) }
+        return Dictionary(grouping: sums) { key(of: $0) }
+    }
+
+    /// One tally for each key and period, sorted by period, currency and part.
+    mutating func tallies(of groups: [Key: [MovementSum]]) -> [(Key, ReportPeriod, PeriodTally)] {
+        guard let first = periods.first else { return [] }
         var found: [(Key, ReportPeriod, PeriodTally)] = []
         for (key, sums) in groups.sorted(by: { Self.precedes($0.key, $1.key) }) {
             var rest = sums.sorted { $0.day < $1.day }[...]
             var known: [String?: Totals] = [:]
             Self.add(rest.removeFirst(before: first.days.lowerBound), to: &known)
-            var opening = valued(known, on: first.days.lowerBound - 1)
+            var opening =
+                hasOpening ? valued(known, on: first.days.lowerBound - 1) : counted(known)
             for period in periods {
                 let within = rest.removeFirst(before: period.days.upperBound)
                 Self.add(within, to: &known)
@@ -136,9 +183,10 @@ struct ReportFold {
         return Array(days)
     }
 
-    /// The day before the periods, and the last one of each.
+    /// The last day of each period, and the day before them if its end is shown.
     private var ends: [Int64] {
-        periods.prefix(1).map { $0.days.lowerBound - 1 } + periods.map { $0.days.upperBound - 1 }
+        (hasOpening ? periods.prefix(1).map { $0.days.lowerBound - 1 } : [])
+            + periods.map { $0.days.upperBound - 1 }
     }
 
     private static func precedes(_ one: Key, _ other: Key) -> Bool {
@@ -174,6 +222,11 @@ struct ReportFold {
             sum += converted(stock, currency, min(day, today))
         }
         return sum
+    }
+
+    /// What is there without its amounts, which nobody sees.
+    private func counted(_ known: [String?: Totals]) -> Totals {
+        Totals(Movement.Amounts(), known.values.reduce(Totals(), +).counts)
     }
 
     private mutating func converted(_ totals: Totals, _ own: String?, _ day: Int64) -> Totals {

@@ -25,6 +25,9 @@ package struct ReportDefinition: Sendable {
         }
     }
 
+    /// Whether it shows what is there when a period begins, or what that gained by exchange rates.
+    var hasOpening: Bool { columns.contains { $0.name == "opening" } }
+
     package struct Column: Sendable {
         package var name: String
         package var sentence: String

@@ -136,6 +136,14 @@ import Testing
             ReportCatalogue.revenue, on: 41..<50, today: 60, rateDays: 41...50, opening: 40)
         #expect(later.unconverted == [])
         #expect(later.rateDays == nil)
+        // Neither does what is there when periods end.
+        for definition in [ReportCatalogue.mrr, ReportCatalogue.arr] {
+            let closing = Self.report(
+                definition, on: 41..<50, today: 60, rateDays: 41...50, opening: 40)
+            #expect(closing.unconverted == [], "\(definition.name)")
+            #expect(closing.rateDays == 41...49)
+            #expect(closing.rows.map(\.currency) == Array(repeating: "EUR", count: 9))
+        }
         // What there is when the period begins has a value only at a rate of that day.
         let opening = Self.report(
             ReportCatalogue.mrrMovement, on: 41..<50, today: 60, rateDays: 41...50, opening: 40)
@@ -162,6 +170,82 @@ import Testing
         #expect {
             try ExchangeRates(table: text)
         } throws: { error in (error as? ExchangeRates.Defect)?.line == line }
+    }
+
+    /// The franc has no rate on the last two of five days.
+    @Test func `a currency that lacks a rate on some days has that of the last day with one`()
+        throws
+    {
+        let rates = try ExchangeRates(
+            table: """
+                Date,USD,CHF
+                1970-01-06,2,N/A
+                1970-01-05,2,
+                1970-01-04,2,0.5
+                1970-01-03,N/A,0.25
+                1970-01-02,4,0.25
+                """)
+        func conversion(_ day: Int64, _ one: String, _ other: String) -> [Int64]? {
+            rates.convert(1_000, from: one, to: other, on: day).map { [$0.amount, $0.rateDay] }
+        }
+        #expect(conversion(5, "CHF", "EUR") == [2_000, 3])
+        #expect(conversion(5, "USD", "EUR") == [500, 5])
+        #expect(conversion(5, "CHF", "USD") == [4_000, 3])
+        #expect(conversion(2, "CHF", "USD") == [16_000, 1])
+        #expect(conversion(2, "CHF", "EUR") == [4_000, 2])
+        // Ten days after its own, and no longer.
+        #expect(conversion(13, "CHF", "USD") == [4_000, 3])
+        #expect(conversion(14, "CHF", "USD") == nil)
+        #expect(conversion(15, "USD", "EUR") == [500, 5])
+        #expect(conversion(0, "USD", "EUR") == nil)
+        let report = Report(
+            ReportCatalogue.mrr, ReportPeriod.periods(.day, in: 2..<6),
+            from: [
+                MovementSum(
+                    day: 1, kind: .new, currency: "CHF", totals: Totals(Movement.Amounts(mrr: 500)))
+            ], in: "EUR", rates: rates, today: 60)
+        #expect(report.unconverted == [])
+        #expect(
+            report.rows.map { $0.values[0] } == [.money(2_000)]
+                + Array(repeating: .money(1_000), count: 3))
+        #expect(report.rateDays == 2...3)
+    }
+
+    /// Two dollars and a euro, in two parts, on ten days.
+    @Test func `a report with too many rows is refused before it is made`() throws {
+        let sums = [("a", "USD"), ("b", "USD"), ("b", "EUR")].map { part, currency in
+            MovementSum(
+                day: 5, kind: .new, currency: currency, part: part,
+                totals: Totals(Movement.Amounts(gross: 1_000)))
+        }
+        let periods = ReportPeriod.periods(.day, in: 0..<10)
+        func rows(_ currency: String?, _ rates: ExchangeRates, max: Int) throws -> Int {
+            try Report(
+                ReportCatalogue.revenue, periods, from: sums, in: currency, rates: rates,
+                rowsMax: max
+            ).rows.count
+        }
+        let rates = ExchangeRates(base: "EUR", rates: [5: ["USD": 1_000_000]])
+        #expect(try rows(nil, .none, max: 30) == 30)
+        #expect(try rows("EUR", rates, max: 20) == 20)
+        #expect(throws: Report.TooManyRows(count: 30)) { try rows(nil, .none, max: 29) }
+        #expect(throws: Report.TooManyRows(count: 20)) { try rows("EUR", rates, max: 19) }
+        // Without a rate, both currencies are shown.
+        #expect(throws: Report.TooManyRows(count: 30)) { try rows("EUR", .none, max: 29) }
+    }
+
+    @Test func `a table may begin with a byte order mark`() throws {
+        let rates = try ExchangeRates(table: "\u{FEFF}Date,USD\r\n1970-01-06,2\r\n")
+        #expect(rates.convert(1_000, from: "USD", to: "EUR", on: 5)?.amount == 500)
+    }
+
+    @Test func `a currency that comes twice is refused with its column`() {
+        #expect {
+            try ExchangeRates(table: "Date,USD,,JPY,USD,\n2026-11-20,1,,2,3,\n")
+        } throws: { error in
+            let defect = error as? ExchangeRates.Defect
+            return defect?.line == 1 && defect?.column == "USD"
+        }
     }
 
     @Test func `every definition has its own name, and columns with their own`() {

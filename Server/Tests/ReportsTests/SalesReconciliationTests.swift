@@ -154,6 +154,23 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         #expect(!other.residual.isEmpty)
     }
 
+    @Test func `absurd numbers stop nothing`() {
+        var (ours, apples) = (Self.sales, Self.sales)
+        for (index, number) in [Int64.max, -Int64.max].enumerated() {
+            for path in [\SalesFigure.units, \.gross, \.refundedUnits, \.refunded, \.freeUnits] {
+                apples[index][keyPath: path] = number
+                ours[index][keyPath: path] = -number
+            }
+            (apples[index].proceeds, ours[index].proceeds) = (number, -number)
+        }
+        apples += apples.map { $0.on(20) } + apples.map { $0.on(30) }
+        let found = SalesReconciliation(
+            ours: ours, apples: apples, days: Set(0...40),
+            shifts: [SalesShift(.refundReversed, removed: ours[0], added: [apples[1].on(33)])])
+        #expect(!found.differences.isEmpty)
+        #expect(found.differences.contains { $0.difference == .max })
+    }
+
     private static let sales: [SalesFigure] = [
         .sale(on: 10, "pro", units: 3), .sale(on: 12, "pro", units: 5),
     ]
@@ -166,6 +183,12 @@ extension SalesFigure {
         figure.units = units
         figure.gross = units * 10_000
         figure.proceeds = units * 7000
+        return figure
+    }
+
+    fileprivate func on(_ day: Int64) -> SalesFigure {
+        var figure = self
+        figure.key.day = day
         return figure
     }
 

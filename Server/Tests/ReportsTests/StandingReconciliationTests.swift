@@ -92,6 +92,21 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
         #expect(found.residual.isEmpty == !planted.isResidual)
     }
 
+    @Test func `absurd numbers stop nothing`() {
+        for number in [Int64.max, -Int64.max] {
+            var (ours, apples) = (Self.figure, Self.figure)
+            for path in [\StandingFigure.active, \.trials, \.grace, \.retry] {
+                apples[keyPath: path] = number
+                ours[keyPath: path] = -5
+            }
+            var doubled = apples
+            doubled.add(apples)
+            #expect(doubled.active == number)
+            let found = StandingReconciliation(ours: [ours], apples: [doubled], days: [12])
+            #expect(found.residual[.active] == (number > 0 ? .max : 5 - .max))
+        }
+    }
+
     @Test func `a day without a file is not compared`() {
         let found = StandingReconciliation(ours: [Self.figure], apples: [], days: [11])
         #expect(found.differences.isEmpty)

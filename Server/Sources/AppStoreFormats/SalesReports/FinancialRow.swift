@@ -34,6 +34,19 @@ package struct FinancialRow: SalesReportRow {
     /// What the developer is paid for the row, in thousandths of ``partnerShareCurrency``.
     package var proceeds: Int64 { extendedPartnerShare }
 
+    /// How many refunds of a part of the price the row stands for: they have no quantity, and those
+    /// that are alike are one row. 0 if it is about whole units.
+    package var partialRefunds: Int64 {
+        quantity == 0 && partnerShare != 0 ? abs(extendedPartnerShare / partnerShare) : 0
+    }
+
+    package var uncountableColumn: String? {
+        let isCountable =
+            Self.isCountable(quantity, customerPrice)
+            && Self.isCountable(partialRefunds, customerPrice)
+        return isCountable ? nil : "Customer Price"
+    }
+
     /// The amounts of all rows are added up, whatever their currencies.
     package static func totals(of rows: [Self]) -> [SalesReportTotal]? {
         var (amount, units): (Int64, Int64) = (0, 0)

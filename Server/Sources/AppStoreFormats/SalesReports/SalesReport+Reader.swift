@@ -58,12 +58,18 @@ private struct SalesReportReader<Row: SalesReportRow> {
                 expected: "\(columns.count), as in the header", line: line.number)
         }
         let row = try row(line)
-        guard row.isCountable else {
-            throw SalesReportFailure(
-                .limit, found: "a count times an amount of more than 64 bits",
-                expected: "a smaller product", line: line.number)
-        }
+        if let name = row.uncountableColumn { throw uncountable(name, line) }
         rows.append(row)
+    }
+
+    private func uncountable(_ name: String, _ line: SalesReportLine) -> SalesReportFailure {
+        guard let place = columns.firstIndex(where: { $0?.name == name }) else {
+            preconditionFailure("\(Row.kind.rawValue) has no column \(name).")
+        }
+        return SalesReportFailure(
+            .limit, found: "\(SalesReportFailure.quoted(line.cells[place])) times the row's count",
+            expected: "a product of at most \(SalesReportCell.productDigitsMax) digits",
+            line: line.number, column: place + 1, columnName: header.names[place])
     }
 
     private mutating func row(_ line: SalesReportLine) throws(SalesReportFailure) -> Row {

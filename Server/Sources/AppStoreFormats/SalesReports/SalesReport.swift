@@ -58,14 +58,20 @@ package protocol SalesReportRow: Hashable, Sendable {
     static var allowsNewerColumns: Bool { get }
     /// The totals that end a file. Empty if its report has none. Nil if they are too large.
     static func totals(of rows: [Self]) -> [SalesReportTotal]?
-    /// Whether the products of counts and amounts fit into 64 bits.
-    var isCountable: Bool { get }
+    /// The column of an amount that, multiplied by the row's count, exceeds
+    /// ``SalesReportCell/productMax``. Nil if there is none.
+    var uncountableColumn: String? { get }
 }
 
 extension SalesReportRow {
     package static var allowsNewerColumns: Bool { false }
     package static func totals(of rows: [Self]) -> [SalesReportTotal]? { [] }
-    package var isCountable: Bool { true }
+    package var uncountableColumn: String? { nil }
+
+    static func isCountable(_ count: Int64, _ amount: Int64) -> Bool {
+        let (product, isOver) = count.multipliedReportingOverflow(by: amount)
+        return !isOver && product.magnitude <= SalesReportCell.productMax
+    }
 }
 
 /// A line at the end of a file that sums up its rows.

@@ -4,6 +4,10 @@ enum SalesReportCell {
     static let wholeDigitsMax = 12
     /// Digits after it. Only the first three may be other than zero.
     static let decimalsMax = 6
+    /// Digits before the decimal point of a count times an amount.
+    static let productDigitsMax = 14
+    /// The largest product of a count and an amount, in thousandths.
+    static let productMax: UInt64 = 99_999_999_999_999_999
     /// Digits of a count, such as units.
     static let countDigitsMax = 12
     /// Digits of an identifier.

@@ -56,9 +56,9 @@ package struct SalesRow: SalesReportRow {
         isPartialRefund ? customerPrice : units * abs(customerPrice)
     }
 
-    package var isCountable: Bool {
-        !units.multipliedReportingOverflow(by: developerProceeds).overflow
-            && !units.multipliedReportingOverflow(by: customerPrice).overflow
+    package var uncountableColumn: String? {
+        if !Self.isCountable(units, customerPrice) { return "Customer Price" }
+        return Self.isCountable(units, developerProceeds) ? nil : "Developer Proceeds"
     }
 
     // MARK: - Columns

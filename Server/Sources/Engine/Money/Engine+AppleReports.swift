@@ -12,6 +12,13 @@ package struct AppleReportImport: Hashable, Sendable {
     package var rowsCount: Int
     /// Whether the same content had been imported before.
     package var isKnown: Bool
+    /// The name of the file that counted until now, if it is another one: the last import counts.
+    package var replacedName: String? = nil
+    /// The vendor number in the file's name, if the configuration has another one.
+    package var otherVendorNumber: String? = nil
+
+    /// False for a sales report of a week or longer.
+    package var isCompared: Bool { kind != SalesReportKind.sales.rawValue || days.count == 1 }
 }
 
 /// Our sales and the App Store's, compared.
@@ -34,7 +41,8 @@ extension Engine {
     package static let appleFilesMax = 400
 
     /// Reads one of the App Store's report files and stores it byte for byte. Nothing is stored if
-    /// any of it cannot be read. Idempotent.
+    /// any of it cannot be read. Idempotent. Of several files of the same days, and of the same
+    /// region, the last import counts.
     ///
     /// - Parameters:
     ///   - content: the text of the file, decompressed.
@@ -44,16 +52,27 @@ extension Engine {
     package func importAppleReport(
         _ content: [UInt8], name: String, of app: AppID
     ) async throws -> AppleReportImport {
-        _ = try self.app(app)
+        let (settings, _) = try self.app(app)
         let report = try AnySalesReport(parsing: content)
         let days = try report.days(of: name)
         let now = now()
         let stored = AppleReport(
             kind: report.kind.rawValue, days: days, digest: Array(SHA256.hash(data: content)),
             name: name, rowsCount: report.rowsCount, importedAt: now, content: content)
-        let isNew = try await transaction { tx in try tx.insert(stored, in: app) }
+        let found = try await transaction { tx in try tx.insert(stored, in: app) }
+        let fileName = ReportFileName(name)
+        let replaced = found.later.last {
+            $0.hasContent
+                && (report.kind != .financial
+                    || ReportFileName($0.name).regionKey == fileName.regionKey)
+        }
+        let vendorNumber = reconciliation.reports(app)?.vendorNumber ?? settings.money.vendorNumber
         return AppleReportImport(
-            kind: stored.kind, days: days, rowsCount: stored.rowsCount, isKnown: !isNew)
+            kind: stored.kind, days: days, rowsCount: stored.rowsCount, isKnown: found.isKnown,
+            replacedName: replaced?.name,
+            otherVendorNumber: fileName.vendorNumber.flatMap { number in
+                vendorNumber.map { $0 == number } ?? true ? nil : number
+            })
     }
 
     /// Compares our sales with the App Store's daily sales reports.
@@ -72,15 +91,11 @@ extension Engine {
             )
         }
         var apples = SalesFigures()
-        // Of several files of a day, the one that was imported last.
-        var latest: [Int64: AppleReport] = [:]
-        for file in files where file.days.count == 1 { latest[file.days.lowerBound] = file }
+        let latest = files.latest { $0.days.count == 1 ? $0.days.lowerBound : nil }
         // A day without sales has no content.
         for file in latest.values where !file.content.isEmpty {
-            let report = try SalesReport<SalesRow>(parsing: file.content)
-            for row in report.rows where row.productType.isInAppPurchase && app.sells(row) {
-                apples.add(row)
-            }
+            for row in try file.rows(SalesRow.self)
+            where row.productType.isInAppPurchase && app.sells(row) { apples.add(row) }
         }
         var ours = SalesFigures()
         for sale in sales {
@@ -148,6 +163,41 @@ extension Engine {
     }
 }
 
+/// A stored file that this release refuses.
+package struct UnreadableReport: Error, CustomStringConvertible {
+    package var name: String
+    package var failure: SalesReportFailure
+
+    package var description: String {
+        "The imported file \(name) cannot be read: \(failure) Import the right one: of several "
+            + "files, the last import counts."
+    }
+}
+
+extension [AppleReport] {
+    /// Of several reports of one key, the one that was imported last. That nothing was sold counts
+    /// only without any file.
+    ///
+    /// - Parameter key: nil for a report that is left out.
+    func latest<Key: Hashable>(_ key: (AppleReport) -> Key?) -> [Key: AppleReport] {
+        var latest: [Key: AppleReport] = [:]
+        for report in self {
+            guard let key = key(report) else { continue }
+            if report.content.isEmpty, latest[key]?.content.isEmpty == false { continue }
+            latest[key] = report
+        }
+        return latest
+    }
+}
+
+extension AppleReport {
+    func rows<Row: SalesReportRow>(_: Row.Type) throws(UnreadableReport) -> [Row] {
+        do throws(SalesReportFailure) {
+            return try SalesReport<Row>(parsing: content).rows
+        } catch { throw UnreadableReport(name: name, failure: error) }
+    }
+}
+
 extension AppSettings {
     /// Whether a row of a sales report is about this app. Without its SKU, every row is.
     func sells(_ row: SalesRow) -> Bool {
@@ -179,20 +229,11 @@ extension AnySalesReport {
         case .subscription, .subscriptionEvent, .subscriber, .offerCodeRedemption, .preOrder: break
         }
         if let first = days.min(), let last = days.max() { return first...last }
-        guard let day = Self.day(in: name) else {
+        guard let day = ReportFileName(name).day else {
             throw .unreadable(
                 "The rows of \(name) do not say the day, and neither does its name. "
                     + "Give it the name under which Apple sent it, such as S_D_80012345_20261121.")
         }
         return day...day
-    }
-
-    /// The last eight digits in a row: `S_D_80012345_20261121.txt`.
-    private static func day(in name: String) -> Int64? {
-        let parts = name.split { !$0.isNumber }.filter { $0.count == 8 }.map(String.init)
-        guard let digits = parts.last else { return nil }
-        let date = Ledger.CivilDate(
-            "\(digits.prefix(4))-\(digits.dropFirst(4).prefix(2))-\(digits.suffix(2))")
-        return date?.dayNumber
     }
 }

@@ -73,29 +73,27 @@ extension Engine {
         }
     }
 
-    /// The content of the latest file of each day, and the days that have one.
+    /// The latest file of each day that has content, and the days that have a file.
     private func files(
         _ kind: SalesReportKind, _ known: Knowledge
-    ) async throws -> (contents: [(day: Int64, content: [UInt8])], days: Set<Int64>) {
+    ) async throws -> (files: [(day: Int64, file: AppleReport)], days: Set<Int64>) {
         let reports = try await scan { tx in
             try tx.appleReports(kind.rawValue, of: known.app, in: known.days)
         }
-        var latest: [Int64: [UInt8]] = [:]
-        for report in reports where report.days.count == 1 {
-            latest[report.days.lowerBound] = report.content
-        }
-        let contents = latest.filter { !$0.value.isEmpty }.map { (day: $0.key, content: $0.value) }
-        return (contents, Set(latest.keys))
+        let latest = reports.latest { $0.days.count == 1 ? $0.days.lowerBound : nil }
+        let files = latest.filter { !$0.value.content.isEmpty }
+            .map { (day: $0.key, file: $0.value) }
+        return (files, Set(latest.keys))
     }
 
     // MARK: - Subscription
 
     private func compareStanding(_ known: Knowledge) async throws -> ReportComparison? {
-        let (contents, days) = try await files(.subscription, known)
+        let (files, days) = try await files(.subscription, known)
         guard !days.isEmpty else { return nil }
         var apples: [StandingFigure] = []
-        for (day, content) in contents {
-            for row in try SalesReport<SubscriptionRow>(parsing: content).rows
+        for (day, file) in files {
+            for row in try file.rows(SubscriptionRow.self)
             where known.includes(row.appAppleID) {
                 var figure = StandingFigure(.init(day: day, country: row.country))
                 figure.active = row.paid + row.gracePeriod
@@ -195,7 +193,7 @@ extension Engine {
 
     /// Refunds, by day and country. What an upgrade gives back is no event.
     private func compareEvents(_ known: Knowledge) async throws -> ReportComparison? {
-        let (contents, days) = try await files(.subscriptionEvent, known)
+        let (files, days) = try await files(.subscriptionEvent, known)
         guard !days.isEmpty else { return nil }
         func figure(_ count: Int64, _ day: Int64, _ country: String?) -> SalesFigure {
             var figure = SalesFigure(
@@ -205,8 +203,8 @@ extension Engine {
             return figure
         }
         var apples = SalesFigures()
-        for (_, content) in contents {
-            for row in try SalesReport<SubscriptionEventRow>(parsing: content).rows
+        for (_, file) in files {
+            for row in try file.rows(SubscriptionEventRow.self)
             where row.isRefund && known.includes(row.appAppleID) {
                 apples.add(figure(row.quantity, row.eventDate.daysSince1970, row.country))
             }
@@ -229,11 +227,11 @@ extension Engine {
     }
 
     private func compareSubscribers(_ known: Knowledge) async throws -> ReportComparison? {
-        let (contents, days) = try await files(.subscriber, known)
+        let (files, days) = try await files(.subscriber, known)
         guard !days.isEmpty else { return nil }
         var apples = SalesFigures()
-        for (_, content) in contents {
-            for row in try SalesReport<SubscriberRow>(parsing: content).rows
+        for (_, file) in files {
+            for row in try file.rows(SubscriberRow.self)
             where known.includes(row.appAppleID) {
                 apples.add(row, as: Self.subscriptions)
             }
@@ -258,25 +256,19 @@ extension Engine {
         let reports = try await scan { tx in
             try tx.appleReports(SalesReportKind.financial.rawValue, of: known.app, in: known.days)
         }
-        // Of several files of a name, the one that was imported last.
-        var latest: [String: AppleReport] = [:]
-        for report in reports
-        where known.days.contains(report.days.lowerBound)
-            && known.days.contains(report.days.upperBound)
-        {
-            latest[report.name] = report
-        }
-        guard !latest.isEmpty else { return nil }
-        let months = Set(latest.values.map(\.days))
+        let files = Self.financialFiles(
+            reports.filter {
+                known.days.contains($0.days.lowerBound) && known.days.contains($0.days.upperBound)
+            })
+        guard !files.isEmpty else { return nil }
+        let months = Set(files.map(\.days))
         @Sendable func month(_ moment: Instant) -> Int64? {
             let day = known.clock.dayNumber(at: moment)
             return months.first { $0.contains(day) }?.lowerBound
         }
         var apples = SalesFigures()
-        for report in latest.values where !report.content.isEmpty {
-            for row in try SalesReport<FinancialRow>(parsing: report.content).rows {
-                apples.add(row)
-            }
+        for report in files where !report.content.isEmpty {
+            for row in try report.rows(FinancialRow.self) { apples.add(row) }
         }
         var ours = SalesFigures()
         // Free units are in no financial report.
@@ -285,8 +277,26 @@ extension Engine {
         }
         let shifts = known.shifts.compactMap { SalesShift($0, day: month) }
         return Self.comparison(
-            .financial, ours, apples, Set(months.map(\.lowerBound)), shifts, files: latest.count,
+            .financial, ours, apples, Set(months.map(\.lowerBound)), shifts, files: files.count,
             products: known.products)
+    }
+
+    /// Those that count: of each month either the file of all regions or those of single ones, and
+    /// of several files of a region the one that was imported last.
+    private static func financialFiles(_ reports: [AppleReport]) -> [AppleReport] {
+        struct Key: Hashable {
+            var month: ClosedRange<Int64>
+            var region: String
+        }
+        let latest = reports.latest {
+            Key(month: $0.days, region: ReportFileName($0.name).regionKey)
+        }
+        return Dictionary(grouping: latest, by: \.key.month).values.flatMap { files in
+            let all = files.filter { $0.key.region == FinanceReportRequest.allRegions }
+            let regions = files.filter { $0.key.region != FinanceReportRequest.allRegions }
+            let hasAll = all.contains { !$0.value.content.isEmpty } || regions.isEmpty
+            return (hasAll ? all : regions).map(\.value)
+        }
     }
 
     /// - Parameter products: those of the app, if rows name products, and may be about other apps.

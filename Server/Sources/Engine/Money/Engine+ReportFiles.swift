@@ -14,6 +14,11 @@ extension Engine {
     package static let reportMonthsMax = 3
     /// Files that one call fetches at most.
     private static let filesMax = 50
+    /// For so long after Apple should have a report, "no sales" is not final: it may have been said
+    /// too early.
+    static let doubtMax = Duration.seconds(14 * 86_400)
+    /// Until then, the same is asked again after this time.
+    static let doubtPause = Duration.seconds(86_400)
 
     private static let dailyKinds: [SalesReportKind] = [
         .sales, .subscription, .subscriptionEvent, .subscriber,
@@ -86,7 +91,11 @@ extension Engine {
         case .notYet:
             reportFetchPauses.pause(
                 "\(app) \(file.name)", until: now() + ReportFetchPauses.afterFailure)
-        case .noLonger, .noSales:
+        case .noLonger:
+            throw FetchTrouble(
+                sentence: "Apple no longer has this report, or not in this version. Import the "
+                    + "file if you have it, or upgrade Perennial.", isAboutFile: true)
+        case .noSales:
             try await insert(file.emptyReport(at: now()), of: app)
             outcome.empty.append(file.name)
         case .file(let bytes):
@@ -118,16 +127,11 @@ extension Engine {
         let moment = AppStoreDate(milliseconds: now.milliseconds)
         let today = WallClock.utc.dayNumber(at: now)
         let days = today - Self.reportDaysMax...today
-        let known = try await read { tx in
-            try tx.appleReportNames(of: app, since: days.lowerBound - 120)
+        let stored = try await read { tx in
+            try tx.appleReportFiles(of: app, since: days.lowerBound - 120)
         }
-        func isMissing(_ report: MissingReport) -> Bool {
-            !known.contains {
-                $0.name == report.name
-                    || $0.kind == report.kind.rawValue && $0.days == report.days
-                        && report.kind != .financial
-            }
-        }
+        let byDay = Dictionary(grouping: stored, by: \.days.lowerBound)
+        let byName = Dictionary(grouping: stored, by: \.name)
         var reports = days.flatMap { day in
             Self.dailyKinds.compactMap { MissingReport($0, day, source.vendorNumber, moment) }
         }
@@ -136,7 +140,10 @@ extension Engine {
                 MissingReport(month, $0, source.vendorNumber, moment)
             }
         }
-        return reports.filter(isMissing)
+        return reports.filter { report in
+            let found = (byDay[report.days.lowerBound] ?? []) + (byName[report.name] ?? [])
+            return report.isMissing(among: found, source.vendorNumber, at: now)
+        }
     }
 }
 
@@ -150,6 +157,8 @@ private struct MissingReport {
     let request: Request
     let kind: SalesReportKind
     let days: ClosedRange<Int64>
+    /// When Apple should have it.
+    let expectedAt: Instant
     /// As it is stored: Apple sends no name.
     let name: String
 
@@ -163,6 +172,7 @@ private struct MissingReport {
         self.request = .sales(request)
         self.kind = kind
         days = day...day
+        expectedAt = Instant(milliseconds: request.expected.milliseconds)
         let word = kind == .sales ? "S" : kind.rawValue
         let digits = request.period.text.filter { $0 != "-" }
         name = "\(word)_D_\(vendorNumber)_\(digits).txt.gz"
@@ -177,8 +187,30 @@ private struct MissingReport {
         else { return nil }
         self.request = .finance(request)
         kind = .financial
+        expectedAt = Instant(milliseconds: request.expected.milliseconds)
         days = month.first.daysSince1970...month.last.daysSince1970
         name = "\(vendorNumber)_\(month)_\(region).txt.gz"
+    }
+
+    /// Whether it is to be fetched: if it is not stored, or if it is of another developer, or if
+    /// Apple said that nothing was sold, and may have said it too early.
+    func isMissing(
+        among stored: [AppleReportFile], _ vendorNumber: String, at now: Instant
+    ) -> Bool {
+        let own = stored.filter {
+            isAbout($0)
+                && (ReportFileName($0.name).vendorNumber ?? vendorNumber) == vendorNumber
+        }
+        guard !own.contains(where: \.hasContent) else { return false }
+        guard let last = own.map(\.importedAt).max() else { return true }
+        return now - expectedAt <= Engine.doubtMax && now - last >= Engine.doubtPause
+    }
+
+    private func isAbout(_ file: AppleReportFile) -> Bool {
+        guard file.name != name else { return true }
+        return file.kind == kind.rawValue && file.days == days
+            && (kind != .financial
+                || ReportFileName(file.name).regionKey == ReportFileName(name).regionKey)
     }
 
     /// The row of a report without a file, which is identified by its name.

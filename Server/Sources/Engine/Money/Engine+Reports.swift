@@ -34,7 +34,7 @@ extension Engine {
         var report = try shown(definition, beside: ours)
         if let ours { report = report.beside(try shown(ours, beside: definition)) }
         guard report.rows.count <= ReportQuery.rowsMax else {
-            throw .invalidReport("it would have \(report.rows.count) rows: ask for fewer days")
+            throw Self.tooManyRows(report.rows.count)
         }
         return ReportResult(
             report: report, query: query, periods: periods, today: today,
@@ -62,9 +62,18 @@ extension Engine {
             throw .invalidReport(
                 "\(query.name) shows what is known now: leave out as_known_at")
         }
+        try check(part: query)
         try check(currency: query.currency)
         if let profile = query.profile, query.currency != nil {
             throw .invalidReport("amounts as \(profile.rawValue) counts are not converted")
+        }
+    }
+
+    /// - Throws: `invalidReport` for a part of nothing.
+    private static func check(part query: ReportQuery) throws(EngineFailure) {
+        guard query.part == nil || query.division != nil else {
+            let known = Division.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .invalidReport("part needs segment, which is one of \(known)")
         }
     }
 
@@ -135,9 +144,17 @@ extension Engine {
         {
             throw .invalidReport("amounts cannot be converted without a table of rates")
         }
-        return Report(
-            definition, periods, from: numbers.sums, in: query.currency, rates: app.money.rates,
-            hasMoney: definition.hasMoney || other?.hasMoney == true, today: today)
+        do throws(Report.TooManyRows) {
+            return try Report(
+                definition, periods, from: numbers.sums, in: query.currency,
+                rates: app.money.rates,
+                hasMoney: definition.hasMoney || other?.hasMoney == true, today: today,
+                rowsMax: ReportQuery.rowsMax)
+        } catch { throw tooManyRows(error.count) }
+    }
+
+    private static func tooManyRows(_ count: Int) -> EngineFailure {
+        .invalidReport("it would have \(count) rows: ask for fewer days")
     }
 
     /// Lists the movements behind a number of a report, in order of time.
@@ -156,6 +173,7 @@ extension Engine {
             let known = columns.map(\.name).joined(separator: ", ")
             throw .invalidReport("its columns that rest on purchases are \(known)")
         }
+        try Self.check(part: query)
         try Self.check(currency: query.currency)
         let moment = moment(of: query)
         let periods = try query.periods(

@@ -10,6 +10,8 @@ package struct MoneySettings: Hashable, Sendable {
     /// The app's SKU in App Store Connect, by which its rows are found in reports about several
     /// apps.
     package var appSKU: String?
+    /// The developer's, in the names of report files. Nil if none is configured.
+    package var vendorNumber: String?
 
     package init(rules: MoneyRules = MoneyRules(), rates: ExchangeRates = .none) {
         self.rules = rules

@@ -120,13 +120,8 @@ struct SalesFigures {
             SalesFigure.Key(
                 day: row.start.daysSince1970, product: ProductID(rawValue: row.vendorIdentifier),
                 country: row.countryOfSale, currency: row.customerCurrency))
-        let isPartial = row.quantity == 0 && row.partnerShare != 0
-        if isPartial {
-            // Refunds of parts that are alike are one row.
-            figure.refundedUnits = abs(row.extendedPartnerShare / row.partnerShare)
-            figure.refunded = figure.refundedUnits * abs(row.customerPrice)
-        } else if row.isRefund {
-            figure.refundedUnits = abs(row.quantity)
+        if row.isRefund || row.partialRefunds != 0 {
+            figure.refundedUnits = row.partialRefunds + abs(row.quantity)
             figure.refunded = figure.refundedUnits * abs(row.customerPrice)
         } else {
             figure.units = row.quantity

@@ -143,7 +143,7 @@ extension DashboardRoutes {
             [SalesDifference.Quantity.gross, .refunded, .proceeds].compactMap { quantity in
                 func sum(_ figures: [SalesFigure]) -> Int64 {
                     figures.filter { $0.key.currency == currency }
-                        .map { $0.amount(quantity) ?? 0 }.reduce(0, +)
+                        .reduce(0) { $0.addingSaturated($1.amount(quantity) ?? 0) }
                 }
                 func money(_ sum: Int64) -> PerennialContract.Money {
                     PerennialContract.Money(milliunits: sum, currency: currency)
@@ -156,11 +156,12 @@ extension DashboardRoutes {
                 }
                 let (apple, mine) = (sum(comparison.apples), sum(ours))
                 guard apple != 0 || mine != 0 || !own.isEmpty else { return nil }
-                let unexplained = own.filter(\.cause.isResidual).map(\.difference).reduce(0, +)
+                let unexplained = own.filter(\.cause.isResidual)
+                    .reduce(Int64(0)) { $0.addingSaturated($1.difference) }
+                let explained = apple.subtractingSaturated(mine).subtractingSaturated(unexplained)
                 return AppleReportsPage.Residual(
                     name: "\(currency), \(quantity.rawValue)", lines: lines, apple: money(apple),
-                    ours: money(mine), explained: money(apple - mine - unexplained),
-                    unexplained: money(unexplained))
+                    ours: money(mine), explained: money(explained), unexplained: money(unexplained))
             }
         }
     }
@@ -170,7 +171,7 @@ extension DashboardRoutes {
     ) -> [AppleReportsPage.Day] {
         comparison.days.map { day in
             func units(_ figures: [SalesFigure]) -> Int64 {
-                figures.filter { $0.key.day == day }.map(\.units).reduce(0, +)
+                figures.filter { $0.key.day == day }.reduce(0) { $0.addingSaturated($1.units) }
             }
             return AppleReportsPage.Day(
                 name: Ledger.CivilDate(dayNumber: day).text,

@@ -48,7 +48,7 @@ extension DashboardRoutes {
         let view = try ChartView(try page.parameter("name"), of: page, rates: rates)
         let result = try await engine.report(view.query, of: app)
         switch page.query["format"] {
-        case "csv": return PerennialServer.csv(PerennialContract.Report(result).csvLines)
+        case "csv": return PerennialServer.csv(PerennialContract.Report(result))
         case "json": return try JSONResponse.ok(PerennialContract.Report(result))
         default: break
         }

@@ -1,14 +1,25 @@
 /// Comma-separated text (RFC 4180), with line feeds.
 package enum CSVText {
-    package static func text(_ lines: [[String]]) -> String {
-        lines.map { $0.map(field).joined(separator: ",") + "\n" }.joined()
+    /// Who reads the text.
+    package enum Reader: Sendable {
+        /// A text that a spreadsheet would run as a formula is quoted by an apostrophe: ids and
+        /// product names come from outside.
+        case spreadsheet
+        /// Every text is written as it is.
+        case program
     }
 
-    /// A text that a spreadsheet would run as a formula is quoted by an apostrophe: ids and product
-    /// names come from outside.
-    private static func field(_ text: String) -> String {
+    package static func text(_ lines: [[String]], for reader: Reader = .spreadsheet) -> String {
+        lines.map { line in
+            line.map { field($0, for: reader) }.joined(separator: ",") + "\n"
+        }.joined()
+    }
+
+    private static func field(_ text: String, for reader: Reader) -> String {
         var field = text
-        if let first = field.utf8.first, formulaStarts.contains(first), !isNumber(field) {
+        if reader == .spreadsheet, let first = field.utf8.first, formulaStarts.contains(first),
+            !isNumber(field)
+        {
             field = "'" + field
         }
         guard field.utf8.contains(where: quotedBytes.contains) else { return field }

@@ -43,7 +43,7 @@ extension PerennialServer {
     @Sendable func reports(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let profile = try Self.profile(request.uri.queryParameters["profile"].map(String.init))
+        let profile = try Self.profile(request.formValue("profile"))
         let definitions = profile?.definitions ?? ReportCatalogue.all
         return try JSONResponse.ok(
             ReportList(items: definitions.map { ReportList.Definition($0) }))
@@ -56,7 +56,7 @@ extension PerennialServer {
         let query = try Self.reportQuery(in: request, context)
         let report = PerennialContract.Report(
             try await engine.report(query, of: holder.app))
-        return isCSV ? Self.csv(report.csvLines) : try JSONResponse.ok(report)
+        return isCSV ? Self.csv(report) : try JSONResponse.ok(report)
     }
 
     @Sendable func reportTransactions(
@@ -64,13 +64,12 @@ extension PerennialServer {
     ) async throws -> Response {
         let isCSV = try Self.isCSV(request)
         let query = try Self.reportQuery(in: request, context)
-        let parameters = request.uri.queryParameters
         let limit = try Self.limit(
             in: request, usual: Self.reportSourcesDefault, most: Engine.reportSourcesMax)
         let cursor = try Self.sourceCursor(
-            parameters["after"].flatMap { $0.isEmpty ? nil : String($0) })
+            request.formValue("after").flatMap { $0.isEmpty ? nil : $0 })
         let sources = try await engine.reportSources(
-            query, column: parameters["column"].map(String.init), of: holder.app, after: cursor,
+            query, column: request.formValue("column"), of: holder.app, after: cursor,
             limit: limit)
         let list = ReportTransactionList(sources)
         guard isCSV else { return try JSONResponse.ok(list) }
@@ -85,6 +84,16 @@ extension PerennialServer {
         return cursor
     }
 
+    /// A report as a table, which has no place for what a reader must know about all of it.
+    static func csv(_ report: PerennialContract.Report) -> Response {
+        var response = csv(report.csvLines)
+        response.headers[.isFilling] = report.isFilling ? "true" : "false"
+        if !report.unconverted.isEmpty {
+            response.headers[.unconverted] = report.unconverted.joined(separator: ", ")
+        }
+        return response
+    }
+
     static func csv(_ lines: [[String]]) -> Response {
         JSONResponse.text(.init(string: CSVText.text(lines)), mediaType: "text/csv; charset=utf-8")
     }
@@ -92,7 +101,7 @@ extension PerennialServer {
     // MARK: - Parameters
 
     private static func isCSV(_ request: Request) throws -> Bool {
-        switch request.uri.queryParameters["format"].map(String.init) {
+        switch request.formValue("format") {
         case nil, "json"?: false
         case "csv"?: true
         case let format?: throw invalid("format", format, ["json", "csv"])
@@ -102,10 +111,9 @@ extension PerennialServer {
     private static func reportQuery(
         in request: Request, _ context: ServerContext
     ) throws -> ReportQuery {
-        let parameters = request.uri.queryParameters
-        return try reportQuery(
-            named: context.parameters.get("name") ?? "", in: try environment(in: request)
-        ) { parameters[Substring($0)].map(String.init) }
+        try reportQuery(
+            named: context.parameters.get("name") ?? "", in: try environment(in: request),
+            request.formValue)
     }
 
     /// - Parameter text: the value of a parameter; nil if it is missing.
@@ -148,7 +156,8 @@ extension PerennialServer {
     }
 
     private static func moment(_ text: String) throws -> Instant {
-        guard let time = Timestamp(text) else {
+        // The sign of an offset may be written as it is, though it means a space.
+        guard let time = Timestamp(text.replacing(" ", with: "+")) else {
             throw ProblemError(
                 .reportNotValid,
                 detail: "as_known_at is \(ProblemError.quoted(text)), and must be a time such as "
@@ -173,6 +182,18 @@ extension PerennialServer {
 extension HTTPField.Name {
     /// The cursor of the next page, which a table has no place for.
     fileprivate static let nextCursor = wellFormed("Next-Cursor")
+    /// As `is_filling` and `unconverted` of a report in JSON.
+    fileprivate static let isFilling = wellFormed("Perennial-Is-Filling")
+    fileprivate static let unconverted = wellFormed("Perennial-Unconverted")
+}
+
+extension Request {
+    /// The value of a parameter of the query, decoded as browsers and many libraries encode it: `+`
+    /// is a space.
+    fileprivate func formValue(_ name: String) -> String? {
+        let query = (uri.query ?? "").replacing("+", with: "%20")
+        return type(of: uri).init("/?" + query).queryParameters[Substring(name)].map(String.init)
+    }
 }
 
 extension OpenAPIParameter {

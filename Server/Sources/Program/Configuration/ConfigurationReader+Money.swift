@@ -103,6 +103,7 @@ extension AppSettings {
         var money = money
         // Those are listed with the products of the `.storekit` file.
         money.rules.lengths = [:]
+        money.vendorNumber = nil
         guard money != MoneySettings() else { return [] }
         let rules = money.rules
         let memberships = rules.smallBusiness.map { membership in

@@ -96,6 +96,7 @@ struct ConfigurationReader {
         if app.settings.bundleID.isEmpty {
             complain(key, "App \(name) has no bundle_id.", "Add it, as App Store Connect shows it.")
         }
+        app.settings.money.vendorNumber = app.appStore?.reports?.vendorNumber
         readSecret(found, into: &app)
         check(app, found)
         warnAboutMissingSettings(key, found, isSimulated: app.settings.isSimulated)

@@ -100,8 +100,13 @@ struct AppleReportsImportCommand: AsyncParsableCommand {
             let first = Ledger.CivilDate(dayNumber: done.days.lowerBound).text
             let last = Ledger.CivilDate(dayNumber: done.days.upperBound).text
             let days = first == last ? first : "\(first) to \(last)"
+            if let number = done.otherVendorNumber {
+                Outcome.printError(
+                    "warning: \(name) is a file of the vendor \(number), and vendor_number in the "
+                        + "configuration is another one.")
+            }
             return "\(name): \(done.kind), \(days), \(done.rowsCount) rows"
-                + (done.isKnown ? ", known already" : "")
+                + standing(of: done)
         } catch let failure as SalesReportFailure {
             throw StartFailure(
                 "\(name) was not imported: \(failure)", remedy: "Nothing of it was stored.")
@@ -109,6 +114,13 @@ struct AppleReportsImportCommand: AsyncParsableCommand {
             throw StartFailure(
                 "\(name) was not imported: \(error)", remedy: "Nothing of it was stored.")
         }
+    }
+
+    /// Whether the file counts now, if another one did.
+    static func standing(of done: AppleReportImport) -> String {
+        guard done.isCompared else { return ", stored: only daily sales files are compared" }
+        guard let replaced = done.replacedName else { return done.isKnown ? ", known already" : "" }
+        return ", counts \(done.isKnown ? "again, " : "")in place of \(replaced)"
     }
 
     private static func content(of path: String) throws(StartFailure) -> [UInt8] {

@@ -72,7 +72,8 @@ struct ExportCommand: AsyncParsableCommand {
 
     private func line(_ row: [ExportedValue], _ columns: [String]) throws -> String {
         switch format {
-        case .csv, .revenuecat: return CSVText.text([row.map(\.text)])
+        case .csv: return CSVText.text([row.map(\.text)])
+        case .revenuecat: return CSVText.text([row.map(\.text)], for: .program)
         case .jsonl:
             let members = try zip(columns, row).map { name, value in
                 "\"\(name)\":\(try value.json)"

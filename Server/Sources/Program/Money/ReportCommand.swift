@@ -38,8 +38,14 @@ struct ReportCommand: AsyncParsableCommand {
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
             do throws(EngineFailure) {
-                let result = try await assembly.engine.report(query, of: app)
-                print(try text(of: PerennialContract.Report(result)), terminator: "")
+                let report = PerennialContract.Report(
+                    try await assembly.engine.report(query, of: app))
+                print(try text(of: report), terminator: "")
+                if format == .csv {
+                    for warning in Self.warnings(about: report) {
+                        Outcome.printError("warning: \(warning)")
+                    }
+                }
             } catch {
                 throw StartFailure(
                     "The report cannot be shown: \(error).",
@@ -53,6 +59,14 @@ struct ReportCommand: AsyncParsableCommand {
         for definition in profile?.definitions ?? ReportCatalogue.all {
             print("\(definition.name)  \(definition.sentence)")
         }
+    }
+
+    /// What JSON says in members of its own, and a table of CSV has no place for.
+    static func warnings(about report: PerennialContract.Report) -> [String] {
+        let currencies = report.unconverted.joined(separator: ", ")
+        let filling = "rows of earlier purchases are still being derived: numbers will grow."
+        let unconverted = "not converted, because the table of rates lacks a rate: \(currencies)."
+        return (report.isFilling ? [filling] : []) + (currencies.isEmpty ? [] : [unconverted])
     }
 
     private func query(named name: String) throws(StartFailure) -> ReportQuery {

@@ -91,5 +91,5 @@ package struct SalesDifference: Hashable, Sendable {
     var isOfRefund = false
 
     /// Apple's number less ours.
-    package var difference: Int64 { apples - ours }
+    package var difference: Int64 { apples.subtractingSaturated(ours) }
 }

@@ -45,14 +45,14 @@ package struct SalesFigure: Hashable, Sendable {
     package init(_ key: Key) { self.key = key }
 
     package mutating func add(_ other: Self) {
-        units += other.units
-        gross += other.gross
-        refundedUnits += other.refundedUnits
-        refunded += other.refunded
-        sharedUnits += other.sharedUnits
-        freeUnits += other.freeUnits
+        units = units.addingSaturated(other.units)
+        gross = gross.addingSaturated(other.gross)
+        refundedUnits = refundedUnits.addingSaturated(other.refundedUnits)
+        refunded = refunded.addingSaturated(other.refunded)
+        sharedUnits = sharedUnits.addingSaturated(other.sharedUnits)
+        freeUnits = freeUnits.addingSaturated(other.freeUnits)
         if let own = proceeds, let more = other.proceeds {
-            proceeds = own + more
+            proceeds = own.addingSaturated(more)
         } else {
             proceeds = nil
         }

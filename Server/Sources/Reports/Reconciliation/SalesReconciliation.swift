@@ -51,7 +51,9 @@ package struct SalesReconciliation: Sendable {
     package var residual: [SalesDifference.Quantity: [String: Int64]] {
         var sums: [SalesDifference.Quantity: [String: Int64]] = [:]
         for one in differences where one.cause.isResidual {
-            sums[one.quantity, default: [:]][one.key.currency ?? "", default: 0] += one.difference
+            let currency = one.key.currency ?? ""
+            let sum = sums[one.quantity]?[currency] ?? 0
+            sums[one.quantity, default: [:]][currency] = sum.addingSaturated(one.difference)
         }
         return sums
     }
@@ -68,7 +70,8 @@ package struct SalesReconciliation: Sendable {
                 figures.contains { $0.units > 0 }
                     && figures.allSatisfy { figure in
                         guard let own = mine[figure.key] else { return false }
-                        return figure.units == own.units * 2 && figure.gross == own.gross * 2
+                        return figure.units == own.units.multipliedSaturated(by: 2)
+                            && figure.gross == own.gross.multipliedSaturated(by: 2)
                     }
             }.keys)
     }
@@ -159,7 +162,7 @@ package struct SalesReconciliation: Sendable {
     private func cause(
         ofUnits mine: SalesFigure, _ theirs: SalesFigure
     ) -> SalesDifference.Cause {
-        let difference = theirs.units - mine.units
+        let difference = theirs.units.subtractingSaturated(mine.units)
         if theirs.gross == mine.gross {
             if difference > 0, difference == mine.sharedUnits { return .familySharing }
             if theirs.freeUnits != mine.freeUnits { return .freeUnits }
@@ -250,7 +253,7 @@ package struct SalesReconciliation: Sendable {
         var sum: Int64 = 0
         for index in indices {
             run.append(index)
-            sum += differences[index].difference
+            sum = sum.addingSaturated(differences[index].difference)
             guard sum == 0 else { continue }
             if differences[index].key.day - differences[run[0]].key.day <= Self.daysApartMax {
                 explain(run)

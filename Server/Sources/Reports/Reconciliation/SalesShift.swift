@@ -22,16 +22,19 @@ extension SalesFigure {
     func isExceeded(by other: SalesFigure, byAtLeast part: SalesFigure) -> Bool {
         [\SalesFigure.units, \.gross, \.refundedUnits, \.refunded].allSatisfy { number in
             part[keyPath: number] == 0
-                || other[keyPath: number] - self[keyPath: number] >= part[keyPath: number]
+                || other[keyPath: number].subtractingSaturated(self[keyPath: number])
+                    >= part[keyPath: number]
         }
     }
 
     mutating func subtract(_ other: SalesFigure) {
-        units -= other.units
-        gross -= other.gross
-        refundedUnits -= other.refundedUnits
-        refunded -= other.refunded
-        if let own = proceeds, let less = other.proceeds { proceeds = own - less }
+        units = units.subtractingSaturated(other.units)
+        gross = gross.subtractingSaturated(other.gross)
+        refundedUnits = refundedUnits.subtractingSaturated(other.refundedUnits)
+        refunded = refunded.subtractingSaturated(other.refunded)
+        if let own = proceeds, let less = other.proceeds {
+            proceeds = own.subtractingSaturated(less)
+        }
     }
 
     /// The numbers that are compared.

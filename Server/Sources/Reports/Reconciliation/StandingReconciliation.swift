@@ -38,15 +38,15 @@ package struct StandingFigure: Hashable, Sendable {
     package init(_ key: Key) { self.key = key }
 
     package mutating func add(_ other: Self) {
-        active += other.active
-        trials += other.trials
-        grace += other.grace
-        retry += other.retry
-        restored += other.restored
-        restoredTrials += other.restoredTrials
-        collected += other.collected
-        collectedTrials += other.collectedTrials
-        overSoon += other.overSoon
+        active = active.addingSaturated(other.active)
+        trials = trials.addingSaturated(other.trials)
+        grace = grace.addingSaturated(other.grace)
+        retry = retry.addingSaturated(other.retry)
+        restored = restored.addingSaturated(other.restored)
+        restoredTrials = restoredTrials.addingSaturated(other.restoredTrials)
+        collected = collected.addingSaturated(other.collected)
+        collectedTrials = collectedTrials.addingSaturated(other.collectedTrials)
+        overSoon = overSoon.addingSaturated(other.overSoon)
     }
 }
 
@@ -74,31 +74,35 @@ package struct StandingReconciliation: Sendable {
     /// The sums of what may be missing, by quantity.
     package var residual: [SalesDifference.Quantity: Int64] {
         differences.filter(\.cause.isResidual).reduce(into: [:]) {
-            $0[$1.quantity, default: 0] += $1.difference
+            $0[$1.quantity] = ($0[$1.quantity] ?? 0).addingSaturated($1.difference)
         }
     }
 
     private mutating func compare(_ mine: StandingFigure, _ theirs: StandingFigure) {
         var mine = mine
         // Apple counted a refunded one as closed until it was charged again.
-        let restored = min(mine.restored, max(0, mine.active - theirs.active))
+        let restored = min(mine.restored, max(0, mine.active.subtractingSaturated(theirs.active)))
         shift(&mine, \.active, by: -restored, .active, .refundReversed)
-        let restoredTrials = min(mine.restoredTrials, max(0, mine.trials - theirs.trials))
+        let restoredTrials = min(
+            mine.restoredTrials, max(0, mine.trials.subtractingSaturated(theirs.trials)))
         shift(&mine, \.trials, by: -restoredTrials, .trials, .refundReversed)
         // What was collected in a grace period counts as paid from its beginning.
-        let collected = min(mine.collected, max(0, theirs.grace - mine.grace))
+        let collected = min(mine.collected, max(0, theirs.grace.subtractingSaturated(mine.grace)))
         shift(&mine, \.grace, by: collected, .grace, .chargeOnAnotherDay)
         // One that costs nothing is a trial of ours from its beginning.
         let collectedTrials = min(
-            mine.collectedTrials, collected, max(0, mine.trials - theirs.trials),
-            max(0, theirs.active - mine.active))
+            mine.collectedTrials, collected,
+            max(0, mine.trials.subtractingSaturated(theirs.trials)),
+            max(0, theirs.active.subtractingSaturated(mine.active)))
         shift(&mine, \.active, by: collectedTrials, .active, .chargeOnAnotherDay)
         shift(&mine, \.trials, by: -collectedTrials, .trials, .chargeOnAnotherDay)
-        let overSoon = min(mine.overSoon, max(0, mine.retry - theirs.retry))
+        let overSoon = min(mine.overSoon, max(0, mine.retry.subtractingSaturated(theirs.retry)))
         shift(&mine, \.retry, by: -overSoon, .retry, .dayBoundary)
         // A grace period after a free one is free for us, and a grace period for Apple.
-        let free = theirs.grace - mine.grace
-        if free > 0, mine.trials - theirs.trials == free, theirs.active - mine.active == free {
+        let free = theirs.grace.subtractingSaturated(mine.grace)
+        if free > 0, mine.trials.subtractingSaturated(theirs.trials) == free,
+            theirs.active.subtractingSaturated(mine.active) == free
+        {
             shift(&mine, \.grace, by: free, .grace, .graceAfterTrial)
             shift(&mine, \.active, by: free, .active, .graceAfterTrial)
             shift(&mine, \.trials, by: -free, .trials, .graceAfterTrial)
@@ -123,8 +127,8 @@ package struct StandingReconciliation: Sendable {
     ) {
         guard count != 0 else { return }
         let own = figure[keyPath: number]
-        figure[keyPath: number] += count
-        add(figure.key, quantity, own, own + count, cause)
+        figure[keyPath: number] = own.addingSaturated(count)
+        add(figure.key, quantity, own, figure[keyPath: number], cause)
     }
 
     private mutating func add(

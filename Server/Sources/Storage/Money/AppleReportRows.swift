@@ -39,23 +39,63 @@ package struct AppleReportFile: Hashable, Sendable {
     package var name: String
     package var rowsCount: Int
     package var importedAt: Instant
+    /// False for a report of which the App Store said that nothing was sold.
+    package var hasContent: Bool
+}
+
+/// What was stored of the same kind and days when a report was inserted.
+package struct AppleReportInsertion: Hashable, Sendable {
+    /// Whether the same content was there.
+    package fileprivate(set) var isKnown = false
+    /// Files with other content, the one imported last at the end. If the same content was there,
+    /// only those that were imported after it.
+    package fileprivate(set) var later: [AppleReportFile] = []
 }
 
 extension DatabaseSession {
-    /// Inserts a report. Returns false if the same content is there already.
-    package func insert(_ report: AppleReport, in app: AppID) throws(StorageFailure) -> Bool {
-        try connection.run(
+    /// Inserts a report, as the one of its kind and days that was imported last. If the same
+    /// content is there already, it gets the name and the time of this import.
+    package func insert(
+        _ report: AppleReport, in app: AppID
+    ) throws(StorageFailure) -> AppleReportInsertion {
+        var found = AppleReportInsertion()
+        var last: Int64?
+        for row in try connection.rows(
+            "SELECT \(Self.appleReportFile), digest FROM apple_reports WHERE app = $1 "
+                + "AND kind = $2 AND first_day = $3 AND last_day = $4 "
+                + "ORDER BY imported_at_ms, digest",
+            [
+                .text(app.rawValue), .text(report.kind), .integer(report.days.lowerBound),
+                .integer(report.days.upperBound),
+            ])
+        {
+            guard try row.bytes(7) != report.digest else {
+                found = AppleReportInsertion(isKnown: true)
+                continue
+            }
+            let file = try AppleReportFile(row)
+            found.later.append(file)
+            last = file.importedAt.milliseconds
+        }
+        // The order must not depend on the clock.
+        let importedAt = max(report.importedAt.milliseconds, last.map { $0 + 1 } ?? .min)
+        _ = try connection.run(
             "INSERT INTO apple_reports (app, kind, first_day, last_day, digest, name, "
                 + "rows_count, imported_at_ms, content) "
                 + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
-                + "ON CONFLICT (app, kind, first_day, last_day, digest) DO NOTHING",
+                + "ON CONFLICT (app, kind, first_day, last_day, digest) DO UPDATE "
+                + "SET name = excluded.name, imported_at_ms = excluded.imported_at_ms",
             [
                 .text(app.rawValue), .text(report.kind), .integer(report.days.lowerBound),
                 .integer(report.days.upperBound), .bytes(report.digest), .text(report.name),
-                .integer(Int64(report.rowsCount)), .integer(report.importedAt.milliseconds),
-                .bytes(report.content),
-            ]) > 0
+                .integer(Int64(report.rowsCount)), .integer(importedAt), .bytes(report.content),
+            ])
+        return found
     }
+
+    private static let appleReportFile =
+        "kind, first_day, last_day, name, rows_count, imported_at_ms, "
+        + "CASE WHEN length(content) > 0 THEN 1 ELSE 0 END"
 
     /// The reports of a kind that are about any of the days, the ones imported last at the end.
     package func appleReports(
@@ -85,19 +125,14 @@ extension DatabaseSession {
         of app: AppID, in days: ClosedRange<Int64>, limit: Int
     ) throws(StorageFailure) -> [AppleReportFile] {
         try connection.rows(
-            "SELECT kind, first_day, last_day, name, rows_count, imported_at_ms "
+            "SELECT \(Self.appleReportFile) "
                 + "FROM apple_reports WHERE app = $1 AND first_day <= $2 AND last_day >= $3 "
                 + "ORDER BY imported_at_ms DESC, first_day DESC, name LIMIT $4",
             [
                 .text(app.rawValue), .integer(days.upperBound), .integer(days.lowerBound),
                 .integer(Int64(limit)),
             ]
-        ).map { (row) throws(StorageFailure) in
-            AppleReportFile(
-                kind: try row.text(0), days: try row.integer(1)...(try row.integer(2)),
-                name: try row.text(3), rowsCount: Int(try row.integer(4)),
-                importedAt: Instant(milliseconds: try row.integer(5)))
-        }
+        ).map { (row) throws(StorageFailure) in try AppleReportFile(row) }
     }
 
     /// The first and the last day that any file is about. Returns nil if there is no file.
@@ -112,15 +147,13 @@ extension DatabaseSession {
     }
 
     /// What is stored of which days, without the content, from a day on.
-    package func appleReportNames(
+    package func appleReportFiles(
         of app: AppID, since day: Int64
-    ) throws(StorageFailure) -> [(kind: String, days: ClosedRange<Int64>, name: String)] {
+    ) throws(StorageFailure) -> [AppleReportFile] {
         try connection.rows(
-            "SELECT kind, first_day, last_day, name FROM apple_reports WHERE app = $1 "
+            "SELECT \(Self.appleReportFile) FROM apple_reports WHERE app = $1 "
                 + "AND last_day >= $2", [.text(app.rawValue), .integer(day)]
-        ).map { (row) throws(StorageFailure) in
-            (try row.text(0), try row.integer(1)...(try row.integer(2)), try row.text(3))
-        }
+        ).map { (row) throws(StorageFailure) in try AppleReportFile(row) }
     }
 
     /// The transactions that were charged or refunded within a span of time, in production.
@@ -169,6 +202,17 @@ extension DatabaseSession {
                 timeline.periods.filter(\.gaveWayToAnother).map(\.payment.transaction))
         }
         return replaced
+    }
+}
+
+extension AppleReportFile {
+    fileprivate init(_ row: Row) throws(StorageFailure) {
+        kind = try row.text(0)
+        days = try row.integer(1)...(try row.integer(2))
+        name = try row.text(3)
+        rowsCount = Int(try row.integer(4))
+        importedAt = Instant(milliseconds: try row.integer(5))
+        hasContent = try row.integer(6) != 0
     }
 }
 

@@ -198,15 +198,28 @@ extension DatabaseSession {
         let sums = Self.sumColumns.map { "CAST(sum(\($0)) AS BIGINT) AS \($0)" }
             .joined(separator: ", ")
         return try connection.rows(
-            "SELECT at_ms, day, found.environment, found.purchase, '', '', customer, product, "
+            "SELECT at_ms, day, found.environment, found.purchase, '', '', customer, "
+                + "(\(Self.lastProduct(measure, condition))) AS product, "
                 + "currency, \(Self.sumColumns.joined(separator: ", ")) FROM ("
                 + "SELECT app, environment, purchase, currency, max(at_ms) AS at_ms, "
-                + "max(day) AS day, max(product) AS product, \(sums) FROM money_movements "
+                + "max(day) AS day, \(sums) FROM money_movements "
                 + "WHERE \(condition) GROUP BY app, environment, purchase, currency "
                 + "HAVING sum(\(measure.rawValue)) <> 0 "
                 + "ORDER BY purchase, coalesce(currency, '') LIMIT \(limit)) AS found "
                 + "\(Self.links) ORDER BY found.purchase, coalesce(currency, '')", values
         ).map { (row) throws(StorageFailure) in try Self.source(row) }
+    }
+
+    /// Selects the product that a purchase is counted by: of products that were changed for another
+    /// one nothing is left.
+    private static func lastProduct(
+        _ measure: ReportDefinition.Measure, _ condition: String
+    ) -> String {
+        "SELECT own.product FROM money_movements AS own WHERE \(condition) "
+            + "AND own.purchase = found.purchase "
+            + "AND coalesce(own.currency, '') = coalesce(found.currency, '') "
+            + "GROUP BY own.product HAVING sum(own.\(measure.rawValue)) <> 0 "
+            + "ORDER BY max(own.at_ms) DESC, own.product LIMIT 1"
     }
 
     /// The purchase with which the next stretch begins; nil if there are not so many.

@@ -51,6 +51,51 @@ import Testing
         }
     }
 
+    /// A month of pro, and from the middle of it one of premium.
+    @Test(arguments: [Driver.sqliteMemory, .postgres])
+    func `behind a number of what is there stands the product that is there`(
+        driver: Driver
+    ) async throws {
+        func payment(_ id: String, _ product: ProductID, _ from: Instant) -> Payment {
+            Payment(
+                transaction: TransactionID(rawValue: id), line: "l\(id)", product: product,
+                from: from, until: from + .days(30),
+                price: Money(milliunits: product == "premium" ? 19_990 : 9_990, currency: "USD"),
+                isRenewal: id == "2", group: "G")
+        }
+        var first = payment("1", "pro", now)
+        first.revocation = Revocation(at: now + .days(10), kind: .refund, percentage: 66_666)
+        first.isUpgraded = true
+        let payments = [first, payment("2", "premium", now + .days(10))]
+        try await driver.withStore { store in
+            try await store.transaction { tx in
+                try tx.beginMoneyFill(of: app)
+                while try tx.continueMoneyFill(of: app) > 0 {}
+                let document = document(1, signedAt: now + .days(20))
+                #expect(try tx.insert(document))
+                try tx.project(
+                    payments.map {
+                        Fact(about: purchase, attestedAt: now + .days(20), .payment($0))
+                    }, from: document)
+            }
+            for (days, product, mrr) in [(5, "pro", 9_990), (20, "premium", 19_990)] {
+                let moment = now + .days(days)
+                for name in ["mrr", "active"] {
+                    let column = try #require(
+                        ReportCatalogue.named("mrr")?.columns.first { $0.name == name })
+                    let found = try await store.read {
+                        try $0.reportSources(
+                            MovementFilter(app: app, environment: .production, until: moment),
+                            column, in: 0..<moment.milliseconds / 86_400_000 + 1, after: nil,
+                            limit: 10)
+                    }
+                    #expect(found.map(\.product?.rawValue) == [product])
+                    #expect(abs((found.first?.totals.amounts.mrr ?? 0) - Int64(mrr)) < 500)
+                }
+            }
+        }
+    }
+
     /// Two that rest on purchases, and two that rest on movements.
     private static func openColumns() throws -> [ReportDefinition.Column] {
         try columns.map { report, name in

@@ -1,0 +1,201 @@
+import AppStoreClient
+import AppStoreFormats
+import AppStoreTrust
+import Crypto
+import Ledger
+import Logging
+import StorageSQLite
+import Synchronization
+import Testing
+
+@testable import Engine
+
+/// Days that the App Store says nothing was sold on, and files of another developer.
+@Suite struct ReportFetchTests {
+    /// An App Store that has a sales report of a few days, and the server that fetches it.
+    private final class Scene: Sendable {
+        static let app: AppID = "birds"
+
+        private struct State {
+            var now = Instant(milliseconds: 1_772_000_000_000)
+            var vendorNumber = "80000001"
+            /// By vendor and day.
+            var responses: [String: AppStoreResponse] = [:]
+            var requests: [String] = []
+        }
+
+        let engine: Engine
+        private let state: Box
+
+        private final class Box: Sendable {
+            let value = Mutex(State())
+
+            func respond(_ request: AppStoreRequest) -> AppStoreResponse {
+                func text(_ name: String) -> String {
+                    request.query.first { $0.0.contains(name) }?.1 ?? ""
+                }
+                let name = "\(text("vendorNumber")) \(text("reportDate"))"
+                guard text("reportType") == "SALES" else { return .noSales }
+                return value.withLock { state in
+                    state.requests.append(name)
+                    return state.responses[name] ?? .noSales
+                }
+            }
+        }
+
+        init() async throws {
+            let state = Box()
+            self.state = state
+            let credentials = try AppStoreCredentials(
+                keyID: "KEY1", issuerID: "ISSUER", bundleID: nil,
+                privateKey: P256.Signing.PrivateKey().pemRepresentation)
+            let now: @Sendable () -> Instant = { state.value.withLock { $0.now } }
+            let client = AppStoreClient(
+                credentials, now: { AppStoreDate(milliseconds: now().milliseconds) },
+                send: { state.respond($0) })
+            var asking = ReconciliationSettings.disabled
+            asking.reports = { _ in
+                ReportFileSource(
+                    client: client, vendorNumber: state.value.withLock { $0.vendorNumber },
+                    regions: [], decompress: { $0 })
+            }
+            engine = Engine(
+                database: try SQLiteDriver.inMemory(),
+                apps: [AppSettings(id: Self.app, bundleID: "com.example.birds", entitlements: [:])],
+                verifiers: [Self.app: Verifier(roots: .apple)], now: now, asking: asking,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            try await engine.prepare()
+        }
+
+        /// The last day of which Apple has a report.
+        var lastDay: Int64 {
+            WallClock.utc.dayNumber(at: state.value.withLock { $0.now }) - 2
+        }
+
+        func pass(days: Int) { state.value.withLock { $0.now = $0.now + .days(days) } }
+
+        func change(vendorNumber: String) {
+            state.value.withLock { $0.vendorNumber = vendorNumber }
+        }
+
+        func respond(_ response: AppStoreResponse, vendor: String, on day: Int64) {
+            let name = "\(vendor) \(Ledger.CivilDate(dayNumber: day).text)"
+            state.value.withLock { $0.responses[name] = response }
+        }
+
+        /// Fetches all that is due. Returns how often the day was asked for.
+        func fetch(_ day: Int64) async throws -> (requests: Int, outcome: ReportFetchOutcome) {
+            var all = ReportFetchOutcome()
+            while true {
+                let outcome = try #require(
+                    try await engine.fetchReports(of: Self.app, isPatient: false))
+                all.stored += outcome.stored
+                all.empty += outcome.empty
+                all.troubles += outcome.troubles
+                guard outcome.count == 0 else { continue }
+                let requests = state.value.withLock { state in
+                    defer { state.requests = [] }
+                    return state.requests
+                }
+                let date = Ledger.CivilDate(dayNumber: day).text
+                return (requests.count { $0.hasSuffix(date) }, all)
+            }
+        }
+
+        func units(_ day: Int64) async throws -> [Int64] {
+            try await engine.reconcileSales(of: Self.app, in: day...day, .utc).apples.map(\.units)
+        }
+    }
+
+    private static func file(_ day: Int64, units: Int64) throws -> AppStoreResponse {
+        var row = SalesRow()
+        (row.sku, row.productType, row.units) = ("pro.monthly", .autoRenewable, units)
+        let date = AppStoreFormats.CivilDate(daysSince1970: day)
+        (row.begin, row.end) = (date, date)
+        (row.customerCurrency, row.proceedsCurrency, row.countryCode) = ("USD", "USD", "US")
+        return AppStoreResponse(status: 200, body: try SalesReport(rows: [row]).bytes())
+    }
+
+    @Test func `a recent day without sales is asked for again each day, and an old one is not`()
+        async throws
+    {
+        let scene = try await Scene()
+        let (day, old) = (scene.lastDay, scene.lastDay - 20)
+        #expect(try await scene.fetch(day).requests == 1)
+        // Not twice on one day.
+        #expect(try await scene.fetch(day).requests == 0)
+        scene.pass(days: 1)
+        #expect(try await scene.fetch(old).requests == 0)
+        scene.pass(days: 1)
+        scene.respond(try Self.file(day, units: 3), vendor: "80000001", on: day)
+        scene.respond(try Self.file(old, units: 3), vendor: "80000001", on: old)
+        let (requests, outcome) = try await scene.fetch(day)
+        #expect(requests == 1)
+        #expect(outcome.stored.count == 1)
+        #expect(try await scene.units(day) == [3])
+        #expect(try await scene.units(old) == [])
+        // What is stored is settled.
+        scene.pass(days: 1)
+        #expect(try await scene.fetch(day).requests == 0)
+    }
+
+    @Test func `after two weeks no sales are final`() async throws {
+        let scene = try await Scene()
+        let day = scene.lastDay
+        var asked = 0
+        for _ in 1...20 {
+            asked += try await scene.fetch(day).requests
+            scene.pass(days: 1)
+        }
+        #expect(asked == 14)
+    }
+
+    @Test func `a report that Apple no longer has is no day without sales`() async throws {
+        let scene = try await Scene()
+        let day = scene.lastDay
+        scene.respond(AppStoreResponse(status: 410, body: []), vendor: "80000001", on: day)
+        let (requests, outcome) = try await scene.fetch(day)
+        #expect(requests >= 1)
+        #expect(outcome.troubles.first?.contains("no longer") == true)
+        let found = try await scene.engine.reconcileSales(of: Scene.app, in: day...day, .utc)
+        #expect(found.files == 0)
+    }
+
+    @Test func `with another vendor number the days are fetched again`() async throws {
+        let scene = try await Scene()
+        let (day, empty) = (scene.lastDay - 20, scene.lastDay - 30)
+        scene.respond(try Self.file(day, units: 1), vendor: "80000001", on: day)
+        _ = try await scene.fetch(day)
+        #expect(try await scene.units(day) == [1])
+        scene.change(vendorNumber: "80000002")
+        scene.respond(try Self.file(day, units: 7), vendor: "80000002", on: day)
+        scene.respond(try Self.file(empty, units: 8), vendor: "80000002", on: empty)
+        #expect(try await scene.fetch(day).requests == 1)
+        #expect(try await scene.units(day) == [7])
+        #expect(try await scene.units(empty) == [8])
+        #expect(try await scene.fetch(day).requests == 0)
+    }
+
+    @Test func `that another developer sold nothing does not put a file aside`() async throws {
+        let scene = try await Scene()
+        let day = scene.lastDay
+        scene.respond(try Self.file(day, units: 1), vendor: "80000001", on: day)
+        _ = try await scene.fetch(day)
+        scene.change(vendorNumber: "80000002")
+        #expect(try await scene.fetch(day).requests == 1)
+        #expect(try await scene.units(day) == [1])
+    }
+}
+
+extension AppStoreResponse {
+    fileprivate static let noSales = AppStoreResponse(
+        status: 404,
+        body: ([
+            "errors": [
+                [
+                    "status": "404", "code": "NOT_FOUND",
+                    "detail": "There were no sales for the date specified.",
+                ]
+            ]
+        ] as JSON).bytes)
+}
