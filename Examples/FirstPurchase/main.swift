@@ -15,7 +15,7 @@ let address = environment["PERENNIAL_SERVER"] ?? "http://localhost:8080"
 let perennial = Perennial(
     server: URL(string: address)!, key: "pk_dev_birds", customer: "anna")
 
-_ = await perennial.known()
+await perennial.known()
 if !perennial["pro"].isActive {
     do {
         let purchase = try await perennial.purchase("pro.monthly")

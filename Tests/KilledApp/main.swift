@@ -26,7 +26,7 @@ let world = try World.connect(simulator: simulator, server: server, key: words[2
 let device = try await world.device(
     withID: words[3], of: words[4], folder: URL(fileURLWithPath: words[5]))
 let perennial = device.perennial { $0.customer = words[6] }
-_ = await perennial.known(withinSeconds: 10)
+await perennial.known(withinSeconds: 10)
 let product = words.count > 7 ? words[7] : nil
 if let product {
     say("tap")

@@ -16,7 +16,7 @@ struct Menu {
 
     func run() async {
         Screen.say("In-App Rage  (ノಠ益ಠ)ノ")
-        _ = await rage.perennial.known()
+        await rage.perennial.known()
         while let line = Screen.ask(rage.account.map { "\($0)>" } ?? "name, or quit>") {
             guard !line.isEmpty else { continue }
             guard line != "quit" else { return }
