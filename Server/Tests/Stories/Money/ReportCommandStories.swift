@@ -1,6 +1,4 @@
-import HTTPServer
 import Ledger
-import PerennialContract
 import Reports
 import Testing
 
@@ -16,9 +14,8 @@ import Testing
             try await MoneyQueryStories.play(in: shop)
             func warnings(_ currency: String?) async throws -> [String] {
                 let query = ReportQuery("revenue", currency: currency)
-                let report = PerennialContract.Report(
-                    try await shop.engine.report(query, of: "birds"))
-                return ReportCommand.warnings(about: report)
+                let result = try await shop.engine.report(query, of: "birds")
+                return ReportCommand.warnings(about: result)
             }
             let unfinished = try await warnings(nil)
             #expect(unfinished.count == 1 && unfinished[0].contains("still being derived"))
