@@ -186,13 +186,13 @@ let package = Package(
             "EngineTests",
             [
                 "Engine", "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "StorageSQLite",
-                "Ledger", crypto, logging,
+                "Ledger", "Reports", crypto, logging,
             ]),
         tests(
             "HTTPServerTests",
             [
                 "HTTPServer", "Engine", "Ledger", "AppStoreFormats", "AppStoreTrust",
-                "Eventually", "PostgresCluster", "Signing", "Storage", "StoragePostgres",
+                "Eventually", "PostgresCluster", "Reports", "Signing", "Storage", "StoragePostgres",
                 "StorageSQLite", contract, crypto, httpClient, hummingbird, hummingbirdTesting,
                 logging, nioCore, nioEmbedded, nioHTTP1, serviceLifecycle,
             ]),

@@ -145,11 +145,11 @@ enum Arrows {
         ]),
         "EngineTests": testing([
             "Engine", "StorageSQLite", "Storage", "Ledger", "Intake", "AppStoreClient",
-            "AppStoreFormats", "AppStoreTrust", "Logging",
+            "AppStoreFormats", "AppStoreTrust", "Logging", "Reports",
         ]).union(certificates),
         "DashboardTests": testing(["Dashboard", "PerennialContract"]),
         "HTTPServerTests": testing([
-            "HTTPServer", "HummingbirdTesting", "Engine", "Ledger", "PerennialContract",
+            "HTTPServer", "HummingbirdTesting", "Engine", "Ledger", "PerennialContract", "Reports",
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "AppStoreFormats",
             "AppStoreTrust", "ServiceLifecycle", "Signing", "Eventually", "AsyncHTTPClient",
             // Time limits of a connection are tested by a clock that the test moves.

@@ -38,11 +38,10 @@ struct ReportCommand: AsyncParsableCommand {
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
             do throws(EngineFailure) {
-                let report = PerennialContract.Report(
-                    try await assembly.engine.report(query, of: app))
-                print(try text(of: report), terminator: "")
+                let result = try await assembly.engine.report(query, of: app)
+                print(try text(of: PerennialContract.Report(result)), terminator: "")
                 if format == .csv {
-                    for warning in Self.warnings(about: report) {
+                    for warning in Self.warnings(about: result) {
                         Outcome.printError("warning: \(warning)")
                     }
                 }
@@ -62,11 +61,11 @@ struct ReportCommand: AsyncParsableCommand {
     }
 
     /// What JSON says in members of its own, and a table of CSV has no place for.
-    static func warnings(about report: PerennialContract.Report) -> [String] {
-        let currencies = report.unconverted.joined(separator: ", ")
+    static func warnings(about result: ReportResult) -> [String] {
+        let currencies = result.report.unconverted.joined(separator: ", ")
         let filling = "rows of earlier purchases are still being derived: numbers will grow."
         let unconverted = "not converted, because the table of rates lacks a rate: \(currencies)."
-        return (report.isFilling ? [filling] : []) + (currencies.isEmpty ? [] : [unconverted])
+        return (result.isFilling ? [filling] : []) + (currencies.isEmpty ? [] : [unconverted])
     }
 
     private func query(named name: String) throws(StartFailure) -> ReportQuery {

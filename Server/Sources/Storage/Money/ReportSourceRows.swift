@@ -216,7 +216,7 @@ extension DatabaseSession {
         _ measure: ReportDefinition.Measure, _ condition: String
     ) -> String {
         "SELECT own.product FROM money_movements AS own WHERE \(condition) "
-            + "AND own.purchase = found.purchase "
+            + "AND own.app = found.app AND own.purchase = found.purchase "
             + "AND coalesce(own.currency, '') = coalesce(found.currency, '') "
             + "GROUP BY own.product HAVING sum(own.\(measure.rawValue)) <> 0 "
             + "ORDER BY max(own.at_ms) DESC, own.product LIMIT 1"
