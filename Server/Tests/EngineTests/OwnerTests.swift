@@ -289,6 +289,42 @@ extension Engine {
         #expect(try await engine.proxiedOwner("eve") == nil)
     }
 
+    @Test(arguments: [true, false])
+    func `who is blocked, or manages nobody any more, does nothing to accounts`(
+        isBlocked: Bool
+    ) async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        let admin = OwnerRoles(everywhere: .admin)
+        let link = try await engine.invite("ben", as: admin, by: "mira")
+        _ = try await engine.accept(
+            linkToken: link, name: "", password: OwnerStage.password, from: OwnerStage.place)
+        _ = try await engine.invite("cleo", as: admin, by: "mira")
+        if isBlocked {
+            try await engine.setBlock(true, of: "ben", by: "mira")
+        } else {
+            try await engine.setRoles(
+                of: "ben", to: OwnerRoles(byApp: ["bees": .admin]), by: "mira")
+        }
+        // As when the page looked him up a moment before.
+        let acts: [(String, () async throws -> Void)] = [
+            ("invite", { _ = try await engine.invite("eve", as: admin, by: "ben") }),
+            ("reset link", { _ = try await engine.resetLink(for: "mira", by: "ben") }),
+            ("roles", { try await engine.setRoles(of: "mira", to: admin, by: "ben") }),
+            ("block", { try await engine.setBlock(true, of: "mira", by: "ben") }),
+            ("unblock", { try await engine.setBlock(false, of: "ben", by: "ben") }),
+            ("withdraw", { try await engine.withdrawInvitation(of: "cleo", by: "ben") }),
+            ("sign out", { try await engine.signOutEverywhere("mira", by: "ben") }),
+        ]
+        for (name, act) in acts {
+            await #expect(throws: EngineFailure.notManager("ben"), "\(name)") {
+                try await act()
+            }
+        }
+        #expect(try await engine.ownerLinks().map(\.owner) == ["cleo"])
+        #expect(try await engine.sessions(of: "mira").count == 1)
+    }
+
     @Test func `a new password ends the links that would set another one`() async throws {
         let stage = try OwnerStage()
         let (engine, session) = try await stage.withMira()

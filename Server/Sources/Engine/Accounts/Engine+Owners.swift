@@ -109,6 +109,7 @@ extension Engine {
         let name = OwnerName.canonical(name)
         let entry = auditEntry("owners.withdraw", by: author, subject: name)
         try await transaction { tx in
+            try tx.requireMayManageOwners(author)
             try tx.deleteOwnerLinks(.invitation, for: name)
             try tx.append(entry)
         }
@@ -125,6 +126,7 @@ extension Engine {
             "owners.\(kind == .reset ? "reset_link" : "invite")", by: author, subject: owner,
             after: roles.isEmpty ? nil : ["roles": roles.description])
         try await transaction { tx in
+            try tx.requireMayManageOwners(author)
             try tx.deleteEndedOwnerLinks(at: now)
             if kind != .first {
                 try tx.deleteOwnerLinks(kind, for: owner)
@@ -190,6 +192,7 @@ extension Engine {
             "owners.roles", by: author, subject: owner.name,
             before: ["roles": owner.roles.description], after: ["roles": roles.description])
         try await transaction { tx in
+            try tx.requireMayManageOwners(author)
             try tx.replaceRoles(of: owner.name, with: roles)
             // A link that the owner has made, and may have kept, would be a way back.
             if !roles.manageOwners { try tx.deleteOwnerLinks(by: owner.name) }
@@ -210,6 +213,7 @@ extension Engine {
         let entry = auditEntry(
             isBlocked ? "owners.block" : "owners.unblock", by: author, subject: owner.name)
         try await transaction { tx in
+            try tx.requireMayManageOwners(author)
             try tx.setBlock(of: owner.name, since: isBlocked ? owner.blockedAt ?? now : nil)
             if isBlocked {
                 try tx.deleteSessions(of: owner.name)
@@ -241,6 +245,17 @@ extension DatabaseSession {
     /// The invitation of a name, if it still works.
     fileprivate func invitation(of name: String, at now: Instant) throws -> OwnerLink? {
         try ownerLinks().first { $0.kind == .invitation && $0.owner == name && $0.until > now }
+    }
+
+    /// In the transaction of an act on accounts: a page was asked for before it, and meanwhile its
+    /// author may have been blocked. Programs, which are no owners, may do everything.
+    ///
+    /// - Throws: ``EngineFailure/notManager(_:)`` if an owner is blocked or manages nobody.
+    func requireMayManageOwners(_ author: String) throws {
+        guard let owner = try owner(author) else { return }
+        guard owner.blockedAt == nil, owner.roles.manageOwners else {
+            throw EngineFailure.notManager(author)
+        }
     }
 
     fileprivate func requireAdmin() throws {

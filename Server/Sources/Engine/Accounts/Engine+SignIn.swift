@@ -126,6 +126,7 @@ extension Engine {
         let hash = token.map(Self.hash)
         let entry = auditEntry("owners.sign_out", by: author, subject: owner)
         try await transaction { tx in
+            if author != owner { try tx.requireMayManageOwners(author) }
             try tx.deleteSessions(of: owner, except: hash)
             try tx.append(entry)
         }
