@@ -1,68 +1,8 @@
-import AppStoreTrust
 import Ledger
-import Logging
 import Storage
-import StorageSQLite
-import Synchronization
 import Testing
 
 @testable import Engine
-
-/// An engine with two apps, at a moment that is moved by hand. Passwords cost little.
-private final class OwnerStage: Sendable {
-    static let start = Instant(milliseconds: 1_700_000_000_000)
-    static let place = SignInPlace(address: "192.0.2.7", agent: "Browser")
-    static let password = "correct horse battery"
-
-    private let moment = Mutex(OwnerStage.start)
-    private let database: SQLiteDriver
-
-    init() throws { database = try SQLiteDriver.inMemory() }
-
-    /// Another engine on the same database, as after a restart.
-    func engine() async throws -> Engine {
-        let apps = ["bees", "birds"].map {
-            AppSettings(id: AppID(rawValue: $0), bundleID: "com.example.\($0)", entitlements: [:])
-        }
-        let engine = Engine(
-            database: database, apps: apps,
-            verifiers: ["bees": Verifier(roots: .apple), "birds": Verifier(roots: .apple)],
-            now: { self.moment.withLock { $0 } },
-            owners: OwnerSettings(passwordCost: .init(rounds: 4, blockSize: 8, passes: 1)),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        try await engine.prepare()
-        return engine
-    }
-
-    func pass(_ duration: Duration) { moment.withLock { $0 = $0 + duration } }
-
-    /// An engine of which mira is an admin. Returns it with a session of hers.
-    func withMira() async throws -> (Engine, String) {
-        let engine = try await engine()
-        let link = try #require(try await engine.firstOwnerLink())
-        let token = try await engine.accept(
-            linkToken: link, name: "Mira", password: Self.password, from: Self.place)
-        return (engine, token)
-    }
-}
-
-extension Engine {
-    fileprivate func signIn(
-        _ name: String, _ password: String = OwnerStage.password,
-        from address: String = OwnerStage.place.address
-    ) async throws -> SignInResult {
-        try await signIn(
-            as: name, password: password, from: SignInPlace(address: address, agent: ""))
-    }
-
-    fileprivate func token(of name: String) async throws -> String {
-        guard case .session(let token) = try await signIn(name) else {
-            Issue.record("\(name) cannot sign in.")
-            return ""
-        }
-        return token
-    }
-}
 
 @Suite struct OwnerTests {
     // MARK: - Links
@@ -138,58 +78,6 @@ extension Engine {
                 from: OwnerStage.place)
         }
         #expect(try await engine.ownerLink(token: link) != nil, "it was not used up")
-    }
-
-    // MARK: - Sign-in
-
-    @Test func `nothing tells a wrong password from an unknown name`() async throws {
-        let stage = try OwnerStage()
-        let (engine, _) = try await stage.withMira()
-        for name in ["mira", "nobody"] {
-            var results: [SignInResult] = []
-            for _ in 1...6 {
-                results.append(try await engine.signIn(name, "wrong password", from: "\(name)"))
-            }
-            let until = OwnerStage.start + Engine.shutFor
-            #expect(
-                results
-                    == (1...4).map { SignInResult.wrong(triesLeft: 5 - $0) }
-                    + [.shut(until: until), .shut(until: until)], "\(name)")
-        }
-        // Neither the right password nor a restart opens it, but time does.
-        #expect(
-            try await engine.signIn("mira") == .shut(until: OwnerStage.start + Engine.shutFor))
-        let restarted = try await stage.engine()
-        #expect(
-            try await restarted.signIn("mira") == .shut(until: OwnerStage.start + Engine.shutFor))
-        stage.pass(Engine.shutFor)
-        _ = try await restarted.token(of: "mira")
-        #expect(try await engine.signIn("mira", "x") == .wrong(triesLeft: 4), "counted anew")
-    }
-
-    @Test func `an address cannot try many names`() async throws {
-        let stage = try OwnerStage()
-        let (engine, _) = try await stage.withMira()
-        for number in 1...Engine.triesFromAddress {
-            _ = try await engine.signIn("name\(number)", "wrong", from: "198.51.100.1")
-        }
-        let until = OwnerStage.start + Engine.shutFor
-        #expect(try await engine.signIn("mira", from: "198.51.100.1") == .shut(until: until))
-        _ = try await engine.token(of: "mira")
-    }
-
-    @Test func `many tries at once are no more than many in a row`() async throws {
-        let stage = try OwnerStage()
-        let (engine, _) = try await stage.withMira()
-        let results = try await withThrowingTaskGroup(of: SignInResult.self) { group in
-            for _ in 1...20 { group.addTask { try await engine.signIn("mira", "wrong") } }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
-        let refused = results.filter {
-            if case .wrong = $0 { return false }
-            return true
-        }
-        #expect(results.count - refused.count == Engine.triesOfName - 1)
     }
 
     // MARK: - Sessions

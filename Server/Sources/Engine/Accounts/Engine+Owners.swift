@@ -149,7 +149,9 @@ extension Engine {
         guard let link = try await ownerLink(token: linkToken) else { throw .unknownLink }
         let name = try OwnerName.valid(link.owner ?? chosen)
         try PasswordHash.requireAllowed(password, for: name)
-        let text = try await passwordText(password)
+        let thread = try passwords.reserve(for: place.network)
+        defer { thread.release() }
+        let text = try await passwordText(password, on: thread)
         let (token, now) = (Self.newToken(), now())
         let session = session(token, of: name, from: place)
         let act = link.kind == .reset ? "owners.reset" : "owners.accept"
@@ -169,7 +171,8 @@ extension Engine {
                 try tx.setPassword(text, of: name)
                 try tx.deleteSessions(of: name)
             }
-            try tx.deleteSignInFailures(of: "name \(name)")
+            try tx.deleteFailures(
+                ofName: SignInAttempt(name: name, network: place.network))
             try tx.add(session)
             try tx.recordSignIn(of: name, at: now)
             try tx.append(entry)

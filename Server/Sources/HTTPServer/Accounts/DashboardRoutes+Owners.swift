@@ -154,8 +154,8 @@ extension DashboardRoutes {
                 keeping: session.token, at: place)
             switch wrong {
             case nil: return .done(.passwordChanged, .account)
-            case .shut:
-                let trouble = "Too many tries. Wait a minute."
+            case .shut(let until, let limit):
+                let trouble = LoginPage.Limit(limit).sentence(until: Timestamp(until))
                 return .page(try await account(page, trouble: trouble))
             case .wrong, .session:
                 let trouble = "The password until now is another one."
@@ -163,6 +163,9 @@ extension DashboardRoutes {
             }
         } catch EngineFailure.invalidOwner(let sentence) {
             return .page(try await account(page, trouble: sentence))
+        } catch EngineFailure.busy {
+            let trouble = "The server is busy. Send it again in a few seconds."
+            return .page(try await account(page, trouble: trouble))
         }
     }
 

@@ -27,7 +27,8 @@ struct OwnerServer: Sendable {
     /// - Parameter setup: whether it listens, so that a test can send a request in parts.
     static func run(
         at url: String = "https://localhost", behind proxy: TrustedProxy? = nil,
-        on setup: TestingSetup = .router, _ body: @escaping @Sendable (OwnerServer) async throws -> Void
+        on setup: TestingSetup = .router,
+        _ body: @escaping @Sendable (OwnerServer) async throws -> Void
     ) async throws {
         let clock = OwnerClock()
         var logger = Logger(label: "test")
