@@ -201,7 +201,7 @@ import Testing
             ("roles", { try await engine.setRoles(of: "mira", to: admin, by: "ben") }),
             ("block", { try await engine.setBlock(true, of: "mira", by: "ben") }),
             ("unblock", { try await engine.setBlock(false, of: "ben", by: "ben") }),
-            ("withdraw", { try await engine.withdrawInvitation(of: "cleo", by: "ben") }),
+            ("withdraw", { try await engine.withdrawLinks(for: "cleo", by: "ben") }),
             ("sign out", { try await engine.signOutEverywhere("mira", by: "ben") }),
         ]
         for (name, act) in acts {
@@ -213,15 +213,86 @@ import Testing
         #expect(try await engine.sessions(of: "mira").count == 1)
     }
 
-    @Test func `a new password ends the links that would set another one`() async throws {
+    /// By which an owner gets rid of somebody who had a session.
+    enum Rescue: CaseIterable, Sendable {
+        case password, reset, signOut, signOutOthers
+    }
+
+    @Test(arguments: Rescue.allCases)
+    func `whoever had a session has no way back by a link`(rescue: Rescue) async throws {
         let stage = try OwnerStage()
         let (engine, session) = try await stage.withMira()
-        let reset = try await engine.resetLink(for: "mira", by: "mira")
-        let refusal = try await engine.changePassword(
-            of: "mira", from: OwnerStage.password, to: "another horse battery", keeping: session,
-            at: OwnerStage.place)
-        #expect(refusal == nil)
-        #expect(try await engine.ownerLink(token: reset) == nil)
+        let admin = OwnerRoles(everywhere: .admin)
+        let first = try await engine.invite("ben", as: admin, by: "mira")
+        _ = try await engine.accept(
+            linkToken: first, name: "", password: OwnerStage.password, from: OwnerStage.place)
+        let others = try await engine.invite("dan", as: admin, by: "ben")
+        let bad = [
+            try await engine.resetLink(for: "ben", by: "mira"),
+            try await engine.invite("eve", as: admin, by: "mira"),
+            try await engine.resetLink(for: "mira", by: "ben"),
+        ]
+        switch rescue {
+        case .password:
+            let refusal = try await engine.changePassword(
+                of: "mira", from: OwnerStage.password, to: "another password",
+                keeping: session, at: OwnerStage.place)
+            #expect(refusal == nil)
+        case .reset:
+            _ = try await engine.accept(
+                linkToken: try await engine.resetLink(for: "mira", by: "perennial owners"),
+                name: "", password: "another password", from: OwnerStage.place)
+        case .signOut: try await engine.signOutEverywhere("mira", by: "mira")
+        case .signOutOthers:
+            try await engine.signOutEverywhere("mira", except: session, by: "mira")
+        }
+        for token in bad { #expect(try await engine.ownerLink(token: token) == nil) }
+        #expect(try await engine.ownerLink(token: others) != nil, "of somebody else")
+    }
+
+    @Test func `links of each kind can be withdrawn`() async throws {
+        let stage = try OwnerStage()
+        let empty = try await stage.engine()
+        let first = try #require(try await empty.firstOwnerLink())
+        #expect(try await empty.withdrawLinks(for: nil, by: "test"))
+        #expect(try await empty.ownerLink(token: first) == nil)
+        let (engine, _) = try await stage.withMira()
+        let links = [
+            "Mira": try await engine.resetLink(for: "mira", by: "mira"),
+            "ben": try await engine.invite("ben", as: OwnerRoles(everywhere: .viewer), by: "x"),
+        ]
+        #expect(try await engine.ownerLinks().count == 2)
+        for (name, token) in links {
+            #expect(try await engine.withdrawLinks(for: name, by: "mira"))
+            #expect(try await engine.ownerLink(token: token) == nil)
+            #expect(try await !engine.withdrawLinks(for: name, by: "mira"))
+        }
+    }
+
+    @Test func `nobody sets the password of a blocked owner`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        let invitation = try await engine.invite(
+            "ben", as: OwnerRoles(everywhere: .viewer), by: "mira")
+        _ = try await engine.accept(
+            linkToken: invitation, name: "", password: OwnerStage.password,
+            from: OwnerStage.place)
+        try await engine.setBlock(true, of: "ben", by: "mira")
+        await #expect(throws: EngineFailure.invalidOwner("ben is blocked. Lift the block first.")) {
+            try await engine.resetLink(for: "ben", by: "mira")
+        }
+        // As if a backup had one.
+        let token = Engine.newToken()
+        let link = OwnerLink(
+            hash: Engine.hash(ofToken: token), kind: .reset, owner: "ben", roles: OwnerRoles(),
+            author: "mira", createdAt: OwnerStage.start, until: OwnerStage.start + .hours(1))
+        try await engine.transaction { tx in try tx.add(link) }
+        await #expect(throws: EngineFailure.unknownLink) {
+            try await engine.accept(
+                linkToken: token, name: "", password: "another password",
+                from: OwnerStage.place)
+        }
+        #expect(try await engine.sessions(of: "ben").isEmpty)
     }
 
     @Test func `a name that only looks the same is another one`() async throws {
@@ -270,6 +341,33 @@ import Testing
         let rest = try await engine.auditPage(of: nil, before: next, limit: 2)
         #expect(rest.entries.map(\.act) == ["owners.accept"] && rest.next == nil)
         #expect(try await engine.auditPage(of: "bees", limit: 2).entries.isEmpty)
+    }
+
+    @Test func `what had been done before has no second entry`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        let roles = OwnerRoles(everywhere: .viewer)
+        let link = try await engine.invite("ben", as: roles, by: "mira")
+        _ = try await engine.accept(
+            linkToken: link, name: "", password: OwnerStage.password, from: OwnerStage.place)
+        let before = try await engine.auditPage(of: nil, limit: 100).entries.count
+        let support = OwnerRoles(everywhere: .support)
+        for _ in 1...2 {
+            stage.pass(.seconds(1))
+            try await engine.withdrawLinks(for: "nobody-at-all", by: "mira")
+            try await engine.setRoles(of: "ben", to: support, by: "mira")
+            stage.pass(.seconds(1))
+            try await engine.signOutEverywhere("ben", by: "mira")
+        }
+        for isBlocked in [true, true, false, false] {
+            stage.pass(.seconds(1))
+            try await engine.setBlock(isBlocked, of: "ben", by: "mira")
+        }
+        let entries = try await engine.auditPage(of: nil, limit: 100).entries
+        let acts = entries.dropLast(before).map(\.act)
+        #expect(
+            acts == ["owners.unblock", "owners.block", "owners.sign_out", "owners.roles"])
+        #expect(entries.first { $0.act == "owners.roles" }?.stateBefore == ["roles": "*=viewer"])
     }
 
     @Test func `a form is of one session and one app`() async throws {

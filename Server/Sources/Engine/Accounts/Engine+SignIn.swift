@@ -114,7 +114,8 @@ extension Engine {
         try await transaction { tx in try tx.deleteSession(hash: hash) }
     }
 
-    /// Ends every session of an owner. Idempotent.
+    /// Ends every session of an owner, and withdraws the links that set the owner's password and
+    /// those that the owner has made. Idempotent.
     ///
     /// - Parameter token: the session that goes on. Nil ends all.
     package func signOutEverywhere(
@@ -124,7 +125,9 @@ extension Engine {
         let entry = auditEntry("owners.sign_out", by: author, subject: owner)
         try await transaction { tx in
             if author != owner { try tx.requireMayManageOwners(author) }
-            try tx.deleteSessions(of: owner, except: hash)
+            let sessions = try tx.deleteSessions(of: owner, except: hash)
+            let links = try tx.deleteLinks(thatReturn: owner)
+            guard sessions + links > 0 else { return }
             try tx.append(entry)
         }
     }
@@ -170,7 +173,8 @@ extension Engine {
 
     // MARK: - Passwords
 
-    /// Changes an owner's own password, and ends all other sessions.
+    /// Changes an owner's own password, ends all other sessions, and withdraws the links that set
+    /// the owner's password and those that the owner has made.
     ///
     /// - Returns: nil if it was changed, and else what is wrong with the former one.
     package func changePassword(
@@ -193,7 +197,7 @@ extension Engine {
             try tx.forgive(attempt)
             try tx.setPassword(text, of: owner)
             try tx.deleteSessions(of: owner, except: hash)
-            try tx.deleteOwnerLinks(.reset, for: owner)
+            try tx.deleteLinks(thatReturn: owner)
             try tx.append(entry)
             return nil
         }

@@ -39,9 +39,9 @@ extension DashboardRoutes {
             return .done(.signedOutEverywhere, .owners)
         }
         act("/owners/{owner}/withdraw", for: .manager, of: router) { page, _ in
-            try await engine.withdrawInvitation(
-                of: try page.parameter("owner"), by: page.visit.viewer.name)
-            return .done(.invitationWithdrawn, .owners)
+            try await engine.withdrawLinks(
+                for: try page.parameter("owner"), by: page.visit.viewer.name)
+            return .done(.linkWithdrawn, .owners)
         }
         addAccount(to: router)
     }
@@ -85,10 +85,11 @@ extension DashboardRoutes {
                     signedInAt: owner.signedInAt.map { Timestamp($0) },
                     isBlocked: owner.blockedAt != nil)
             },
-            invitations: try await engine.ownerLinks().filter { $0.kind == .invitation }.map {
-                OwnersPage.Invitation(
-                    name: $0.owner ?? "", roles: Self.roles($0.roles), author: $0.author,
-                    until: Timestamp($0.until))
+            links: try await engine.ownerLinks().filter { $0.kind != .first }.map { link in
+                OwnersPage.Link(
+                    name: link.owner ?? "",
+                    roles: link.kind == .reset ? nil : Self.roles(link.roles),
+                    author: link.author, until: Timestamp(link.until))
             },
             apps: engine.appIDs.map(\.rawValue), made: made
         ).html(in: page.frame)
