@@ -119,7 +119,7 @@ extension DashboardRoutes {
             history: try page.query["history"].map { try Self.history(lines, before: $0) },
             entitlements: try engine.settings(of: app).entitlements.keys.map(\.rawValue).sorted(),
             erasedPurchases: erasure?.purchases ?? 0, eventsCount: events.count,
-            formKey: page.context.requestID
+            formKey: page.formKey
         ).html(in: page.frame)
     }
 
