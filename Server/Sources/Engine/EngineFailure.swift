@@ -82,6 +82,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case unknownOwner(String)
     /// The sentence says which rule of accounts is broken.
     case invalidOwner(String)
+    /// An owner may not act on accounts, or may no more.
+    case notManager(String)
     /// A link for an owner that was used, has ended, or never was.
     case unknownLink
     /// The cursor is past the end of the log.
@@ -186,6 +188,7 @@ extension EngineFailure: CustomStringConvertible {
         case .invalidWebhook(let sentence): sentence
         case .unknownOwner(let name): "no owner \(name.debugDescription) is known"
         case .invalidOwner(let sentence): sentence
+        case .notManager(let name): "\(name) may not manage owners"
         case .unknownLink: "the link was used, or has ended"
         case .unknownCursor(let place): "the log has no event \(place)"
         case .outdatedCursor: "the cursor is from the log before a restore"

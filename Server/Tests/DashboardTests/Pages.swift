@@ -80,7 +80,8 @@ struct Pages {
                 DocumentsPage(transaction: samples.text("1"), documents: []).html(in: frame)
             ),
             ("login", samples.login(.wrong(triesLeft: 4)).html()),
-            ("login-shut", samples.login(.shut(until: Samples.now)).html()),
+            ("login-shut", samples.login(.shut(by: .address, until: Samples.now)).html()),
+            ("login-busy", samples.login(.busy).html()),
             ("login-first", samples.login(.firstRun).html()),
         ]
     }

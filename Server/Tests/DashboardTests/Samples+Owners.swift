@@ -23,10 +23,12 @@ extension Samples {
                     name: text("ben"), roles: [.init(app: text("Birds"), role: .viewer)],
                     signedInAt: nil, isBlocked: true),
             ],
-            invitations: [
+            links: [
                 .init(
                     name: text("cleo"), roles: [.init(app: nil, role: .support)],
-                    author: text("mira"), until: Self.now)
+                    author: text("mira"), until: Self.now),
+                .init(
+                    name: text("mira"), roles: nil, author: text("cleo"), until: Self.now),
             ], apps: [text("Birds"), text("Bees")],
             made: .init(name: text("cleo"), url: text("https://store.example/links/00ff")))
     }

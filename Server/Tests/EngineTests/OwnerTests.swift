@@ -1,68 +1,8 @@
-import AppStoreTrust
 import Ledger
-import Logging
 import Storage
-import StorageSQLite
-import Synchronization
 import Testing
 
 @testable import Engine
-
-/// An engine with two apps, at a moment that is moved by hand. Passwords cost little.
-private final class OwnerStage: Sendable {
-    static let start = Instant(milliseconds: 1_700_000_000_000)
-    static let place = SignInPlace(address: "192.0.2.7", agent: "Browser")
-    static let password = "correct horse battery"
-
-    private let moment = Mutex(OwnerStage.start)
-    private let database: SQLiteDriver
-
-    init() throws { database = try SQLiteDriver.inMemory() }
-
-    /// Another engine on the same database, as after a restart.
-    func engine() async throws -> Engine {
-        let apps = ["bees", "birds"].map {
-            AppSettings(id: AppID(rawValue: $0), bundleID: "com.example.\($0)", entitlements: [:])
-        }
-        let engine = Engine(
-            database: database, apps: apps,
-            verifiers: ["bees": Verifier(roots: .apple), "birds": Verifier(roots: .apple)],
-            now: { self.moment.withLock { $0 } },
-            owners: OwnerSettings(passwordCost: .init(rounds: 4, blockSize: 8, passes: 1)),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        try await engine.prepare()
-        return engine
-    }
-
-    func pass(_ duration: Duration) { moment.withLock { $0 = $0 + duration } }
-
-    /// An engine of which mira is an admin. Returns it with a session of hers.
-    func withMira() async throws -> (Engine, String) {
-        let engine = try await engine()
-        let link = try #require(try await engine.firstOwnerLink())
-        let token = try await engine.accept(
-            linkToken: link, name: "Mira", password: Self.password, from: Self.place)
-        return (engine, token)
-    }
-}
-
-extension Engine {
-    fileprivate func signIn(
-        _ name: String, _ password: String = OwnerStage.password,
-        from address: String = OwnerStage.place.address
-    ) async throws -> SignInResult {
-        try await signIn(
-            as: name, password: password, from: SignInPlace(address: address, agent: ""))
-    }
-
-    fileprivate func token(of name: String) async throws -> String {
-        guard case .session(let token) = try await signIn(name) else {
-            Issue.record("\(name) cannot sign in.")
-            return ""
-        }
-        return token
-    }
-}
 
 @Suite struct OwnerTests {
     // MARK: - Links
@@ -138,58 +78,6 @@ extension Engine {
                 from: OwnerStage.place)
         }
         #expect(try await engine.ownerLink(token: link) != nil, "it was not used up")
-    }
-
-    // MARK: - Sign-in
-
-    @Test func `nothing tells a wrong password from an unknown name`() async throws {
-        let stage = try OwnerStage()
-        let (engine, _) = try await stage.withMira()
-        for name in ["mira", "nobody"] {
-            var results: [SignInResult] = []
-            for _ in 1...6 {
-                results.append(try await engine.signIn(name, "wrong password", from: "\(name)"))
-            }
-            let until = OwnerStage.start + Engine.shutFor
-            #expect(
-                results
-                    == (1...4).map { SignInResult.wrong(triesLeft: 5 - $0) }
-                    + [.shut(until: until), .shut(until: until)], "\(name)")
-        }
-        // Neither the right password nor a restart opens it, but time does.
-        #expect(
-            try await engine.signIn("mira") == .shut(until: OwnerStage.start + Engine.shutFor))
-        let restarted = try await stage.engine()
-        #expect(
-            try await restarted.signIn("mira") == .shut(until: OwnerStage.start + Engine.shutFor))
-        stage.pass(Engine.shutFor)
-        _ = try await restarted.token(of: "mira")
-        #expect(try await engine.signIn("mira", "x") == .wrong(triesLeft: 4), "counted anew")
-    }
-
-    @Test func `an address cannot try many names`() async throws {
-        let stage = try OwnerStage()
-        let (engine, _) = try await stage.withMira()
-        for number in 1...Engine.triesFromAddress {
-            _ = try await engine.signIn("name\(number)", "wrong", from: "198.51.100.1")
-        }
-        let until = OwnerStage.start + Engine.shutFor
-        #expect(try await engine.signIn("mira", from: "198.51.100.1") == .shut(until: until))
-        _ = try await engine.token(of: "mira")
-    }
-
-    @Test func `many tries at once are no more than many in a row`() async throws {
-        let stage = try OwnerStage()
-        let (engine, _) = try await stage.withMira()
-        let results = try await withThrowingTaskGroup(of: SignInResult.self) { group in
-            for _ in 1...20 { group.addTask { try await engine.signIn("mira", "wrong") } }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
-        let refused = results.filter {
-            if case .wrong = $0 { return false }
-            return true
-        }
-        #expect(results.count - refused.count == Engine.triesOfName - 1)
     }
 
     // MARK: - Sessions
@@ -289,15 +177,122 @@ extension Engine {
         #expect(try await engine.proxiedOwner("eve") == nil)
     }
 
-    @Test func `a new password ends the links that would set another one`() async throws {
+    @Test(arguments: [true, false])
+    func `who is blocked, or manages nobody any more, does nothing to accounts`(
+        isBlocked: Bool
+    ) async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        let admin = OwnerRoles(everywhere: .admin)
+        let link = try await engine.invite("ben", as: admin, by: "mira")
+        _ = try await engine.accept(
+            linkToken: link, name: "", password: OwnerStage.password, from: OwnerStage.place)
+        _ = try await engine.invite("cleo", as: admin, by: "mira")
+        if isBlocked {
+            try await engine.setBlock(true, of: "ben", by: "mira")
+        } else {
+            try await engine.setRoles(
+                of: "ben", to: OwnerRoles(byApp: ["bees": .admin]), by: "mira")
+        }
+        // As when the page looked him up a moment before.
+        let acts: [(String, () async throws -> Void)] = [
+            ("invite", { _ = try await engine.invite("eve", as: admin, by: "ben") }),
+            ("reset link", { _ = try await engine.resetLink(for: "mira", by: "ben") }),
+            ("roles", { try await engine.setRoles(of: "mira", to: admin, by: "ben") }),
+            ("block", { try await engine.setBlock(true, of: "mira", by: "ben") }),
+            ("unblock", { try await engine.setBlock(false, of: "ben", by: "ben") }),
+            ("withdraw", { try await engine.withdrawLinks(for: "cleo", by: "ben") }),
+            ("sign out", { try await engine.signOutEverywhere("mira", by: "ben") }),
+        ]
+        for (name, act) in acts {
+            await #expect(throws: EngineFailure.notManager("ben"), "\(name)") {
+                try await act()
+            }
+        }
+        #expect(try await engine.ownerLinks().map(\.owner) == ["cleo"])
+        #expect(try await engine.sessions(of: "mira").count == 1)
+    }
+
+    /// By which an owner gets rid of somebody who had a session.
+    enum Rescue: CaseIterable, Sendable {
+        case password, reset, signOut, signOutOthers
+    }
+
+    @Test(arguments: Rescue.allCases)
+    func `whoever had a session has no way back by a link`(rescue: Rescue) async throws {
         let stage = try OwnerStage()
         let (engine, session) = try await stage.withMira()
-        let reset = try await engine.resetLink(for: "mira", by: "mira")
-        let refusal = try await engine.changePassword(
-            of: "mira", from: OwnerStage.password, to: "another horse battery", keeping: session,
-            at: OwnerStage.place)
-        #expect(refusal == nil)
-        #expect(try await engine.ownerLink(token: reset) == nil)
+        let admin = OwnerRoles(everywhere: .admin)
+        let first = try await engine.invite("ben", as: admin, by: "mira")
+        _ = try await engine.accept(
+            linkToken: first, name: "", password: OwnerStage.password, from: OwnerStage.place)
+        let others = try await engine.invite("dan", as: admin, by: "ben")
+        let bad = [
+            try await engine.resetLink(for: "ben", by: "mira"),
+            try await engine.invite("eve", as: admin, by: "mira"),
+            try await engine.resetLink(for: "mira", by: "ben"),
+        ]
+        switch rescue {
+        case .password:
+            let refusal = try await engine.changePassword(
+                of: "mira", from: OwnerStage.password, to: "another password",
+                keeping: session, at: OwnerStage.place)
+            #expect(refusal == nil)
+        case .reset:
+            _ = try await engine.accept(
+                linkToken: try await engine.resetLink(for: "mira", by: "perennial owners"),
+                name: "", password: "another password", from: OwnerStage.place)
+        case .signOut: try await engine.signOutEverywhere("mira", by: "mira")
+        case .signOutOthers:
+            try await engine.signOutEverywhere("mira", except: session, by: "mira")
+        }
+        for token in bad { #expect(try await engine.ownerLink(token: token) == nil) }
+        #expect(try await engine.ownerLink(token: others) != nil, "of somebody else")
+    }
+
+    @Test func `links of each kind can be withdrawn`() async throws {
+        let stage = try OwnerStage()
+        let empty = try await stage.engine()
+        let first = try #require(try await empty.firstOwnerLink())
+        #expect(try await empty.withdrawLinks(for: nil, by: "test"))
+        #expect(try await empty.ownerLink(token: first) == nil)
+        let (engine, _) = try await stage.withMira()
+        let links = [
+            "Mira": try await engine.resetLink(for: "mira", by: "mira"),
+            "ben": try await engine.invite("ben", as: OwnerRoles(everywhere: .viewer), by: "x"),
+        ]
+        #expect(try await engine.ownerLinks().count == 2)
+        for (name, token) in links {
+            #expect(try await engine.withdrawLinks(for: name, by: "mira"))
+            #expect(try await engine.ownerLink(token: token) == nil)
+            #expect(try await !engine.withdrawLinks(for: name, by: "mira"))
+        }
+    }
+
+    @Test func `nobody sets the password of a blocked owner`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        let invitation = try await engine.invite(
+            "ben", as: OwnerRoles(everywhere: .viewer), by: "mira")
+        _ = try await engine.accept(
+            linkToken: invitation, name: "", password: OwnerStage.password,
+            from: OwnerStage.place)
+        try await engine.setBlock(true, of: "ben", by: "mira")
+        await #expect(throws: EngineFailure.invalidOwner("ben is blocked. Lift the block first.")) {
+            try await engine.resetLink(for: "ben", by: "mira")
+        }
+        // As if a backup had one.
+        let token = Engine.newToken()
+        let link = OwnerLink(
+            hash: Engine.hash(ofToken: token), kind: .reset, owner: "ben", roles: OwnerRoles(),
+            author: "mira", createdAt: OwnerStage.start, until: OwnerStage.start + .hours(1))
+        try await engine.transaction { tx in try tx.add(link) }
+        await #expect(throws: EngineFailure.unknownLink) {
+            try await engine.accept(
+                linkToken: token, name: "", password: "another password",
+                from: OwnerStage.place)
+        }
+        #expect(try await engine.sessions(of: "ben").isEmpty)
     }
 
     @Test func `a name that only looks the same is another one`() async throws {
@@ -346,6 +341,33 @@ extension Engine {
         let rest = try await engine.auditPage(of: nil, before: next, limit: 2)
         #expect(rest.entries.map(\.act) == ["owners.accept"] && rest.next == nil)
         #expect(try await engine.auditPage(of: "bees", limit: 2).entries.isEmpty)
+    }
+
+    @Test func `what had been done before has no second entry`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        let roles = OwnerRoles(everywhere: .viewer)
+        let link = try await engine.invite("ben", as: roles, by: "mira")
+        _ = try await engine.accept(
+            linkToken: link, name: "", password: OwnerStage.password, from: OwnerStage.place)
+        let before = try await engine.auditPage(of: nil, limit: 100).entries.count
+        let support = OwnerRoles(everywhere: .support)
+        for _ in 1...2 {
+            stage.pass(.seconds(1))
+            try await engine.withdrawLinks(for: "nobody-at-all", by: "mira")
+            try await engine.setRoles(of: "ben", to: support, by: "mira")
+            stage.pass(.seconds(1))
+            try await engine.signOutEverywhere("ben", by: "mira")
+        }
+        for isBlocked in [true, true, false, false] {
+            stage.pass(.seconds(1))
+            try await engine.setBlock(isBlocked, of: "ben", by: "mira")
+        }
+        let entries = try await engine.auditPage(of: nil, limit: 100).entries
+        let acts = entries.dropLast(before).map(\.act)
+        #expect(
+            acts == ["owners.unblock", "owners.block", "owners.sign_out", "owners.roles"])
+        #expect(entries.first { $0.act == "owners.roles" }?.stateBefore == ["roles": "*=viewer"])
     }
 
     @Test func `a form is of one session and one app`() async throws {

@@ -215,7 +215,7 @@ extension EngineFailure {
             .contentNotReadable, .unknownCursor, .outdatedCursor, .queryTooLong, .unknownAlias,
             .primaryID, .unavailableInSandbox, .unknownWebhook, .webhookInConfiguration,
             .tooManyWebhooks, .unknownDelivery, .invalidWebhook, .unknownReport, .invalidReport,
-            .unknownOwner, .invalidOwner, .unknownLink:
+            .unknownOwner, .invalidOwner, .unknownLink, .notManager:
             true
         case .notYetVerifiable, .notForwarded, .busy, .documentBudgetExhausted, .storage: false
         }

@@ -51,7 +51,10 @@ package struct AccountPage: Sendable {
         }
         let dialog = Dialog(
             id: "everywhere", button: "Sign out everywhere", title: "Sign out everywhere",
-            sentences: "<p class=\"soft\">Every session ends, also this one.</p>",
+            sentences: """
+                <p class="soft">Every session ends, also this one. Links that you made no longer \
+                work.</p>
+                """,
             path: .account("sign-out"), submit: "Sign out everywhere")
         let table = Table(
             name: "Sessions",

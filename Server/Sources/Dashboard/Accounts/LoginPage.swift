@@ -14,9 +14,28 @@ package struct LoginPage: Sendable {
         case ready
         case wrong(triesLeft: Int)
         /// Too many tries.
-        case shut(until: Timestamp)
+        case shut(by: Limit, until: Timestamp)
+        /// Too many others are signing in.
+        case busy
         /// Nobody has an account yet: the program printed a link that works once.
         case firstRun
+    }
+
+    /// What there were too many tries by.
+    package enum Limit: Sendable, CaseIterable {
+        case nameFromAddress, address, name
+
+        /// Says until when it waits, and for whom.
+        package func sentence(until: Timestamp) -> String {
+            let end = "until \(CivilTime(until).clockWithSeconds) UTC."
+            return switch self {
+            case .nameFromAddress:
+                "Too many tries. From your address, nobody can sign in by this name \(end)"
+            case .address: "Too many tries from your address. Nobody can sign in from it \(end)"
+            case .name:
+                "Too many tries by this name, from many addresses. The next one waits \(end)"
+            }
+        }
     }
 
     package init(host: String, name: String = "", next: String = "/", state: State = .ready) {
@@ -55,11 +74,15 @@ package struct LoginPage: Sendable {
             waits \
             a minute.</div></div>
             """
-        case .shut(let until):
+        case .shut(let limit, let until):
             """
-            <div class="say bad" role="alert">\(Icon.warning.markup)<div>Too many tries. Nobody \
-            can \
-            sign in by this name until \(CivilTime(until).clockWithSeconds) UTC.</div></div>
+            <div class="say bad" role="alert">\(Icon.warning.markup)\
+            <div>\(.bdi(limit.sentence(until: until)))</div></div>
+            """
+        case .busy:
+            """
+            <div class="say bad" role="alert">\(Icon.warning.markup)<div>Too many people sign in \
+            just now. This try was not counted: send it again in a few seconds.</div></div>
             """
         }
     }

@@ -3,7 +3,8 @@ import PerennialContract
 /// The page `/owners`: who may use the dashboard, and as what.
 package struct OwnersPage: Sendable {
     package var owners: [Owner]
-    package var invitations: [Invitation]
+    /// The links that wait to be used.
+    package var links: [Link]
     /// The apps for which one can have a role.
     package var apps: [String]
     /// A link that was just made, and is shown once.
@@ -34,13 +35,14 @@ package struct OwnersPage: Sendable {
         }
     }
 
-    package struct Invitation: Sendable {
+    package struct Link: Sendable {
         package var name: String
-        package var roles: [Role]
+        /// The roles of the account that it makes. Nil if it sets another password of one.
+        package var roles: [Role]?
         package var author: String
         package var until: Timestamp
 
-        package init(name: String, roles: [Role], author: String, until: Timestamp) {
+        package init(name: String, roles: [Role]?, author: String, until: Timestamp) {
             self.name = name
             self.roles = roles
             self.author = author
@@ -59,10 +61,10 @@ package struct OwnersPage: Sendable {
     }
 
     package init(
-        owners: [Owner], invitations: [Invitation] = [], apps: [String], made: MadeLink? = nil
+        owners: [Owner], links: [Link] = [], apps: [String], made: MadeLink? = nil
     ) {
         self.owners = owners
-        self.invitations = invitations
+        self.links = links
         self.apps = apps
         self.made = made
     }
@@ -75,7 +77,7 @@ package struct OwnersPage: Sendable {
             actions: frame.viewer.managesOwners ? invite.buttonMarkup : "",
             content: """
                 <div class="stack">\(made.map(Self.say))\(ownersTable(in: frame))\
-                \(invitations.isEmpty ? "" : invitationsPanel(in: frame))</div>\
+                \(links.isEmpty ? "" : linksPanel(in: frame))</div>\
                 \(frame.viewer.managesOwners ? invite.dialogMarkup(in: frame) : "")
                 """
         ).html(in: frame)
@@ -144,7 +146,10 @@ package struct OwnersPage: Sendable {
                 """, path: .act("link", onOwner: name), submit: "Make a link for \(.bdi(name))")
         let sessions = Dialog(
             id: "out-\(number)", button: "Sign out", title: "Sign out \(.bdi(name)) everywhere",
-            sentences: "<p class=\"soft\">They can sign in again.</p>",
+            sentences: """
+                <p class="soft">They can sign in again. Links that they made, and one for their \
+                password, no longer work.</p>
+                """,
             path: .act("sign-out", onOwner: name), submit: "Sign out \(.bdi(name))")
         let block =
             owner.isBlocked
@@ -178,32 +183,32 @@ package struct OwnersPage: Sendable {
         return "<div class=\"fields\">\(role.markup)\(app.markup)</div>"
     }
 
-    // MARK: - Invitations
+    // MARK: - Links
 
-    private func invitationsPanel(in frame: Frame) -> Markup {
-        let rows = invitations.enumerated().map { number, invitation -> Markup in
+    private func linksPanel(in frame: Frame) -> Markup {
+        let rows = links.enumerated().map { number, link -> Markup in
             let withdraw = Dialog(
                 id: "withdraw-\(number)", button: "Take it back",
-                title: "Take back the invitation of \(.bdi(invitation.name))",
-                sentences: "<p class=\"soft\">The link no longer works.</p>",
-                path: .act("withdraw", onOwner: invitation.name),
-                submit: "Take back \(.bdi(invitation.name))")
+                title: "Take back the link for \(.bdi(link.name))",
+                sentences: "<p class=\"soft\">It no longer works.</p>",
+                path: .act("withdraw", onOwner: link.name),
+                submit: "Take back \(.bdi(link.name))")
             let acts: Markup =
                 frame.viewer.managesOwners
                 ? "\(withdraw.buttonMarkup)\(withdraw.dialogMarkup(in: frame))" : ""
             return Table.row(
-                .init(.bdi(invitation.name)),
+                .init(.bdi(link.name)),
                 [
-                    .init(Self.roles(invitation.roles)), .init(.bdi(invitation.author)),
-                    .init("\(frame.time(invitation.until))"), .init(acts),
+                    .init(link.roles.map(Self.roles) ?? "another password"),
+                    .init(.bdi(link.author)), .init("\(frame.time(link.until))"), .init(acts),
                 ])
         }
         return Panel(
-            title: "Invited, and not yet here",
+            title: "Links that wait",
             content: Table(
-                name: "Invitations",
+                name: "Links",
                 columns: [
-                    .init("Name"), .init("Role"), .init("By"), .init("Until"),
+                    .init("Name"), .init("For"), .init("By"), .init("Until"),
                     .init("<span class=\"vh\">Acts</span>"),
                 ], rows: rows
             ).markup, classes: "flush"

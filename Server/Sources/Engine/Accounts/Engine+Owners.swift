@@ -83,6 +83,8 @@ extension Engine {
 
     /// Makes a link with which an owner sets another password. Returns its token, which is not
     /// stored. An earlier link of the owner no longer works.
+    ///
+    /// - Throws: ``EngineFailure/invalidOwner(_:)`` if the owner is blocked.
     package func resetLink(
         for name: String, by author: String
     ) async throws(EngineFailure) -> String {
@@ -102,15 +104,23 @@ extension Engine {
         return try await read { tx in try tx.ownerLinks() }.filter { $0.until > now }
     }
 
-    /// Takes back the invitations of a name. Idempotent.
-    package func withdrawInvitation(
-        of name: String, by author: String
-    ) async throws(EngineFailure) {
-        let name = OwnerName.canonical(name)
+    /// Withdraws the links for a name: an invitation, or one for a lost password. Returns false if
+    /// there was none. Idempotent.
+    ///
+    /// - Parameter name: nil for the links that make the first account.
+    @discardableResult
+    package func withdrawLinks(
+        for name: String?, by author: String
+    ) async throws(EngineFailure) -> Bool {
+        let name = name.map(OwnerName.canonical)
         let entry = auditEntry("owners.withdraw", by: author, subject: name)
-        try await transaction { tx in
-            try tx.deleteOwnerLinks(.invitation, for: name)
+        return try await transaction { tx in
+            try tx.requireMayManageOwners(author)
+            let kinds: [OwnerLink.Kind] = name == nil ? [.first] : [.invitation, .reset]
+            let count = try kinds.map { try tx.deleteOwnerLinks($0, for: name) }.reduce(0, +)
+            guard count > 0 else { return false }
             try tx.append(entry)
+            return true
         }
     }
 
@@ -125,7 +135,11 @@ extension Engine {
             "owners.\(kind == .reset ? "reset_link" : "invite")", by: author, subject: owner,
             after: roles.isEmpty ? nil : ["roles": roles.description])
         try await transaction { tx in
+            try tx.requireMayManageOwners(author)
             try tx.deleteEndedOwnerLinks(at: now)
+            if kind == .reset, let owner, try tx.owner(owner)?.blockedAt != nil {
+                throw EngineFailure.invalidOwner("\(owner) is blocked. Lift the block first.")
+            }
             if kind != .first {
                 try tx.deleteOwnerLinks(kind, for: owner)
                 try tx.append(entry)
@@ -147,7 +161,9 @@ extension Engine {
         guard let link = try await ownerLink(token: linkToken) else { throw .unknownLink }
         let name = try OwnerName.valid(link.owner ?? chosen)
         try PasswordHash.requireAllowed(password, for: name)
-        let text = try await passwordText(password)
+        let thread = try passwords.reserve(for: place.network)
+        defer { thread.release() }
+        let text = try await passwordText(password, on: thread)
         let (token, now) = (Self.newToken(), now())
         let session = session(token, of: name, from: place)
         let act = link.kind == .reset ? "owners.reset" : "owners.accept"
@@ -166,8 +182,10 @@ extension Engine {
             case .reset:
                 try tx.setPassword(text, of: name)
                 try tx.deleteSessions(of: name)
+                try tx.deleteLinks(thatReturn: name)
             }
-            try tx.deleteSignInFailures(of: "name \(name)")
+            try tx.deleteFailures(
+                ofName: SignInAttempt(name: name, network: place.network))
             try tx.add(session)
             try tx.recordSignIn(of: name, at: now)
             try tx.append(entry)
@@ -185,16 +203,19 @@ extension Engine {
         of name: String, to roles: OwnerRoles, by author: String
     ) async throws(EngineFailure) {
         try requireConfigured(roles)
-        let owner = try await owner(name)
-        let entry = auditEntry(
-            "owners.roles", by: author, subject: owner.name,
-            before: ["roles": owner.roles.description], after: ["roles": roles.description])
+        let name = try await owner(name).name
         try await transaction { tx in
-            try tx.replaceRoles(of: owner.name, with: roles)
+            try tx.requireMayManageOwners(author)
+            guard let owner = try tx.owner(name), owner.roles != roles else { return }
+            try tx.replaceRoles(of: name, with: roles)
             // A link that the owner has made, and may have kept, would be a way back.
-            if !roles.manageOwners { try tx.deleteOwnerLinks(by: owner.name) }
+            if !roles.manageOwners { try tx.deleteOwnerLinks(by: name) }
             try tx.requireAdmin()
-            try tx.append(entry)
+            try tx.append(
+                auditEntry(
+                    "owners.roles", by: author, subject: name,
+                    before: ["roles": owner.roles.description],
+                    after: ["roles": roles.description]))
         }
     }
 
@@ -205,16 +226,19 @@ extension Engine {
     package func setBlock(
         _ isBlocked: Bool, of name: String, by author: String
     ) async throws(EngineFailure) {
-        let owner = try await owner(name)
+        let name = try await owner(name).name
         let now = now()
         let entry = auditEntry(
-            isBlocked ? "owners.block" : "owners.unblock", by: author, subject: owner.name)
+            isBlocked ? "owners.block" : "owners.unblock", by: author, subject: name)
         try await transaction { tx in
-            try tx.setBlock(of: owner.name, since: isBlocked ? owner.blockedAt ?? now : nil)
+            try tx.requireMayManageOwners(author)
+            guard let owner = try tx.owner(name), (owner.blockedAt != nil) != isBlocked else {
+                return
+            }
+            try tx.setBlock(of: name, since: isBlocked ? now : nil)
             if isBlocked {
-                try tx.deleteSessions(of: owner.name)
-                try tx.deleteOwnerLinks(.reset, for: owner.name)
-                try tx.deleteOwnerLinks(by: owner.name)
+                try tx.deleteSessions(of: name)
+                try tx.deleteLinks(thatReturn: name)
                 try tx.requireAdmin()
             }
             try tx.append(entry)
@@ -234,13 +258,34 @@ extension DatabaseSession {
     /// The link, if it still works.
     fileprivate func usableLink(hash: [UInt8], at now: Instant) throws -> OwnerLink? {
         guard let link = try ownerLink(hash: hash), link.until > now else { return nil }
-        guard try link.kind != .first || !hasOwners() else { return nil }
-        return link
+        switch link.kind {
+        case .first: return try hasOwners() ? nil : link
+        case .invitation: return link
+        case .reset: return try link.owner.flatMap(owner)?.ifActive == nil ? nil : link
+        }
     }
 
     /// The invitation of a name, if it still works.
     fileprivate func invitation(of name: String, at now: Instant) throws -> OwnerLink? {
         try ownerLinks().first { $0.kind == .invitation && $0.owner == name && $0.until > now }
+    }
+
+    /// Deletes the links by which somebody who had the owner's session could come back: those that
+    /// set the owner's password, and those that the owner has made. Returns how many there were.
+    @discardableResult
+    func deleteLinks(thatReturn owner: String) throws -> Int {
+        try deleteOwnerLinks(.reset, for: owner) + deleteOwnerLinks(by: owner)
+    }
+
+    /// In the transaction of an act on accounts: a page was asked for before it, and meanwhile its
+    /// author may have been blocked. Programs, which are no owners, may do everything.
+    ///
+    /// - Throws: ``EngineFailure/notManager(_:)`` if an owner is blocked or manages nobody.
+    func requireMayManageOwners(_ author: String) throws {
+        guard let owner = try owner(author) else { return }
+        guard owner.blockedAt == nil, owner.roles.manageOwners else {
+            throw EngineFailure.notManager(author)
+        }
     }
 
     fileprivate func requireAdmin() throws {

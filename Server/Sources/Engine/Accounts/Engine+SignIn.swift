@@ -1,6 +1,5 @@
 import Crypto
 import Ledger
-import Logging
 import Storage
 
 package typealias Owner = Storage.Owner
@@ -14,11 +13,15 @@ package struct SignInPlace: Hashable, Sendable {
     static let agentCharactersMax = 200
 
     package var address: String
+    /// What counts as one address: whoever has one IPv6 address usually has a whole network.
+    package var network: String
     /// As the browser names itself.
     package var agent: String
 
-    package init(address: String, agent: String) {
+    /// - Parameter network: nil if it is the address itself.
+    package init(address: String, network: String? = nil, agent: String) {
         self.address = address
+        self.network = network ?? address
         self.agent = String(agent.prefix(Self.agentCharactersMax))
     }
 }
@@ -30,7 +33,7 @@ package enum SignInResult: Hashable, Sendable {
     /// The name and the password do not belong together. Nothing says which of them is wrong.
     case wrong(triesLeft: Int)
     /// Too many tries have failed.
-    case shut(until: Instant)
+    case shut(until: Instant, by: SignInLimit)
 }
 
 /// An owner with the session of a request.
@@ -40,13 +43,6 @@ package struct SignedInOwner: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Tries in a row by one name, and from one address.
-    package static let triesOfName = 5
-    static let triesFromAddress = 20
-    /// How long every further try is refused.
-    static let shutFor = Duration.seconds(60)
-    /// Failures are forgotten after so long without another one.
-    static let failuresLast = Duration.seconds(900)
     private static let tokenBytes = 32
 
     // MARK: - Sessions
@@ -54,35 +50,36 @@ extension Engine {
     /// Begins a session for whoever knows an owner's password.
     ///
     /// A name without an account takes as long, and is answered alike. Tries are counted in the
-    /// database, so that neither a restart nor another server begins anew.
+    /// database, so that neither a restart nor another server begins anew. A try that no thread is
+    /// free for is not counted.
+    ///
+    /// - Throws: ``EngineFailure/busy`` if too many passwords are being tried.
     package func signIn(
         as typed: String, password: String, from place: SignInPlace
     ) async throws(EngineFailure) -> SignInResult {
         let name = OwnerName.canonical(typed)
-        let attempt = try await begin(SignInAttempt(name: name, address: place.address))
-        switch attempt {
-        case .shut(let until): return .shut(until: until)
-        case .counted(let left, let until):
-            let failed = left > 0 ? SignInResult.wrong(triesLeft: left) : .shut(until: until)
-            guard let stored = try await storedPassword(of: name, matching: password) else {
-                return failed
-            }
-            let token = Self.newToken()
-            let session = session(token, of: name, from: place)
-            let entry = auditEntry("session.sign_in", by: name, ["address": place.address])
-            let (now, idle) = (now(), ownerSettings.idle)
-            let isStillRight = try await transaction { tx in
-                // Meanwhile the password may have been changed, or the owner blocked.
-                guard try tx.usablePassword(of: name) == stored else { return false }
-                try tx.forgive(SignInAttempt(name: name, address: place.address))
-                try tx.deleteEndedSessions(usedBefore: now - idle, at: now)
-                try tx.add(session)
-                try tx.recordSignIn(of: name, at: now)
-                try tx.append(entry)
-                return true
-            }
-            return isStillRight ? .session(token: token) : failed
+        let attempt = SignInAttempt(name: name, network: place.network)
+        let thread = try passwords.reserve(for: place.network)
+        defer { thread.release() }
+        let count = try await count(attempt)
+        guard case .counted = count,
+            let stored = try await storedPassword(of: name, matching: password, on: thread)
+        else { return count.failure }
+        let token = Self.newToken()
+        let session = session(token, of: name, from: place)
+        let entry = auditEntry("session.sign_in", by: name, ["address": place.address])
+        let (now, idle) = (now(), ownerSettings.idle)
+        let isStillRight = try await transaction { tx in
+            // Meanwhile the password may have been changed, or the owner blocked.
+            guard try tx.usablePassword(of: name) == stored else { return false }
+            try tx.forgive(attempt)
+            try tx.deleteEndedSessions(usedBefore: now - idle, at: now)
+            try tx.add(session)
+            try tx.recordSignIn(of: name, at: now)
+            try tx.append(entry)
+            return true
         }
+        return isStillRight ? .session(token: token) : count.failure
     }
 
     /// The owner and the session with a token. Returns nil if it has ended, or if the owner is
@@ -117,7 +114,8 @@ extension Engine {
         try await transaction { tx in try tx.deleteSession(hash: hash) }
     }
 
-    /// Ends every session of an owner. Idempotent.
+    /// Ends every session of an owner, and withdraws the links that set the owner's password and
+    /// those that the owner has made. Idempotent.
     ///
     /// - Parameter token: the session that goes on. Nil ends all.
     package func signOutEverywhere(
@@ -126,7 +124,10 @@ extension Engine {
         let hash = token.map(Self.hash)
         let entry = auditEntry("owners.sign_out", by: author, subject: owner)
         try await transaction { tx in
-            try tx.deleteSessions(of: owner, except: hash)
+            if author != owner { try tx.requireMayManageOwners(author) }
+            let sessions = try tx.deleteSessions(of: owner, except: hash)
+            let links = try tx.deleteLinks(thatReturn: owner)
+            guard sessions + links > 0 else { return }
             try tx.append(entry)
         }
     }
@@ -172,7 +173,8 @@ extension Engine {
 
     // MARK: - Passwords
 
-    /// Changes an owner's own password, and ends all other sessions.
+    /// Changes an owner's own password, ends all other sessions, and withdraws the links that set
+    /// the owner's password and those that the owner has made.
     ///
     /// - Returns: nil if it was changed, and else what is wrong with the former one.
     package func changePassword(
@@ -180,85 +182,46 @@ extension Engine {
         at place: SignInPlace
     ) async throws(EngineFailure) -> SignInResult? {
         try PasswordHash.requireAllowed(password, for: owner)
-        let attempt = SignInAttempt(name: owner, address: place.address)
-        let failed: SignInResult
-        switch try await begin(attempt) {
-        case .shut(let until): return .shut(until: until)
-        case .counted(let left, let until):
-            failed = left > 0 ? .wrong(triesLeft: left) : .shut(until: until)
-        }
-        guard let stored = try await storedPassword(of: owner, matching: former) else {
-            return failed
-        }
-        let text = try await passwordText(password)
+        let attempt = SignInAttempt(name: owner, network: place.network)
+        let thread = try passwords.reserve(for: place.network)
+        defer { thread.release() }
+        let count = try await count(attempt)
+        guard case .counted = count,
+            let stored = try await storedPassword(of: owner, matching: former, on: thread)
+        else { return count.failure }
+        let text = try await passwordText(password, on: thread)
         let hash = Self.hash(ofToken: token)
         let entry = auditEntry("account.password", by: owner, subject: owner)
         return try await transaction { tx in
-            guard try tx.usablePassword(of: owner) == stored else { return failed }
+            guard try tx.usablePassword(of: owner) == stored else { return count.failure }
             try tx.forgive(attempt)
             try tx.setPassword(text, of: owner)
             try tx.deleteSessions(of: owner, except: hash)
-            try tx.deleteOwnerLinks(.reset, for: owner)
+            try tx.deleteLinks(thatReturn: owner)
             try tx.append(entry)
             return nil
         }
     }
 
     /// The text that is stored for a password.
-    func passwordText(_ password: String) async throws(EngineFailure) -> String {
+    func passwordText(
+        _ password: String, on thread: PasswordThreads.Place
+    ) async throws(EngineFailure) -> String {
         let cost = ownerSettings.passwordCost
-        return try await passwords.run { try PasswordHash(password, cost: cost).text }
+        return try await thread.run { try PasswordHash(password, cost: cost).text }
     }
 
     /// What is stored for the password of an owner who is not blocked. Nil if the password is wrong
     /// or the owner unknown.
     private func storedPassword(
-        of name: String, matching password: String
+        of name: String, matching password: String, on thread: PasswordThreads.Place
     ) async throws(EngineFailure) -> String? {
         let text = try await read { tx in try tx.usablePassword(of: name) }
         let stored = text.flatMap { PasswordHash($0) }
         let hash = stored ?? .decoy(cost: ownerSettings.passwordCost)
         let tried = String(password.prefix(PasswordHash.bytesMax))
-        let isRight = try await passwords.run { try hash.matches(tried) }
+        let isRight = try await thread.run { try hash.matches(tried) }
         return isRight && stored != nil ? text : nil
-    }
-
-    // MARK: - Tries
-
-    private enum Begun: Sendable {
-        case shut(until: Instant)
-        case counted(triesLeft: Int, shutUntil: Instant)
-    }
-
-    /// Counts a try before the password is looked at, so that many at once are no more than many
-    /// in a row. Whoever succeeds forgives it.
-    private func begin(_ attempt: SignInAttempt) async throws(EngineFailure) -> Begun {
-        let now = now()
-        let begun = try await transaction { tx -> Begun in
-            try tx.deleteSignInFailures(before: now - Self.failuresLast)
-            var all: [SignInFailures] = []
-            for (subject, max) in attempt.subjects {
-                var failures =
-                    try tx.signInFailures(of: subject).flatMap {
-                        $0.isForgotten(at: now) ? nil : $0
-                    } ?? SignInFailures(subject: subject, lastAt: now)
-                if let until = failures.shutUntil { return .shut(until: until) }
-                failures.count += 1
-                failures.lastAt = now
-                if failures.count >= max { failures.shutUntil = now + Self.shutFor }
-                all.append(failures)
-            }
-            for failures in all { try tx.save(failures) }
-            return .counted(
-                triesLeft: max(0, Self.triesOfName - all[0].count),
-                shutUntil: now + Self.shutFor)
-        }
-        if case .shut = begun {
-            logger.warning(
-                "a sign-in was refused after too many tries",
-                metadata: ["address": .string(attempt.address)])
-        }
-        return begun
     }
 
     // MARK: - Tokens
@@ -281,43 +244,7 @@ extension Engine {
     }
 }
 
-/// One try of a password, and what it is counted for.
-private struct SignInAttempt: Sendable {
-    var name: String
-    var address: String
-
-    /// With the maximum number of tries of each; the name first.
-    var subjects: [(String, Int)] {
-        [
-            ("name \(name.prefix(OwnerName.charactersMax))", Engine.triesOfName),
-            ("address \(address.prefix(OwnerName.charactersMax))", Engine.triesFromAddress),
-        ]
-    }
-}
-
-extension SignInFailures {
-    fileprivate func isForgotten(at now: Instant) -> Bool {
-        if let shutUntil { return shutUntil <= now }
-        return lastAt + Engine.failuresLast <= now
-    }
-}
-
 extension DatabaseSession {
-    /// Takes back a try that has succeeded. An address does not begin anew: somebody with an
-    /// account could otherwise try others without end.
-    fileprivate func forgive(_ attempt: SignInAttempt) throws {
-        for (index, (subject, max)) in attempt.subjects.enumerated() {
-            guard index > 0, var failures = try signInFailures(of: subject), failures.count > 1
-            else {
-                try deleteSignInFailures(of: subject)
-                continue
-            }
-            failures.count -= 1
-            if failures.count < max { failures.shutUntil = nil }
-            try save(failures)
-        }
-    }
-
     /// What is stored for an owner's password. Nil if the owner is blocked, or unknown.
     fileprivate func usablePassword(of name: String) throws -> String? {
         guard let owner = try owner(name), owner.blockedAt == nil else { return nil }

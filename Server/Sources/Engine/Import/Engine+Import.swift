@@ -78,7 +78,7 @@ extension Engine {
             .offerNotEligible, .offerForUnknownTransaction, .unknownCursor,
             .unknownReport, .invalidReport, .unknownWebhook, .webhookInConfiguration,
             .tooManyWebhooks, .unknownDelivery, .invalidWebhook, .unknownOwner, .invalidOwner,
-            .unknownLink,
+            .unknownLink, .notManager,
             .outdatedCursor, .queryTooLong, .documentBudgetExhausted, .unknownAlias,
             .primaryID, .aliasJoinsTwoPeople, .unavailableInSandbox:
             throw failure

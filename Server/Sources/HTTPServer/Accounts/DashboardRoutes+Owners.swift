@@ -39,9 +39,9 @@ extension DashboardRoutes {
             return .done(.signedOutEverywhere, .owners)
         }
         act("/owners/{owner}/withdraw", for: .manager, of: router) { page, _ in
-            try await engine.withdrawInvitation(
-                of: try page.parameter("owner"), by: page.visit.viewer.name)
-            return .done(.invitationWithdrawn, .owners)
+            try await engine.withdrawLinks(
+                for: try page.parameter("owner"), by: page.visit.viewer.name)
+            return .done(.linkWithdrawn, .owners)
         }
         addAccount(to: router)
     }
@@ -85,10 +85,11 @@ extension DashboardRoutes {
                     signedInAt: owner.signedInAt.map { Timestamp($0) },
                     isBlocked: owner.blockedAt != nil)
             },
-            invitations: try await engine.ownerLinks().filter { $0.kind == .invitation }.map {
-                OwnersPage.Invitation(
-                    name: $0.owner ?? "", roles: Self.roles($0.roles), author: $0.author,
-                    until: Timestamp($0.until))
+            links: try await engine.ownerLinks().filter { $0.kind != .first }.map { link in
+                OwnersPage.Link(
+                    name: link.owner ?? "",
+                    roles: link.kind == .reset ? nil : Self.roles(link.roles),
+                    author: link.author, until: Timestamp(link.until))
             },
             apps: engine.appIDs.map(\.rawValue), made: made
         ).html(in: page.frame)
@@ -154,8 +155,8 @@ extension DashboardRoutes {
                 keeping: session.token, at: place)
             switch wrong {
             case nil: return .done(.passwordChanged, .account)
-            case .shut:
-                let trouble = "Too many tries. Wait a minute."
+            case .shut(let until, let limit):
+                let trouble = LoginPage.Limit(limit).sentence(until: Timestamp(until))
                 return .page(try await account(page, trouble: trouble))
             case .wrong, .session:
                 let trouble = "The password until now is another one."
@@ -163,6 +164,9 @@ extension DashboardRoutes {
             }
         } catch EngineFailure.invalidOwner(let sentence) {
             return .page(try await account(page, trouble: sentence))
+        } catch EngineFailure.busy {
+            let trouble = "The server is busy. Send it again in a few seconds."
+            return .page(try await account(page, trouble: trouble))
         }
     }
 

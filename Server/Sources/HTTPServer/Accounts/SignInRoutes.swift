@@ -71,14 +71,22 @@ struct SignInRoutes: Sendable {
         let form = try await DashboardRoutes.form(in: request)
         let name = form["name"] ?? ""
         let next = DashboardRoutes.local(form["next"])
-        let result = try await engine.signIn(
-            as: name, password: form["password"] ?? "", from: place(request, context))
+        let result: SignInResult
+        do {
+            result = try await engine.signIn(
+                as: name, password: form["password"] ?? "", from: place(request, context))
+        } catch {
+            guard error == .busy else { throw error }
+            return login(name, next, .busy, .serviceUnavailable)
+        }
         switch result {
         case .session(let token): return session(token, next: next)
         case .wrong(let left):
             return login(name, next, .wrong(triesLeft: left), .forbidden)
-        case .shut(let until):
-            return login(name, next, .shut(until: Timestamp(until)), .tooManyRequests)
+        case .shut(let until, let limit):
+            return login(
+                name, next, .shut(by: LoginPage.Limit(limit), until: Timestamp(until)),
+                .tooManyRequests)
         }
     }
 
@@ -97,8 +105,9 @@ struct SignInRoutes: Sendable {
     }
 
     func place(_ request: Request, _ context: ServerContext) -> SignInPlace {
-        SignInPlace(
-            address: access.address(of: request, context),
+        let address = access.address(of: request, context)
+        return SignInPlace(
+            address: address, network: CanonicalAddress(address)?.network,
             agent: request.headers[.userAgent] ?? "")
     }
 
@@ -148,5 +157,15 @@ struct SignInRoutes: Sendable {
 
     private var ended: Response {
         DashboardRoutes.page(Card.linkEnded(host: access.host).html(), status: .notFound)
+    }
+}
+
+extension LoginPage.Limit {
+    init(_ limit: SignInLimit) {
+        switch limit {
+        case .nameFromAddress: self = .nameFromAddress
+        case .address: self = .address
+        case .name: self = .name
+        }
     }
 }

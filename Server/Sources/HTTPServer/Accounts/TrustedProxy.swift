@@ -4,17 +4,16 @@ import Hummingbird
 /// A proxy in front of the dashboard, whose header fields are believed. Those of anybody else are
 /// ignored.
 package struct TrustedProxy: Hashable, Sendable {
-    static let addressCharactersMax = 64
     private static let nameBytesMax = 200
 
-    /// The IP addresses from which it connects.
-    package var addresses: Set<String>
+    /// The IP addresses from which it connects, in their canonical form.
+    package let addresses: Set<String>
     /// The field with the name of the owner whom the proxy has signed in. Nil if owners sign in
     /// here.
     package var userField: HTTPField.Name?
 
     package init(addresses: Set<String>, userField: HTTPField.Name? = nil) {
-        self.addresses = addresses
+        self.addresses = Set(addresses.map { CanonicalAddress($0)?.description ?? $0 })
         self.userField = userField
     }
 
@@ -29,14 +28,17 @@ package struct TrustedProxy: Hashable, Sendable {
 
 extension DashboardAccess {
     /// The address of the browser: the one that connects, or the last one that a trusted proxy has
-    /// added to `X-Forwarded-For`.
+    /// added to `X-Forwarded-For`. If that is no address, the proxy's own: what stands before it
+    /// may be the browser's invention.
     func address(of request: Request, _ context: ServerContext) -> String {
         let peer = context.peerAddress
         guard let proxy, proxy.addresses.contains(peer) else { return peer }
         let chain = (request.headers[.forwardedFor] ?? "").split(separator: ",")
-            .map { $0.filter { $0 != " " } }
-        let last = chain.last { !proxy.addresses.contains($0) }
-        return last.map { String($0.prefix(TrustedProxy.addressCharactersMax)) } ?? peer
+            .map { CanonicalAddress(forwarded: $0.filter { $0 != " " })?.description }
+        let last = chain.last { address in
+            address.map { !proxy.addresses.contains($0) } ?? true
+        }
+        return (last ?? nil) ?? peer
     }
 }
 
@@ -44,8 +46,7 @@ extension ServerContext {
     /// The IP address that a request comes from. Empty if it is unknown.
     var peerAddress: String {
         let address = channel.remoteAddress?.ipAddress ?? ""
-        // How a socket for both protocols shows an address of the older one.
-        return address.hasPrefix("::ffff:") ? String(address.dropFirst("::ffff:".count)) : address
+        return CanonicalAddress(address)?.description ?? address
     }
 }
 

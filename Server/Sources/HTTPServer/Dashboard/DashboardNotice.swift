@@ -15,7 +15,7 @@ enum DashboardNotice: String, CaseIterable, Sendable {
     case ownerBlocked = "owner_blocked"
     case ownerUnblocked = "owner_unblocked"
     case roleChanged = "role_changed"
-    case invitationWithdrawn = "invitation_withdrawn"
+    case linkWithdrawn = "link_withdrawn"
     case signedOutEverywhere = "signed_out_everywhere"
     case passwordChanged = "password_changed"
     case testAsked = "test_asked"
@@ -65,7 +65,7 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .ownerBlocked: Notice(.done, "They cannot sign in.", "Their sessions have ended.")
         case .ownerUnblocked: Notice(.done, "They can sign in again.")
         case .roleChanged: Notice(.done, "The role was changed.", "It is in force.")
-        case .invitationWithdrawn: Notice(.done, "The invitation was taken back.")
+        case .linkWithdrawn: Notice(.done, "The link was taken back.", "It no longer works.")
         case .signedOutEverywhere: Notice(.done, "They are signed out everywhere.")
         case .passwordChanged:
             Notice(.done, "Your password was changed.", "Your other sessions have ended.")

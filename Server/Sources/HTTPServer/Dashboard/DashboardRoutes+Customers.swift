@@ -121,8 +121,7 @@ extension DashboardRoutes {
             history: try page.query["history"].map { try Self.history(lines, before: $0) },
             entitlements: try engine.settings(of: app).entitlements.keys.map(\.rawValue).sorted(),
             erasedPurchases: erasure?.purchases ?? 0,
-            eventsCount: try await engine.eventCount(of: app, customer: id),
-            formKey: page.context.requestID
+            eventsCount: try await engine.eventCount(of: app, customer: id), formKey: page.formKey
         ).html(in: page.frame)
     }
 

@@ -22,7 +22,8 @@ private enum LiveLimits {
     static let shareOfTime = 10
     /// Without an event, a page that shows only what is in the log is rendered after this time.
     static let quietMax = Duration.seconds(15)
-    /// Whether somebody may still see the page is looked up so often.
+    /// Whether somebody may still see the page is looked up before each change is sent, and at
+    /// least so often.
     static let permissionMax = Duration.seconds(10)
 }
 
@@ -57,7 +58,7 @@ extension DashboardRoutes {
     private func live(
         _ page: PageRequest, by source: Source, _ html: @escaping Page
     ) throws -> Response {
-        let place = try server.pageStreams.reserve()
+        let place = try server.pageStreams.reserve(for: page.visit.viewer.name)
         var page = page
         page.frame.notices = []
         let stream = LiveStream(
@@ -112,6 +113,10 @@ private struct LiveStream: Sendable {
                     let start = ContinuousClock.now
                     guard let buffer = try await next(&shown, isSilent: pace.isSilent(limits))
                     else { continue }
+                    if buffer.readableBytes > 0 {
+                        guard try await mayGoOn() else { break }
+                        pace.permitted()
+                    }
                     let cut = channel.eventLoop.scheduleTask(
                         in: .milliseconds(limits.writeMax.wholeMilliseconds)
                     ) { channel.close(promise: nil) }

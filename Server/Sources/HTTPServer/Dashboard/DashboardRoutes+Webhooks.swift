@@ -51,7 +51,7 @@ extension DashboardRoutes {
             entries.append(
                 .init(PerennialContract.Webhook(endpoint), try await figures(endpoint.id, page)))
         }
-        return WebhooksPage(webhooks: entries, formKey: page.context.requestID)
+        return WebhooksPage(webhooks: entries, formKey: page.formKey)
             .html(in: page.frame)
     }
 

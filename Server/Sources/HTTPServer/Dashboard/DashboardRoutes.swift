@@ -111,6 +111,25 @@ struct DashboardRoutes: Sendable {
         }
     }
 
+    /// Answers a form. Its body may come long after its header, so the visitor is looked up again
+    /// once it is here: meanwhile they may have been blocked, or signed out, or have another role.
+    private func guardedForm(
+        _ request: Request, _ context: ServerContext, max bytesMax: Int = formBytesMax,
+        _ answer: (Visit, FormFields) async throws -> Response
+    ) async throws -> Response {
+        // Nothing is read of what a stranger sends.
+        try await guarded(request, context) { _ in
+            let form = try await Self.form(in: request, max: bytesMax)
+            return try await guarded(request, context) { visit in
+                // It was shown to the same person, about the same app.
+                guard Engine.isFormToken(form["csrf"], of: visit.viewer.csrf) else {
+                    throw ProblemError(.formOutdated)
+                }
+                return try await answer(visit, form)
+            }
+        }
+    }
+
     /// Leads to the sign-in, and from there back to the page.
     private static func signIn(_ request: Request) -> Response {
         let next = request.method == .post ? nil : request.uri.description
@@ -170,8 +189,7 @@ struct DashboardRoutes: Sendable {
         max bytesMax: Int = formBytesMax, _ act: @escaping Act
     ) {
         handlers.add(.post, path, for: app, to: router) { request, context in
-            try await guarded(request, context) { visit in
-                let form = try await form(in: request, of: visit, max: bytesMax)
+            try await guardedForm(request, context, max: bytesMax) { visit, form in
                 try permission.require(of: visit.viewer)
                 let page = try pageRequest(request, context, visit)
                 let author = EventAuthor(
@@ -185,17 +203,6 @@ struct DashboardRoutes: Sendable {
                 return response(result, to: page)
             }
         }
-    }
-
-    /// The fields of a form that this server has shown to the same person, about the same app.
-    func form(
-        in request: Request, of visit: Visit, max bytesMax: Int = formBytesMax
-    ) async throws -> FormFields {
-        let form = try await Self.form(in: request, max: bytesMax)
-        guard Engine.isFormToken(form["csrf"], of: visit.viewer.csrf) else {
-            throw ProblemError(.formOutdated)
-        }
-        return form
     }
 
     static func form(
@@ -231,8 +238,7 @@ struct DashboardRoutes: Sendable {
     /// Changes the theme for those without scripts, and goes back to where they were.
     private func addTheme(to router: Router<ServerContext>) {
         handlers.add(.post, "/theme", for: app, to: router) { request, context in
-            try await guarded(request, context) { visit in
-                let form = try await form(in: request, of: visit)
+            try await guardedForm(request, context) { _, form in
                 guard let theme = form["theme"].flatMap(Frame.Theme.init) else {
                     throw ProblemError(.requestNotUnderstood, detail: "theme is light or dark.")
                 }

@@ -14,6 +14,9 @@ struct PageRequest: Sendable {
     let query: FormFields
     /// What an act says of itself.
     let audit = AuditDraft()
+    /// By which a form of the page that is sent twice is recognised. It is the server's own: ids of
+    /// requests may come from the client, and may all be the same.
+    let formKey = withUnsafeBytes(of: UInt128.random(in: .min ... .max)) { Hexadecimal.text($0) }
 
     /// The decoded value of a part of the path.
     func parameter(_ name: String) throws -> String {

@@ -6,6 +6,8 @@ import Synchronization
 package struct EventStreamLimits: Sendable {
     /// The maximum number of streams that are open at one time on this server.
     package var streamsMax = 100
+    /// The same for the streams of pages that one owner has open.
+    package var streamsOfOwnerMax = 20
     /// After this time without an event, a stream sends a comment. Many proxies cut a connection
     /// that is silent for a minute.
     package var commentPause = Duration.seconds(15)
@@ -27,40 +29,65 @@ package struct EventStreamLimits: Sendable {
 /// The open event streams of this server.
 final class EventStreams: Sendable {
     let limits: EventStreamLimits
-    private let count = Mutex(0)
+    private let state = Mutex(State())
+
+    private struct State {
+        var count = 0
+        var byOwner: [String: Int] = [:]
+    }
 
     init(_ limits: EventStreamLimits) { self.limits = limits }
 
     /// The number of streams that are open.
-    var openCount: Int { count.withLock { $0 } }
+    var openCount: Int { state.withLock { $0.count } }
 
     /// Reserves one of the streams. It is free again when the returned place is released.
     ///
-    /// - Throws: ``ProblemError`` if too many are open.
-    func reserve() throws -> Place {
-        let isFull = count.withLock { count in
-            guard count < limits.streamsMax else { return true }
-            count += 1
-            return false
+    /// - Parameter owner: who looks at a page. Nil for a stream of the HTTP interface.
+    /// - Throws: ``ProblemError`` if too many are open, or too many by the owner.
+    func reserve(for owner: String? = nil) throws -> Place {
+        let reached: Int? = state.withLock { state in
+            guard state.count < limits.streamsMax else { return limits.streamsMax }
+            if let owner {
+                guard state.byOwner[owner, default: 0] < limits.streamsOfOwnerMax else {
+                    return limits.streamsOfOwnerMax
+                }
+                state.byOwner[owner, default: 0] += 1
+            }
+            state.count += 1
+            return nil
         }
-        guard !isFull else { throw ProblemError(.tooManyStreams(max: limits.streamsMax)) }
-        return Place(self)
+        if let reached { throw ProblemError(.tooManyStreams(max: reached)) }
+        return Place(self, owner)
+    }
+
+    private func release(_ owner: String?) {
+        state.withLock { state in
+            state.count -= 1
+            guard let owner else { return }
+            let rest = state.byOwner[owner, default: 0] - 1
+            state.byOwner[owner] = rest > 0 ? rest : nil
+        }
     }
 
     /// One open stream. A response whose body is never written, such as that to HEAD, releases its
     /// place, too.
     final class Place: Sendable {
         private let streams: EventStreams
+        private let owner: String?
         private let isReleased = Atomic(false)
 
-        fileprivate init(_ streams: EventStreams) { self.streams = streams }
+        fileprivate init(_ streams: EventStreams, _ owner: String?) {
+            self.streams = streams
+            self.owner = owner
+        }
 
         deinit { release() }
 
         /// Idempotent.
         func release() {
             guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
-            streams.count.withLock { $0 -= 1 }
+            streams.release(owner)
         }
     }
 }

@@ -71,6 +71,7 @@ extension ProblemError {
         case .invalidWebhook: .webhookNotValid
         case .unknownOwner: .ownerUnknown
         case .invalidOwner: .ownerNotValid
+        case .notManager: .roleNotEnough("admin of every app")
         case .unknownLink: .ownerLinkUnknown
         case .unknownCursor: .cursorUnknown
         case .outdatedCursor(let place): .cursorOutdated(after: place)
@@ -123,8 +124,7 @@ extension ProblemError {
             .legacyDisabled, .identityNotProven(.missing), .identityNotProven(.ofOneOnly),
             .mixedEnvironments, .offerKeyMissing, .idempotencyKeyReused, .idempotencyKeyMissing,
             .notForwarded, .unknownWebhook, .tooManyWebhooks, .unknownDelivery, .unknownLink,
-            .unknownCursor, .busy,
-            .storage:
+            .notManager, .unknownCursor, .busy, .storage:
             nil
         }
     }

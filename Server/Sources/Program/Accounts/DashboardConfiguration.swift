@@ -45,6 +45,12 @@ extension ConfigurationReader {
         }
         var dashboard = DashboardConfiguration(origin: origin)
         read(node, Self.dashboardKeys, into: &dashboard, in: "dashboard")
+        if found["trusted_proxy"] == nil, origin.isSecure {
+            warn(
+                node, "The dashboard has no trusted_proxy, and so all browsers one address.",
+                "Name the addresses of the proxy with TLS. Otherwise a stranger who tries wrong "
+                    + "passwords keeps everybody from signing in.")
+        }
         return dashboard
     }
 
@@ -72,6 +78,12 @@ extension ConfigurationReader {
                 node, "trusted_proxy needs 1 to \(Self.proxiesMax) addresses.",
                 "Write the IP addresses from which it connects: `addresses: [10.0.0.2]`.")
             return
+        }
+        for address in addresses where CanonicalAddress(address) == nil {
+            complain(
+                found["addresses"], "“\(address)” is not an IP address.",
+                "Write each address from which the proxy connects, such as 10.0.0.2 or ::1; no "
+                    + "name, port or network.")
         }
         var proxy = TrustedProxy(addresses: Set(addresses))
         if let field = found["user_header"] {

@@ -9,7 +9,7 @@ struct OwnersCommand: AsyncParsableCommand {
         commandName: "owners", abstract: "Manage who may use the dashboard.",
         subcommands: [
             OwnersListCommand.self, OwnersInviteCommand.self, OwnersLinkCommand.self,
-            OwnersBlockCommand.self, OwnersUnblockCommand.self,
+            OwnersWithdrawCommand.self, OwnersBlockCommand.self, OwnersUnblockCommand.self,
         ])
 
     /// What the audit names as the author of what a command does.
@@ -18,16 +18,14 @@ struct OwnersCommand: AsyncParsableCommand {
 
 struct OwnersListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the owners: name, roles, last sign-in.")
+        commandName: "list", abstract: "List the owners, and the links that wait to be used.")
 
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
         try await options.withEngine(for: .inspecting) { engine in
             for owner in try await engine.owners() { print(owner.line) }
-            for link in try await engine.ownerLinks() where link.kind == .invitation {
-                print("\(link.owner ?? "")  \(link.roles)  invited until \(link.until.minute)")
-            }
+            for link in try await engine.ownerLinks() { print(link.line) }
         }
     }
 }
@@ -39,6 +37,18 @@ extension Owner {
         let block = blockedAt.map { "blocked \($0.minute)" }
         return [name, roles.isEmpty ? "no role" : roles.description, signedIn, block]
             .compactMap(\.self).joined(separator: "  ")
+    }
+}
+
+extension OwnerLink {
+    /// The link's line in a list.
+    var line: String {
+        let until = "until \(until.minute)"
+        return switch kind {
+        case .first: "(no name)  *=admin  link for the first account \(until)"
+        case .invitation: "\(owner ?? "")  \(roles)  invited \(until)"
+        case .reset: "\(owner ?? "")  link for another password \(until)  by \(author)"
+        }
     }
 }
 
@@ -84,6 +94,22 @@ struct OwnersLinkCommand: AsyncParsableCommand {
                     remedy: "Name one of them: `perennial owners list` shows them.")
             }
             print(dashboard.url(ofLink: token))
+        }
+    }
+}
+
+struct OwnersWithdrawCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "withdraw", abstract: "Take back the links for a name.",
+        discussion: "Without a name, those that make the first account.")
+
+    @Argument(help: "The name that the links are for.") var name: String?
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        try await options.withEngine(for: .modifying) { engine, _ in
+            let hadOne = try await engine.withdrawLinks(for: name, by: OwnersCommand.author)
+            print(hadOne ? "Taken back." : "There was no link.")
         }
     }
 }

@@ -78,13 +78,33 @@ extension ConfigurationFile {
         _ text: String, environment: [String: String] = [:],
         folder: @escaping (String) -> String? = { $0 }, file: @escaping (String) -> [UInt8]?
     ) throws(ConfigurationFailure) {
-        var reader = ConfigurationReader(environment: environment, file: file, folder: folder)
+        try self.init(
+            text,
+            sources: ConfigurationSources(
+                variable: { _, name in environment[name] }, folder: { _, name in folder(name) },
+                file: { _, name in file(name) }))
+    }
+
+    /// Parses a configuration text.
+    init(_ text: String, sources: ConfigurationSources) throws(ConfigurationFailure) {
+        var reader = ConfigurationReader(sources: sources)
         let result = reader.read(text)
         guard reader.complaints.isEmpty else {
             throw ConfigurationFailure(complaints: reader.complaints.inFileOrder)
         }
         self = result
     }
+}
+
+/// Where that comes from which a configuration names. Each closure gets the app that names it, nil
+/// outside of apps, and the name.
+struct ConfigurationSources {
+    /// The value of an environment variable. Returns nil if it is not set.
+    var variable: (AppID?, String) -> String?
+    /// The full path of a folder. Returns nil if it does not exist.
+    var folder: (AppID?, String) -> String?
+    /// The contents of a file. Returns nil if it does not exist.
+    var file: (AppID?, String) -> [UInt8]?
 }
 
 /// The folder of a configuration file, from which paths in it are resolved.

@@ -54,7 +54,7 @@ extension ConfigurationReader {
     }
 
     /// Returns the value of the environment variable that is named. Nil if it is not set.
-    func textOfVariable(_ node: Node) -> String? { text(node).flatMap { environment[$0] } }
+    func textOfVariable(_ node: Node) -> String? { text(node).flatMap(variable) }
 
     mutating func bool(_ node: Node) -> Bool? {
         switch text(node) {

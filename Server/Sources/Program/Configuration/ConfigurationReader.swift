@@ -10,24 +10,25 @@ import Yams
 struct ConfigurationReader {
     static let appIDCharactersMax = 40
 
-    let environment: [String: String]
-    let file: (String) -> [UInt8]?
-    /// Returns the full path of a folder named in the file, or nil if it does not exist.
-    let folder: (String) -> String?
+    private let sources: ConfigurationSources
+    /// The app that is being read. Nil outside of apps.
+    private var app: AppID?
     /// The products of the app that is being read.
     var products: [Product] = []
     var complaints: [ConfigurationProblem] = []
     var warnings: [ConfigurationProblem] = []
     var servingWarnings: [ConfigurationProblem] = []
 
-    init(
-        environment: [String: String], file: @escaping (String) -> [UInt8]?,
-        folder: @escaping (String) -> String?
-    ) {
-        self.environment = environment
-        self.file = file
-        self.folder = folder
-    }
+    init(sources: ConfigurationSources) { self.sources = sources }
+
+    /// The value of an environment variable. Returns nil if it is not set.
+    func variable(_ name: String) -> String? { sources.variable(app, name) }
+
+    /// The full path of a folder. Returns nil if it does not exist.
+    func folder(_ name: String) -> String? { sources.folder(app, name) }
+
+    /// The contents of a file. Returns nil if it does not exist.
+    func file(_ name: String) -> [UInt8]? { sources.file(app, name) }
 
     mutating func read(_ text: String) -> ConfigurationFile {
         var result = ConfigurationFile(apps: [], settings: [:], warnings: [])
@@ -89,9 +90,11 @@ struct ConfigurationReader {
             return nil
         }
         products = []
+        let id = AppID(rawValue: name)
+        self.app = id
+        defer { self.app = nil }
         var app = AppConfiguration(
-            settings: AppSettings(id: AppID(rawValue: name), bundleID: "", entitlements: [:]),
-            extraRoots: [])
+            settings: AppSettings(id: id, bundleID: "", entitlements: [:]), extraRoots: [])
         let found = read(node, Self.appKeys, into: &app, in: "app \(name)")
         if app.settings.bundleID.isEmpty {
             complain(key, "App \(name) has no bundle_id.", "Add it, as App Store Connect shows it.")

@@ -4,8 +4,9 @@ import HTTPServer
 import Ledger
 
 /// A configuration that somebody has pasted, to see what it would change. It is read like the file
-/// whose place it would have, with one difference: it leads to no file, folder or variable that the
-/// present one does not name. Otherwise whoever may paste could find out what this machine has.
+/// whose place it would have, with one difference: an app leads to no file, folder or variable that
+/// the same app does not name at present. Otherwise whoever may paste could find out what this
+/// machine has, and what other apps have, which they may not see.
 struct ConfigurationProposal {
     private let present: [AppConfiguration]
     private let proposed: [AppConfiguration]
@@ -20,36 +21,50 @@ struct ConfigurationProposal {
         let old = String(decoding: bytes, as: UTF8.self)
         let folder = ConfigurationFolder(of: URL(fileURLWithPath: path))
         let environment = ProcessInfo.processInfo.environment
-        let names = NamedPaths()
+        let names = Names()
         present = try ConfigurationFile(
-            old, environment: environment,
-            folder: {
-                names.folders.insert($0)
-                return folder.folder($0)
-            },
-            file: {
-                names.files.insert($0)
-                return folder.contents($0)
-            }
+            old,
+            sources: ConfigurationSources(
+                variable: {
+                    names.variables.insert(Name(app: $0, text: $1))
+                    return environment[$1]
+                },
+                folder: {
+                    names.folders.insert(Name(app: $0, text: $1))
+                    return folder.folder($1)
+                },
+                file: {
+                    names.files.insert(Name(app: $0, text: $1))
+                    return folder.contents($1)
+                })
         ).apps
         proposed = try Self.apps(
-            text, environment: environment.filter { old.contains($0.key) },
-            folder: { names.folders.contains($0) ? folder.folder($0) : nil },
-            file: { names.files.contains($0) ? folder.contents($0) : nil })
+            text,
+            ConfigurationSources(
+                variable: {
+                    names.variables.contains(Name(app: $0, text: $1)) ? environment[$1] : nil
+                },
+                folder: {
+                    names.folders.contains(Name(app: $0, text: $1)) ? folder.folder($1) : nil
+                },
+                file: {
+                    names.files.contains(Name(app: $0, text: $1)) ? folder.contents($1) : nil
+                }))
     }
 
     /// - Parameter apps: what is in force, of which there is no file.
     init(_ text: String, inPlaceOf apps: [AppConfiguration]) throws {
         present = apps
-        proposed = try Self.apps(text, environment: [:], folder: { _ in nil }, file: { _ in nil })
+        proposed = try Self.apps(
+            text,
+            ConfigurationSources(
+                variable: { _, _ in nil }, folder: { _, _ in nil }, file: { _, _ in nil }))
     }
 
     private static func apps(
-        _ text: String, environment: [String: String],
-        folder: @escaping (String) -> String?, file: @escaping (String) -> [UInt8]?
+        _ text: String, _ sources: ConfigurationSources
     ) throws -> [AppConfiguration] {
-        let read = try ConfigurationFile(
-            text, environment: environment, folder: folder, file: file)
+        let read = try ConfigurationFile(text, sources: sources)
         _ = try Settings(flags: [:], environment: [:], file: read.settings)
         return read.apps
     }
@@ -95,8 +110,15 @@ struct ConfigurationProposal {
     }
 }
 
+/// What an app names.
+private struct Name: Hashable {
+    var app: AppID?
+    var text: String
+}
+
 /// What a configuration names, collected while it is read.
-private final class NamedPaths {
-    var files: Set<String> = []
-    var folders: Set<String> = []
+private final class Names {
+    var variables: Set<Name> = []
+    var files: Set<Name> = []
+    var folders: Set<Name> = []
 }

@@ -69,18 +69,21 @@ extension DatabaseSession {
             "DELETE FROM owner_links WHERE app = '' AND link = $1", [.bytes(hash)]) == 1
     }
 
-    /// Deletes the links of a kind; those for one account, if it is named. Idempotent.
+    /// Deletes the links of a kind; those for one account, if it is named. Returns how many there
+    /// were. Idempotent.
+    @discardableResult
     package func deleteOwnerLinks(
         _ kind: OwnerLink.Kind, for owner: String? = nil
-    ) throws(StorageFailure) {
+    ) throws(StorageFailure) -> Int {
         try connection.run(
             "DELETE FROM owner_links WHERE app = '' AND kind = $1 "
                 + "AND coalesce(owner, '') = $2",
             [.text(kind.rawValue), .text(owner ?? "")])
     }
 
-    /// Deletes the links that an owner has made for others. Idempotent.
-    package func deleteOwnerLinks(by author: String) throws(StorageFailure) {
+    /// Deletes the links that an owner has made. Returns how many there were. Idempotent.
+    @discardableResult
+    package func deleteOwnerLinks(by author: String) throws(StorageFailure) -> Int {
         try connection.run(
             "DELETE FROM owner_links WHERE app = '' AND author = $1", [.text(author)])
     }

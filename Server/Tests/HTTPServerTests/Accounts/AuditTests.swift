@@ -102,6 +102,19 @@ import Testing
         }
     }
 
+    @Test func `a client's own ids of requests are no keys of forms`() async throws {
+        try await DashboardServer.run { server in
+            try await server.buy("anna", transaction: "7001")
+            var keys: Set<Substring> = []
+            for path in ["/customers/anna", "/customers/anna", "/webhooks", "/webhooks"] {
+                let page = try await server.get(path, headers: [.requestID: "lb-1"])
+                keys.insert(
+                    try #require(page.text.firstMatch(of: /name="key" value="([^"]+)"/)).1)
+            }
+            #expect(keys.count == 4 && !keys.contains("lb-1"), "\(keys)")
+        }
+    }
+
     @Test func `another grant on the same page is another act`() async throws {
         try await DashboardServer.run { server in
             for reason in ["sorry", "sorry again"] {

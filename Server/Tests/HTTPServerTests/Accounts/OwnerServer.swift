@@ -24,8 +24,10 @@ struct OwnerServer: Sendable {
     func pass(_ duration: Duration) { clock.moment.withLock { $0 = $0 + duration } }
 
     /// - Parameter proxy: a proxy that is believed.
+    /// - Parameter setup: whether it listens, so that a test can send a request in parts.
     static func run(
         at url: String = "https://localhost", behind proxy: TrustedProxy? = nil,
+        on setup: TestingSetup = .router,
         _ body: @escaping @Sendable (OwnerServer) async throws -> Void
     ) async throws {
         let clock = OwnerClock()
@@ -49,7 +51,7 @@ struct OwnerServer: Sendable {
         }
         var server = PerennialServer(engine: engine, logger: logger)
         server.dashboard = DashboardAccess(for: try #require(PageOrigin(url: url)), behind: proxy)
-        try await server.application(host: "127.0.0.1", port: 0).test(.router) { client in
+        try await server.application(host: "127.0.0.1", port: 0).test(setup) { client in
             try await body(OwnerServer(client: client, engine: engine, clock: clock))
         }
     }

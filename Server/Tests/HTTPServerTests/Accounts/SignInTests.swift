@@ -1,9 +1,9 @@
-import Engine
 import HTTPTypes
 import Ledger
 import PerennialContract
 import Testing
 
+@testable import Engine
 @testable import HTTPServer
 
 @Suite struct SignInTests {
@@ -113,13 +113,79 @@ import Testing
                 }
                 for _ in 1...2 {
                     let page = try await server.browser.post("/login", Self.sign(name, "wrong"))
-                    #expect(page.status == 429 && page.text.contains("Too many tries"))
+                    #expect(page.status == 429)
+                    #expect(page.text.contains("From your address, nobody can sign in by this"))
                 }
             }
             let right = Self.sign("mira", OwnerServer.password)
             #expect(try await server.browser.post("/login", right).status == 429)
             server.pass(.seconds(60))
             #expect(try await server.browser.post("/login", right).status == 303)
+        }
+    }
+
+    @Test func `the page says which limit it is, and when a try was not counted`() async throws {
+        // Requests of these tests have no address.
+        let proxy = TrustedProxy(addresses: [""])
+        try await OwnerServer.run(behind: proxy) { server in
+            _ = try await server.browser(of: "mira")
+            func sign(_ name: String, from address: String) async throws -> TestServer.Answer {
+                var browser = server.browser
+                browser.headers = [Self.forwardedFor: address]
+                return try await browser.post("/login", Self.sign(name, "wrong"))
+            }
+            for number in 1...20 {
+                let page = try await sign("name\(number)", from: "203.0.113.5")
+                #expect(page.status == 403)
+            }
+            let address = try await sign("mira", from: "203.0.113.5")
+            #expect(address.status == 429)
+            #expect(address.text.contains("Too many tries from your address."))
+            for number in 1...100 { _ = try await sign("mira", from: "203.0.113.\(number + 5)") }
+            let name = try await sign("mira", from: "203.0.113.200")
+            #expect(name.status == 429 && name.text.contains("from many addresses"))
+            let places = try (0..<4).map { _ in
+                try server.engine.passwords.reserve(for: "192.0.2.1")
+            }
+            let busy = try await sign("ben", from: "192.0.2.1")
+            #expect(busy.status == 503 && busy.text.contains("This try was not counted"))
+            for place in places { place.release() }
+        }
+    }
+
+    private static let forwardedFor = HTTPField.Name.wellFormed("X-Forwarded-For")
+
+    /// In each text, the sign # stands for another number each time.
+    @Test(arguments: [
+        "203.0.113.5", "203.0.113.6:4#", "[2001:db8::1]:4#", "2001:db8:1:1::#",
+        "2001:DB8:1:2:#::7", "::ffff:203.0.113.7", "198.51.100.#, 203.0.113.8",
+        "198.51.100.#, unknown", "198.51.100.#, [203.0.113.9",
+    ])
+    func `an address is one, however a proxy writes it`(text: String) async throws {
+        try await OwnerServer.run(behind: TrustedProxy(addresses: [""])) { server in
+            _ = try await server.browser(of: "mira")
+            var statuses: [Int] = []
+            for number in 1...21 {
+                var browser = server.browser
+                let address = text.replacing("#", with: "\(number)")
+                browser.headers = [Self.forwardedFor: address]
+                let page = try await browser.post("/login", Self.sign("name\(number)", "wrong"))
+                statuses.append(page.status)
+            }
+            #expect(statuses == Array(repeating: 403, count: 20) + [429], "\(text)")
+        }
+    }
+
+    @Test func `addresses of other networks are counted apart`() throws {
+        let networks = ["2001:db8:0:1::1", "2001:db8:0:2::1", "203.0.113.1", "203.0.113.2"]
+            .map { CanonicalAddress($0)?.network }
+        #expect(
+            networks == ["2001:db8:0:1::/64", "2001:db8:0:2::/64", "203.0.113.1", "203.0.113.2"])
+        #expect(CanonicalAddress("[2001:DB8::1]")?.description == "2001:db8::1")
+        #expect(TrustedProxy(addresses: ["2001:DB8:0::1"]).addresses == ["2001:db8::1"])
+        #expect(CanonicalAddress("::ffff:203.0.113.7")?.network == "203.0.113.7")
+        for text in ["", "localhost", "10.0.0.0/24", "10.0.0.1:80", "::1%lo", "[::1", "1.2.3"] {
+            #expect(CanonicalAddress(text) == nil, "\(text)")
         }
     }
 

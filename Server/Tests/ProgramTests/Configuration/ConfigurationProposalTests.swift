@@ -62,6 +62,46 @@ import Testing
         }
     }
 
+    @Test func `an app may name only what the same app names`() throws {
+        let two = Self.head + "    shared_secret_file: own\n" + Self.other
+        let files = [
+            "perennial.yaml": two + "    shared_secret_file: other\n",
+            "own": "0123456789abcdef0123456789abcdef",
+            "other": "0123456789abcdef0123456789abcdef",
+        ]
+        try withFolder(files) { read in
+            _ = try read(Self.head + "    shared_secret_file: own\n")
+            let stolen = Self.head + "    shared_secret_file: other\n"
+            for text in [stolen, stolen + Self.other + "    shared_secret_file: other\n"] {
+                let refusal = #expect(throws: ProposedConfiguration.Refusal.self) {
+                    try read(text)
+                }
+                #expect(refusal?.problems.count == 1)
+            }
+        }
+    }
+
+    /// Another app, beside the one of the head.
+    private static let other = "  b:\n    bundle_id: y\n"
+
+    @Test func `a variable is allowed by its whole name, and only to the app that names it`()
+        throws
+    {
+        // Each process has these two. The file contains the letters of both.
+        let environment = ProcessInfo.processInfo.environment
+        let names = ["PATH", "HOME"].filter { environment[$0]?.isEmpty == false }
+        try #require(names.count == 2)
+        let file = "# MY_HOME\n" + Self.head + Self.other + "    shared_secret_env: PATH\n"
+        try withFolder(["perennial.yaml": file]) { read in
+            _ = try read(file)
+            for name in names {
+                _ = #expect(throws: ProposedConfiguration.Refusal.self, "\(name)") {
+                    try read(Self.head + "    shared_secret_env: \(name)\n")
+                }
+            }
+        }
+    }
+
     @Test func `no value of the text is in what is said about it`() throws {
         try withFolder(["perennial.yaml": Self.head]) { read in
             let texts = [

@@ -29,12 +29,25 @@ import Testing
                   idle_hours: 1
                   session_days: 2
                   trusted_proxy:
-                    addresses: [10.0.0.2, "::1"]
+                    addresses: [10.0.0.2, "::1", "2001:DB8::1", "[::2]", "::ffff:10.0.0.3"]
                     user_header: X-Forwarded-User
                 """))
         #expect(found.owners == OwnerSettings(idle: .hours(1), lifetime: .days(2)))
-        #expect(found.proxy?.addresses == ["10.0.0.2", "::1"])
+        #expect(
+            found.proxy?.addresses == ["10.0.0.2", "::1", "2001:db8::1", "::2", "10.0.0.3"])
         #expect(found.proxy?.userField?.rawName == "X-Forwarded-User")
+    }
+
+    @Test func `behind a proxy that is not named, all browsers are one`() throws {
+        func warnings(_ lines: String) throws -> [String] {
+            let text = "apps:\n  a:\n    bundle_id: x\n" + lines
+            return try ConfigurationFile(text) { _ in nil }.warnings.map(\.message)
+                .filter { $0.contains("trusted_proxy") }
+        }
+        #expect(try warnings("dashboard: {url: 'https://store.example.com'}").count == 1)
+        #expect(try warnings("dashboard: {url: 'http://localhost:8080'}").isEmpty)
+        let named = "trusted_proxy: {addresses: [10.0.0.2]}"
+        #expect(try warnings("dashboard: {url: 'https://a.example', \(named)}").isEmpty)
     }
 
     @Test(arguments: [
@@ -47,7 +60,19 @@ import Testing
         ("dashboard: {url: 'https://a.example', trusted_proxy: {}}", "1 to 50 addresses"),
         (
             "dashboard: {url: 'https://a.example', "
-                + "trusted_proxy: {addresses: [a], user_header: 'a b'}}", "not a header name"
+                + "trusted_proxy: {addresses: [10.0.0.2], user_header: 'a b'}}", "not a header name"
+        ),
+        (
+            "dashboard: {url: 'https://a.example', trusted_proxy: {addresses: [localhost]}}",
+            "is not an IP address"
+        ),
+        (
+            "dashboard: {url: 'https://a.example', trusted_proxy: {addresses: ['10.0.0.0/24']}}",
+            "is not an IP address"
+        ),
+        (
+            "dashboard: {url: 'https://a.example', trusted_proxy: {addresses: ['10.0.0.2:80']}}",
+            "is not an IP address"
         ),
     ])
     func `what cannot be is a problem, with its line`(lines: String, message: String) {

@@ -1,0 +1,56 @@
+import NIOCore
+
+/// An IP address in the one form in which addresses are compared: the one of RFC 5952, and IPv4 if
+/// it is an IPv4 address within IPv6.
+package struct CanonicalAddress: Hashable, Sendable, CustomStringConvertible {
+    /// Who has one IPv6 address usually has all with these first 64 bits (RFC 6177).
+    private static let networkBytes = 8
+    /// How IPv6 writes an IPv4 address (RFC 4291): these bytes, and its four.
+    private static let mapped = Array(repeating: UInt8(0), count: 10) + [0xFF, 0xFF]
+
+    package let description: String
+    /// What counts as one address: the address itself, or the first half of one of IPv6.
+    package let network: String
+
+    /// Parses an address as proxies write it: perhaps with a port. Returns nil for any other text.
+    package init?(forwarded text: String) {
+        self.init(Self.withoutPort(text))
+    }
+
+    /// Parses an address, perhaps in brackets. Returns nil for any other text.
+    package init?(_ text: String) {
+        let bare =
+            text.hasPrefix("[") && text.hasSuffix("]") ? text.dropFirst().dropLast() : text[...]
+        guard let address = try? SocketAddress(ipAddress: String(bare), port: 0) else {
+            return nil
+        }
+        switch address {
+        case .v6(let six):
+            var bytes = withUnsafeBytes(of: six.address.sin6_addr) { Array($0) }
+            if bytes.starts(with: Self.mapped) {
+                description = bytes.suffix(4).map { "\($0)" }.joined(separator: ".")
+                network = description
+                return
+            }
+            description = address.ipAddress ?? ""
+            bytes.replaceSubrange(
+                Self.networkBytes..., with: repeatElement(0, count: Self.networkBytes))
+            let start = try? SocketAddress(
+                packedIPAddress: ByteBuffer(bytes: bytes), port: 0)
+            network = "\(start?.ipAddress ?? description)/\(Self.networkBytes * 8)"
+        case .v4:
+            description = address.ipAddress ?? ""
+            network = description
+        case .unixDomainSocket: return nil
+        }
+    }
+
+    /// A text with several colons and no bracket has no port: it is an address of IPv6.
+    private static func withoutPort(_ text: String) -> String {
+        if text.hasPrefix("["), let end = text.firstIndex(of: "]") { return String(text[...end]) }
+        guard let colon = text.firstIndex(of: ":"), colon == text.lastIndex(of: ":") else {
+            return text
+        }
+        return String(text[..<colon])
+    }
+}

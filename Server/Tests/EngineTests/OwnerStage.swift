@@ -1,0 +1,65 @@
+import AppStoreTrust
+import Ledger
+import Logging
+import Storage
+import StorageSQLite
+import Synchronization
+import Testing
+
+@testable import Engine
+
+/// An engine with two apps, at a moment that is moved by hand. Passwords cost little.
+final class OwnerStage: Sendable {
+    static let start = Instant(milliseconds: 1_700_000_000_000)
+    static let place = SignInPlace(address: "192.0.2.7", agent: "Browser")
+    static let password = "correct horse battery"
+
+    private let moment = Mutex(OwnerStage.start)
+    private let database: SQLiteDriver
+
+    init() throws { database = try SQLiteDriver.inMemory() }
+
+    /// Another engine on the same database, as after a restart.
+    func engine() async throws -> Engine {
+        let apps = ["bees", "birds"].map {
+            AppSettings(id: AppID(rawValue: $0), bundleID: "com.example.\($0)", entitlements: [:])
+        }
+        let engine = Engine(
+            database: database, apps: apps,
+            verifiers: ["bees": Verifier(roots: .apple), "birds": Verifier(roots: .apple)],
+            now: { self.moment.withLock { $0 } },
+            owners: OwnerSettings(passwordCost: .init(rounds: 4, blockSize: 8, passes: 1)),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try await engine.prepare()
+        return engine
+    }
+
+    func pass(_ duration: Duration) { moment.withLock { $0 = $0 + duration } }
+
+    /// An engine of which mira is an admin. Returns it with a session of hers.
+    func withMira() async throws -> (Engine, String) {
+        let engine = try await engine()
+        let link = try #require(try await engine.firstOwnerLink())
+        let token = try await engine.accept(
+            linkToken: link, name: "Mira", password: Self.password, from: Self.place)
+        return (engine, token)
+    }
+}
+
+extension Engine {
+    func signIn(
+        _ name: String, _ password: String = OwnerStage.password,
+        from address: String = OwnerStage.place.address
+    ) async throws -> SignInResult {
+        try await signIn(
+            as: name, password: password, from: SignInPlace(address: address, agent: ""))
+    }
+
+    func token(of name: String) async throws -> String {
+        guard case .session(let token) = try await signIn(name) else {
+            Issue.record("\(name) cannot sign in.")
+            return ""
+        }
+        return token
+    }
+}

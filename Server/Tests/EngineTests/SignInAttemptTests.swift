@@ -1,0 +1,140 @@
+import Ledger
+import Testing
+
+@testable import Engine
+
+@Suite struct SignInAttemptTests {
+    @Test func `nothing tells a wrong password from an unknown name`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        for name in ["mira", "nobody"] {
+            var results: [SignInResult] = []
+            for _ in 1...6 {
+                results.append(try await engine.signIn(name, "wrong password", from: "\(name)"))
+            }
+            #expect(
+                results
+                    == (1...4).map { SignInResult.wrong(triesLeft: 5 - $0) }
+                    + [Self.shut(.nameFromAddress), Self.shut(.nameFromAddress)], "\(name)")
+        }
+        // Neither the right password nor a restart opens it, but time does.
+        let restarted = try await stage.engine()
+        for engine in [engine, restarted] {
+            #expect(
+                try await engine.signIn("mira", from: "mira") == Self.shut(.nameFromAddress))
+        }
+        stage.pass(Engine.shutFor)
+        _ = try await restarted.signIn("mira", from: "mira")
+        let counted = try await engine.signIn("mira", "x", from: "mira")
+        #expect(counted == .wrong(triesLeft: 4), "counted anew")
+    }
+
+    private static func shut(_ limit: SignInLimit) -> SignInResult {
+        .shut(until: OwnerStage.start + Engine.shutFor, by: limit)
+    }
+
+    @Test func `a stranger's wrong passwords do not keep the owner out`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        // Half a day of all that one address may try.
+        for _ in 0..<720 {
+            for _ in 1...6 { _ = try await engine.signIn("mira", "wrong", from: "198.51.100.1") }
+            stage.pass(Engine.shutFor)
+        }
+        _ = try await engine.token(of: "mira")
+    }
+
+    @Test func `many addresses together have a limit, too, which opens again soon`()
+        async throws
+    {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        func tries(_ count: Int, from start: Int = 0) async throws -> Int {
+            var counted = 0
+            for number in start..<start + count {
+                let result = try await engine.signIn("mira", "wrong", from: "address\(number)")
+                if case .wrong = result { counted += 1 }
+            }
+            return counted
+        }
+        #expect(try await tries(Engine.triesOfName + 20) == Engine.triesOfName)
+        let until = OwnerStage.start + Engine.pauseOfName
+        #expect(try await engine.signIn("mira") == .shut(until: until, by: .name))
+        stage.pass(Engine.pauseOfName)
+        _ = try await engine.token(of: "mira")
+        // In an hour no more than one after each pause, however many try.
+        var counted = 0
+        for minute in 1...60 {
+            stage.pass(.seconds(60))
+            counted += try await tries(20, from: minute * 1_000)
+        }
+        #expect((360...361).contains(counted), "\(counted)")
+    }
+
+    @Test func `who waits in vain for a thread has not tried`() async throws {
+        let stage = try OwnerStage()
+        let (engine, session) = try await stage.withMira()
+        let network = OwnerStage.place.network
+        var places: [PasswordThreads.Place] = []
+        for _ in 0..<PasswordThreads.placesOfNetworkMax {
+            places.append(try engine.passwords.reserve(for: network))
+        }
+        for _ in 1...10 {
+            await #expect(throws: EngineFailure.busy) { try await engine.signIn("mira", "x") }
+            await #expect(throws: EngineFailure.busy) {
+                try await engine.changePassword(
+                    of: "mira", from: "x", to: "another password", keeping: session,
+                    at: OwnerStage.place)
+            }
+        }
+        // Others are not concerned.
+        #expect(try await engine.signIn("mira", "x", from: "a") == .wrong(triesLeft: 4))
+        for place in places {
+            place.release()
+            place.release()
+        }
+        #expect(try await engine.signIn("mira", "x") == .wrong(triesLeft: 4))
+    }
+
+    @Test func `there are not more places than there may be, and none is lost`() throws {
+        let threads = PasswordThreads()
+        for _ in 1...2 {
+            var places: [PasswordThreads.Place] = []
+            for number in 0..<PasswordThreads.placesMax {
+                places.append(try threads.reserve(for: "network \(number)"))
+            }
+            #expect(throws: EngineFailure.busy) { try threads.reserve(for: "another") }
+            places = []
+        }
+    }
+
+    @Test func `an address cannot try many names`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        for number in 1...Engine.triesFromAddress {
+            _ = try await engine.signIn("name\(number)", "wrong", from: "198.51.100.1")
+        }
+        #expect(try await engine.signIn("mira", from: "198.51.100.1") == Self.shut(.address))
+        _ = try await engine.token(of: "mira")
+    }
+
+    @Test func `many tries at once are no more than many in a row`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 1...20 {
+                group.addTask {
+                    while true {
+                        do {
+                            let result = try await engine.signIn("mira", "wrong")
+                            if case .wrong = result { return true }
+                            return false
+                        } catch EngineFailure.busy { await Task.yield() }
+                    }
+                }
+            }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(wrong == Engine.triesOfNameFromAddress - 1)
+    }
+}

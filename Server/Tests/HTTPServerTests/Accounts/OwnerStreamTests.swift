@@ -1,0 +1,66 @@
+import Engine
+import Eventually
+import Ledger
+import Testing
+
+@testable import HTTPServer
+
+/// Streams of pages, and who may have them.
+@Suite struct OwnerStreamTests {
+    private static func open(
+        _ path: String, by browser: OwnerBrowser
+    ) throws -> Connection {
+        let connection = try Connection(to: try #require(browser.server.client.port))
+        try connection.sendAll(
+            "GET \(path) HTTP/1.1\r\nhost: localhost\r\n"
+                + "cookie: \(OwnerServer.cookie)=\(browser.session ?? ""); app=birds\r\n\r\n")
+        return connection
+    }
+
+    @Test func `a stream shows nothing more to whoever is blocked`() async throws {
+        try await OwnerServer.run(on: .live) { server in
+            _ = try await server.browser(of: "mira")
+            let ben = try await server.browser(of: "ben", OwnerRoles(everywhere: .viewer))
+            func grant(to id: CustomerID) async throws {
+                _ = try await server.engine.grant(
+                    NewGrant(entitlement: "pro", reason: "sorry"), to: id, app: "birds",
+                    environment: .production)
+            }
+            try await grant(to: "anna")
+            let stream = try Self.open("/live/events", by: ben)
+            // Once it is open, the first thing it sends is what the page has.
+            _ = try await stream.received(until: "anna")
+            try await server.engine.setBlock(true, of: "ben", by: "mira")
+            try await grant(to: "lateone")
+            // The last chunk of the response is empty.
+            let rest = try await stream.received(until: "0\r\n\r\n")
+            #expect(!rest.contains("lateone"))
+        }
+    }
+
+    @Test func `one owner has not all streams`() async throws {
+        let streams = EventStreams(EventStreamLimits())
+        var places: [EventStreams.Place] = []
+        for _ in 0..<streams.limits.streamsOfOwnerMax {
+            places.append(try streams.reserve(for: "ben"))
+        }
+        #expect(throws: ProblemError.self) { try streams.reserve(for: "ben") }
+        places.append(try streams.reserve(for: "mira"))
+        places[0].release()
+        _ = try streams.reserve(for: "ben")
+        places = []
+        #expect(streams.openCount == 0)
+        try await OwnerServer.run(on: .live) { server in
+            _ = try await server.browser(of: "mira")
+            let ben = try await server.browser(of: "ben", OwnerRoles(everywhere: .viewer))
+            let max = EventStreamLimits().streamsOfOwnerMax
+            let open = try (0...max).map { _ in try Self.open("/live/checks", by: ben) }
+            var refused = 0
+            for connection in open {
+                let text = try await connection.received(until: "\r\n\r\n")
+                if text.hasPrefix("HTTP/1.1 503 ") { refused += 1 }
+            }
+            #expect(refused == 1)
+        }
+    }
+}
