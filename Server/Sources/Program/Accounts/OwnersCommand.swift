@@ -107,7 +107,7 @@ struct OwnersWithdrawCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
-        try await options.withEngine(for: .modifying) { engine, _ in
+        try await options.withEngine(for: .modifying) { engine in
             let hadOne = try await engine.withdrawLinks(for: name, by: OwnersCommand.author)
             print(hadOne ? "Taken back." : "There was no link.")
         }
