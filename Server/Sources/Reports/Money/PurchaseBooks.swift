@@ -16,7 +16,8 @@ package struct PurchaseBooks: Hashable, Sendable {
         self.rules = rules
         let renewals = renewals.sorted { $0.at < $1.at }
         addTransactions(of: timeline)
-        let spans = SubscriptionSpan.spans(of: timeline, renewals, clock: rules.storeClock) { payment in
+        let spans = SubscriptionSpan.spans(of: timeline, renewals, clock: rules.storeClock) {
+            payment in
             rules.monthly(payment, commissionRate: line(of: payment)?.commissionRate ?? 0)
         }
         addOneTimePurchases(of: timeline)
