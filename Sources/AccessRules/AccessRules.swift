@@ -8,7 +8,8 @@
 ///     device first saw for another customer and that the server has not judged.
 ///  4. *The later signed word counts.* A refund closes access at once, unless a later document no
 ///     longer reports it.
-///  5. *Missing data changes nothing*, unless a list that is not empty does not contain a purchase twice.
+///  5. *Missing data changes nothing*, unless a list that is not empty does not contain a purchase
+///     twice.
 ///  6. *Held.* After a period whose renewal is not confirmed, a right stays open for a while.
 ///  7. *It shuts on proof only*: a newer word, a lapse that was seen twice, or time.
 ///  8. *Time* is reckoned: ``ReckonedClock``.

@@ -26,7 +26,7 @@ extension Perennial {
     /// Deletes the account: forgets the person on the server and here. Purchases stay the Apple
     /// account's. The server wants a proof for a person: see `Configuration.proof`.
     ///
-    /// - Throws: `Failure` if the server did not forget them. Then nothing is forgotten here either.
+    /// - Throws: `Failure` if the server did not forget them. Then nothing is forgotten here.
     public func eraseCustomer() async throws(Failure) {
         switch part {
         case .script(let script): try await script.erase()

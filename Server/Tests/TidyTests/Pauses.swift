@@ -5,6 +5,7 @@ enum Pauses {
     static let allowed: [String: (count: Int, why: String)] = [
         "Eventually/Eventually.swift": (2, "it looks again and again"),
         "CourierTests/CourierTests.swift": (1, "a receiver that never answers"),
+        "Tests/PerennialTests/Engine/LimitTests.swift": (1, "a wait that is cancelled at once"),
         "Tests/PerennialTests/Engine/SilentStore.swift": (1, "a clock whose sleep is no pause"),
         "Tests/PerennialTests/Kills/KillTests.swift": (1, "a kill at a random moment"),
         "AppStoreClientTests/HTTPSenderTests.swift": (

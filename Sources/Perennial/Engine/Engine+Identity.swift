@@ -62,7 +62,7 @@ extension Engine {
     }
 
     /// The server has refused the id of the present customer: nobody speaks for it any more, and
-    /// what was bought under it is not kept for it. Who was anonymous before is that customer again.
+    /// what was bought under it is not kept for it. Who was anonymous before is so again.
     func leaveMeaninglessID(_ id: String) async {
         // Two answers may say so at a time.
         guard memory.state.customerID == id, !memory.state.isAnonymous, !isLeaving else { return }

@@ -131,7 +131,7 @@ final class Picture: Sendable {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Perennial.Snapshot.self, bufferingPolicy: .bufferingNewest(1))
         let id: Int? = state.withLock { state in
-            // Under the lock, so that no snapshot that is published meanwhile comes before this one.
+            // Under the lock, so that no snapshot that is published meanwhile comes before.
             continuation.yield(upToDate(state).snapshot)
             guard state.followers.count < Self.followersMax else { return nil }
             state.followersMade += 1

@@ -1,8 +1,7 @@
 internal import AccessRules
 internal import PerennialContract
 
-/// The numbers of values that are kept, and how large a time may be. Each file has a limit of bytes,
-/// too.
+/// The numbers of values that are kept, and how large a time may be. Files are limited, too.
 private enum Limits {
     static let transactions = 500
     static let statuses = 500

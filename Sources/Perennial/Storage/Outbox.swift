@@ -13,8 +13,8 @@ actor Outbox {
     /// The size of the file. Beyond it, new documents are refused: those stay unfinished in
     /// StoreKit, which returns them again.
     static let bytesMax = 4_194_304
-    /// Left free of new documents and debits, so that what happens to the entries that are there can
-    /// be written.
+    /// Left free of new documents and debits, so that what happens to the entries that are there
+    /// can be written.
     static let reservedBytes = 262_144
     /// A file up to this size is not compacted.
     static let compactedFromBytes = 65_536
@@ -152,8 +152,8 @@ actor Outbox {
             })
     }
 
-    /// Notes that the server refused an entry. It is tried again a day later, also if that cannot be
-    /// written.
+    /// Notes that the server refused an entry. It is tried again a day later, also if that cannot
+    /// be written.
     ///
     /// - Parameter code: the code of the problem.
     func setApart(_ id: String, code: String, at now: Timestamp) throws(FileFailure) {

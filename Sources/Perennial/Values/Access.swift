@@ -37,8 +37,8 @@ extension Perennial {
             self.asOf = asOf
         }
 
-        /// The days left at a time, by the customer's calendar. The last day counts as 1. Zero if it
-        /// is open after ``until``, as in grace. Nil if it is not open, or never ends.
+        /// The days left at a time, by the customer's calendar. The last day counts as 1. Zero if
+        /// it is open after ``until``, as in grace. Nil if it is not open, or never ends.
         public func daysRemaining(at date: Date, calendar: Calendar = .current) -> Int? {
             guard isActive, let until else { return nil }
             guard date < until else { return 0 }

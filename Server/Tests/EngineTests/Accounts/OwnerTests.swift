@@ -95,7 +95,7 @@ import Testing
         #expect(looked != nil, "a page that is left open is no use")
         stage.pass(.seconds(1))
         #expect(try await engine.signedInOwner(token: session) == nil)
-        let other = try await engine.token(of: "mira")
+        let other = try await engine.sessionToken(of: "mira")
         for _ in 1..<28 {
             stage.pass(.hours(12) - .seconds(1))
             #expect(try await engine.signedInOwner(token: other) != nil)
@@ -110,7 +110,7 @@ import Testing
         let stage = try OwnerStage()
         let (engine, first) = try await stage.withMira()
         let (second, third) = (
-            try await engine.token(of: "mira"), try await engine.token(of: "mira")
+            try await engine.sessionToken(of: "mira"), try await engine.sessionToken(of: "mira")
         )
         try await engine.signOut(token: first)
         #expect(try await engine.signedInOwner(token: first) == nil)
@@ -126,7 +126,7 @@ import Testing
     @Test func `another password ends the other sessions`() async throws {
         let stage = try OwnerStage()
         let (engine, session) = try await stage.withMira()
-        let other = try await engine.token(of: "mira")
+        let other = try await engine.sessionToken(of: "mira")
         func change(from former: String) async throws -> SignInResult? {
             try await engine.changePassword(
                 of: "mira", from: former, to: "another password", keeping: session,
@@ -153,7 +153,7 @@ import Testing
         #expect(try await engine.activeOwner("ben") == nil)
         #expect(try await engine.signIn("ben") == .wrong(triesLeft: 4))
         try await engine.setBlock(false, of: "ben", by: "mira")
-        _ = try await engine.token(of: "ben")
+        _ = try await engine.sessionToken(of: "ben")
     }
 
     @Test(arguments: [true, false])
@@ -330,7 +330,7 @@ import Testing
         stage.pass(.seconds(1))
         _ = try await engine.invite("ben", as: OwnerRoles(byApp: ["bees": .viewer]), by: "mira")
         stage.pass(.seconds(1))
-        _ = try await engine.token(of: "mira")
+        _ = try await engine.sessionToken(of: "mira")
         let page = try await engine.auditPage(of: nil, limit: 2)
         #expect(page.entries.map(\.act) == ["session.sign_in", "owners.invite"])
         #expect(page.entries.map(\.author) == ["mira", "mira"])

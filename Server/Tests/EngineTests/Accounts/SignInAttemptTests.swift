@@ -41,7 +41,7 @@ import Testing
             for _ in 1...6 { _ = try await engine.signIn("mira", "wrong", from: "198.51.100.1") }
             stage.pass(Engine.shutFor)
         }
-        _ = try await engine.token(of: "mira")
+        _ = try await engine.sessionToken(of: "mira")
     }
 
     @Test func `many addresses together have a limit, too, which opens again soon`()
@@ -61,7 +61,7 @@ import Testing
         let until = OwnerStage.start + Engine.pauseOfName
         #expect(try await engine.signIn("mira") == .shut(until: until, by: .name))
         stage.pass(Engine.pauseOfName)
-        _ = try await engine.token(of: "mira")
+        _ = try await engine.sessionToken(of: "mira")
         // In an hour no more than one after each pause, however many try.
         var counted = 0
         for minute in 1...60 {
@@ -115,7 +115,7 @@ import Testing
             _ = try await engine.signIn("name\(number)", "wrong", from: "198.51.100.1")
         }
         #expect(try await engine.signIn("mira", from: "198.51.100.1") == Self.shut(.address))
-        _ = try await engine.token(of: "mira")
+        _ = try await engine.sessionToken(of: "mira")
     }
 
     @Test func `many tries at once are no more than many in a row`() async throws {

@@ -55,7 +55,7 @@ extension Engine {
             as: name, password: password, from: SignInPlace(address: address, agent: ""))
     }
 
-    func token(of name: String) async throws -> String {
+    func sessionToken(of name: String) async throws -> String {
         guard case .session(let token) = try await signIn(name) else {
             Issue.record("\(name) cannot sign in.")
             return ""
