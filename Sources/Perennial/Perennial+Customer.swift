@@ -26,7 +26,8 @@ extension Perennial {
     /// Deletes the account: forgets the person on the server and here. Purchases stay the Apple
     /// account's. The server wants a proof for a person: see `Configuration.proof`.
     ///
-    /// - Throws: `Failure` if the server did not forget them. Then nothing is forgotten here.
+    /// - Throws: `Failure` if the server has not confirmed it. Then nothing is forgotten here: call
+    ///   it again.
     public func eraseCustomer() async throws(Failure) {
         switch part {
         case .script(let script): try await script.erase()

@@ -91,8 +91,8 @@ extension Perennial {
     /// nothing. If another customer would lose something, it changes nothing and says so: see
     /// `Restoration.Outcome.needsConsent`.
     ///
-    /// - Throws: `Failure` if the store or the server cannot be asked. Nothing was moved then, and
-    ///   what was sent is sent again later.
+    /// - Throws: `Failure` if the store or the server cannot be asked. What the server has not
+    ///   confirmed is sent again later.
     @discardableResult
     public func restore() async throws(Failure) -> Restoration {
         switch part {

@@ -15,7 +15,8 @@ extension Engine {
         let hadSomething = anonymous != nil && hasAnything
         await change(to: customer, isAnonymous: false)
         if let anonymous, hadSomething {
-            unwritten.append(OutboxEntry(.alias(anonymous), for: customer, firstSeen: now))
+            let entry = OutboxEntry(.alias(anonymous), for: customer, firstSeen: now)
+            unwritten = (unwritten + [entry]).suffix(Self.unwrittenMax)
             await writeUnwritten()
         }
         mustAsk = true
@@ -33,6 +34,8 @@ extension Engine {
 
     /// The longest id that the server takes, in bytes.
     private static let idBytesMax = 255
+    /// The log-ins that wait to be written down. The oldest one goes.
+    private static let unwrittenMax = 100
 
     /// Whether an id may be one. The server knows more that identify nobody, such as `null`.
     static func mayIdentify(_ id: String) -> Bool {
@@ -131,6 +134,7 @@ extension Engine {
             throw error.failure
         }
         // What still waited would make the customer anew.
+        unwritten.removeAll { $0.customerID == id }
         do { try await outbox?.complete(await waiting(for: id)) } catch {
             log.error("identity", "What waited for the erased customer stays: \(error).")
         }

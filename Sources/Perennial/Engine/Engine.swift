@@ -264,6 +264,7 @@ extension Engine {
         await publish()
     }
 
+    /// The wait after the last failures of requests. Milliseconds.
     var retryWait: Int64 { Self.retryWait(after: failuresInARow) }
 
     /// The wait after so many failures in a row, with jitter. Milliseconds.

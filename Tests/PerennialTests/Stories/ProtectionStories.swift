@@ -157,6 +157,28 @@ extension Stories {
             }
         }
 
+        @Test func `a log-in that was not written down ends with the erased customer`()
+            async throws
+        {
+            try await Stories.play { world in
+                let phone = try await world.device(of: "anna")
+                let first = phone.perennial()
+                try await first.purchase("seeds.100")
+                // A second process writes nothing as long as the first one is there.
+                let second = phone.perennial()
+                try await second.until { $0.wallets["seeds"]?.balance == 100 }
+                await world.serverIs(.down)
+                // To erase somebody else than an anonymous customer, the server wants a proof.
+                let id = DeviceSecrets.anonymousPrefix + UUID().uuidString.lowercased()
+                try await second.identify(id)
+                let engine = try #require(second.engine)
+                #expect(await engine.unwritten.map(\.customerID) == [id])
+                await world.serverIs(.up)
+                try await second.eraseCustomer()
+                #expect(await engine.unwritten == [])
+            }
+        }
+
         @Test func `a forged document does not say where purchases are made`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")

@@ -13,6 +13,7 @@ package struct MoneySettings: Hashable, Sendable {
     /// The developer's, in the names of report files. Nil if none is configured.
     package var vendorNumber: String?
 
+    /// - Parameter rules: their `storeClock` is no setting: it is the App Store's.
     package init(rules: MoneyRules = MoneyRules(), rates: ExchangeRates = .none) {
         self.rules = rules
         self.rules.storeClock = .appStore
