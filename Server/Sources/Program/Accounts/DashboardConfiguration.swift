@@ -47,7 +47,8 @@ extension ConfigurationReader {
         read(node, Self.dashboardKeys, into: &dashboard, in: "dashboard")
         if found["trusted_proxy"] == nil, origin.isSecure {
             warn(
-                node, "The dashboard has no trusted_proxy, and so all browsers one address.",
+                node,
+                "The dashboard has no trusted_proxy, so all browsers seem to have one address.",
                 "Name the addresses of the proxy with TLS. Otherwise a stranger who tries wrong "
                     + "passwords keeps everybody from signing in.")
         }

@@ -31,7 +31,7 @@ enum NetworkTrouble {
         switch errno {
         case ECONNREFUSED: "the connection was refused"
         case ECONNRESET: "the connection was closed before the answer"
-        case EHOSTUNREACH, ENETUNREACH: "no way leads to that host"
+        case EHOSTUNREACH, ENETUNREACH: "that host cannot be reached"
         case ETIMEDOUT: "there was no answer in time"
         default: String(cString: strerror(errno))
         }
