@@ -1,7 +1,7 @@
+import Foundation
 import HTTPServer
 import Logging
 import NIOCore
-import NIOPosix
 import ServiceLifecycle
 
 /// The addresses at which the server listens, and what each answers.
@@ -50,8 +50,8 @@ struct ServerAddresses {
         }
     }
 
-    /// Listens on each address for a moment, so that a start that cannot be fails before anything
-    /// is done with the database. Another program can still be faster afterwards: then the
+    /// Checks that each address can be listened on, so that a start that cannot succeed fails before
+    /// anything is done with the database. Another program can still be faster afterwards: then the
     /// listener's service fails.
     ///
     /// - Throws: ``StartFailure`` if an address cannot be listened on.
@@ -61,12 +61,7 @@ struct ServerAddresses {
             let failure = ListenFailure(
                 host: host, port: port, flag: place.flag, hostFlag: place.hostFlag)
             try await failure.explained {
-                let channel = try await ServerBootstrap(
-                    group: MultiThreadedEventLoopGroup.singleton
-                )
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .bind(host: host, port: port).get()
-                try await channel.close()
+                try SocketAddress.makeAddressResolvingHost(host, port: port).requireFree()
             }
         }
     }
@@ -92,5 +87,32 @@ struct ServerAddresses {
         return HTTPListener(
             app: app, host: address.host, port: address.port, flag: place.flag,
             hostFlag: place.hostFlag)
+    }
+}
+
+extension SocketAddress {
+    /// Binds a socket to the address, and closes it. The socket never listens: a client that
+    /// connected to it would wait for an answer in vain.
+    ///
+    /// - Throws: `IOError` if the address cannot be bound, for example because another program
+    ///   listens there.
+    fileprivate func requireFree() throws {
+        #if canImport(Darwin)
+            let stream = SOCK_STREAM
+        #else
+            let stream = CInt(SOCK_STREAM.rawValue)
+        #endif
+        let family = withSockAddr { address, _ in CInt(address.pointee.sa_family) }
+        let descriptor = socket(family, stream, 0)
+        guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
+        defer { close(descriptor) }
+        // As the listener will: the ended connections of an earlier server do not matter.
+        var reuses: CInt = 1
+        let length = socklen_t(MemoryLayout<CInt>.size)
+        guard setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuses, length) == 0 else {
+            throw IOError(errnoCode: errno, reason: "setsockopt")
+        }
+        let code = withSockAddr { bind(descriptor, $0, socklen_t($1)) }
+        guard code == 0 else { throw IOError(errnoCode: errno, reason: "bind") }
     }
 }
