@@ -50,7 +50,7 @@ struct ServerAddresses {
         }
     }
 
-    /// Checks that each address can be listened on, so that a start that cannot succeed fails before
+    /// Checks that each address can be listened on, so that a start that must fail does so before
     /// anything is done with the database. Another program can still be faster afterwards: then the
     /// listener's service fails.
     ///

@@ -83,8 +83,8 @@ private struct BoundSocket {
     func listen() { Foundation.listen(descriptor, 8) }
     func close() { Foundation.close(descriptor) }
 
-    /// Whether a program at this port accepts a connection. Returns false if the system connected the
-    /// client to itself, as it may do where nobody listens.
+    /// Whether a program at this port accepts a connection. Returns false if the system connected
+    /// the client to itself, as it may do while no program listens.
     static func acceptsConnection(at port: UInt16) -> Bool {
         guard let client = connected(to: port) else { return false }
         defer { Foundation.close(client) }
