@@ -8,8 +8,10 @@ let strict: [SwiftSetting] = [
     // of them do.
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
-// What tests run is optimised in debug builds, too: they play years of purchases. For a debugger:
+// The pure modules that do the work when tests play years of purchases are optimised in debug builds,
+// too. The others are not: that would triple the time of a build. For a debugger:
 // PERENNIAL_UNOPTIMIZED=1.
+let optimised: Set = ["Ledger", "AppStoreFormats", "AppStoreTrust", "Intake", "Reports"]
 let quick =
     Context.environment["PERENNIAL_UNOPTIMIZED"] == nil
     ? strict + [.unsafeFlags(["-O"], .when(configuration: .debug))] : strict
@@ -45,7 +47,9 @@ let only = Context.environment["PERENNIAL_ONLY"].map {
 let keep: (Target) -> Bool = { target in only.map { $0.contains(target.name) } ?? true }
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: quick)
+    .target(
+        name: name, dependencies: dependencies,
+        swiftSettings: optimised.contains(name) ? quick : strict)
 }
 
 /// Files in `Tables` are read where they stand: tables in plain text.
@@ -91,7 +95,7 @@ let package = Package(
         library("RevenueCatWebhooks", ["Ledger", contract]),
         .target(
             name: "Dashboard", dependencies: [contract, mustache],
-            resources: [.embedInCode("Resources")], swiftSettings: quick),
+            resources: [.embedInCode("Resources")], swiftSettings: strict),
         library("Storage", ["Ledger", "Reports"]),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3",
