@@ -8,8 +8,8 @@ let strict: [SwiftSetting] = [
     // of them do.
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
-// The pure modules that do the work when tests play years of purchases are optimised in debug builds,
-// too. The others are not: that would triple the time of a build. For a debugger:
+// The pure modules that do the work when tests play years of purchases are optimised in debug
+// builds, too. The others are not: that would triple the time of a build. For a debugger:
 // PERENNIAL_UNOPTIMIZED=1.
 let optimised: Set = ["Ledger", "AppStoreFormats", "AppStoreTrust", "Intake", "Reports"]
 let quick =
