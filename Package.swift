@@ -73,12 +73,15 @@ let package = Package(
         .executableTarget(
             name: "KilledApp", dependencies: ["Perennial", "PerennialTesting"],
             path: "Tests/KilledApp"),
-        .testTarget(name: "StoreKitTests", dependencies: ["StoreKit"]),
+        // The waits of the server's tests, which have limits.
+        .target(name: "Eventually", path: "Server/Tests/Eventually"),
+        .testTarget(name: "StoreKitTests", dependencies: ["StoreKit", "Eventually"]),
         // Compiles the examples of the pages, and lists the public declarations.
         .testTarget(
             name: "DocsTests",
             dependencies: [
-                "FirstPurchase", "Perennial", "PerennialContract", "PerennialTesting", "StoreKit",
+                "Eventually", "FirstPurchase", "Perennial", "PerennialContract",
+                "PerennialTesting", "StoreKit",
             ],
             exclude: ["Stage.swift.txt", "Surface"]),
         .executableTarget(

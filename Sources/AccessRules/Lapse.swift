@@ -67,7 +67,7 @@ struct Lapse {
         guard now < until else {
             return Outcome(
                 isOpen: false, state: .expired, until: end, rule: 7,
-                text: { "It ended at \(end), and nobody confirmed a renewal by \(until)." },
+                text: { "It ended at \(end), and no renewal was confirmed by \(until)." },
                 isByStatus: false)
         }
         return Outcome(

@@ -41,12 +41,12 @@ struct ServerVoice {
         }
     }
 
-    /// Whether a later word of the store says that what gave the right was taken back.
+    /// Whether the store revoked the purchase behind this entitlement after the server answered.
     private func isOverthrown(at now: Timestamp) -> Bool {
         isOverthrown || isOverthrownAtEnd && right?.until.map { $0 <= now } == true
     }
 
-    /// Whether a device may not go by the open right any more.
+    /// Whether the offline limit of this entitlement has passed.
     func isSilent(at now: Timestamp) -> Bool {
         guard let right, right.isActive, let limit = word.offlineUntil, now >= limit else {
             return false

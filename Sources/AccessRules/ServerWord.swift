@@ -6,8 +6,8 @@ package struct ServerWord: Hashable, Sendable {
     package var asOf: Timestamp
     /// True for an answer that this process has received, false for a token that was kept.
     package var isLive: Bool
-    /// How long a device that hears nothing may go by what has no end of its own, or what only the
-    /// server can say. Nil if the server signs no tokens: then until the process ends.
+    /// How long an offline device may rely on an entitlement that has no expiry, or that only the
+    /// server grants. Nil if the server signs no tokens: then until the process ends.
     package var offlineUntil: Timestamp?
     /// By entitlement. A token contains only the active ones.
     package var rights: [String: Right]

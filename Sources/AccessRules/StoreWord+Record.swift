@@ -61,8 +61,8 @@ extension StoreWord {
         statuses[new.originalID] = new
     }
 
-    /// Records which purchases the App Store lists as current. An empty list is no word: it changes
-    /// nothing. A purchase that is not listed counts as absent if it is still not listed 30 seconds
+    /// Records which purchases the App Store lists as current. An empty list is ignored. A purchase
+    /// that is not listed counts as absent if it is still not listed 30 seconds
     /// later, or in another launch.
     ///
     /// - Parameters:

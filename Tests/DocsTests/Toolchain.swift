@@ -1,3 +1,4 @@
+import Eventually
 import Foundation
 
 /// The compiler that built these tests, run over more sources.
@@ -83,16 +84,11 @@ enum Toolchain {
     }
 
     private static func run(_ program: String, _ arguments: [String]) throws -> Output {
-        let (process, pipe) = (Process(), Pipe())
+        let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let bytes = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return Output(
-            status: process.terminationStatus, text: String(decoding: bytes, as: UTF8.self))
+        let (status, bytes) = try process.output(withErrors: true)
+        return Output(status: status, text: String(decoding: bytes, as: UTF8.self))
     }
 }
 

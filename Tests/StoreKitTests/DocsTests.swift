@@ -1,3 +1,4 @@
+import Eventually
 import Foundation
 import Testing
 
@@ -45,15 +46,12 @@ private let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent(
         defer { try? FileManager.default.removeItem(at: folder) }
         try manifest.write(
             to: folder.appendingPathComponent("Package.swift"), atomically: true, encoding: .utf8)
-        let (swift, output) = (Process(), Pipe())
+        let swift = Process()
         swift.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         swift.arguments = ["swift", "package", "--package-path", folder.path, "dump-package"]
-        swift.standardOutput = output
-        try swift.run()
-        let json = String(
-            decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        swift.waitUntilExit()
-        #expect(swift.terminationStatus == 0)
+        let (status, bytes) = try swift.output()
+        #expect(status == 0)
+        let json = String(decoding: bytes, as: UTF8.self)
         #expect(json.components(separatedBy: "\"StoreKit\"").count == 3)
     }
 }

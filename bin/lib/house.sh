@@ -110,8 +110,10 @@ need_python() {
     install_packages python3 python3-venv
 }
 
-# need_chromium: the browser in which the dashboard is tested, and a font.
+# need_chromium: the browser in which the dashboard is tested, and two fonts: no layout may depend on
+# one.
 need_chromium() {
+    need_fonts
     local place
     for place in "${PERENNIAL_CHROMIUM:-chromium}" chromium-browser google-chrome \
         "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do
@@ -120,7 +122,15 @@ need_chromium() {
     local next="install Chromium, or name one in PERENNIAL_CHROMIUM"
     [ "$(uname -s)" != Darwin ] || next="brew install --cask google-chrome"
     has_command apt-get || stop "Chromium is missing" "$next"
-    install_packages chromium fonts-dejavu-core
+    install_packages chromium
+}
+
+# need_fonts: those that Server/Tests/Browser/browser.py names.
+need_fonts() {
+    [ "$(uname -s)" = Linux ] && has_command apt-get || return 0
+    [ -d /usr/share/fonts/truetype/dejavu ] || install_packages fonts-dejavu-core
+    [ -d /usr/share/fonts/truetype/liberation ] || [ -d /usr/share/fonts/truetype/liberation2 ] \
+        || install_packages fonts-liberation
 }
 
 # Sets `browser_python`: a Python with what Server/Tests/Browser needs, in .perennial/browser.

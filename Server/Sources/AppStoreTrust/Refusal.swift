@@ -67,8 +67,22 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// One sentence for people, such as "The document is for bundle com.example.wrong, expected
     /// com.example."
     package var sentence: String {
-        "\(subject.rawValue) \(reason.verb) \(found), expected \(expected)."
+        switch reason {
+        case .notAJWS:
+            "\(subject.rawValue) is not signed: it has \(found) instead of \(expected). Was it cut "
+                + "off?"
+        case .untrustedChain:
+            found.contains(Self.simulatorName)
+                ? "\(subject.rawValue) was signed by another simulator. This server trusts "
+                    + "\(expected)."
+                : "\(subject.rawValue) was not signed by Apple: it leads to \(found). This server "
+                    + "trusts \(expected)."
+        default: "\(subject.rawValue) \(reason.verb) \(found), expected \(expected)."
+        }
     }
+
+    /// The beginning of the names of our simulator's certificates.
+    package static let simulatorName = "Perennial Simulator"
 
     package var description: String { sentence }
 

@@ -55,7 +55,7 @@ package struct AppSettings: Hashable, Sendable {
     package var joinsPeople = false
     /// What reports about money need to know.
     package var money = MoneySettings()
-    /// What the App Store is told about purchases whose refund is requested.
+    /// What is sent to the App Store about purchases whose refund is requested.
     package var consumption: ConsumptionRules
     /// How many documents of one purchase devices may submit.
     package var documentBudget: DocumentBudget

@@ -45,7 +45,9 @@ extension PerennialServer {
         return Route(operation: operation, answer: answer)
     }
 
-    /// A route that requires a key. The key is checked before anything of the request is read.
+    /// A route that requires a key. The key is checked before anything of the request is read. With
+    /// a secret key the query may contain only the operation's parameters; with an app key it must
+    /// not misspell them.
     /// Engine failures are reported as problems about a customer, unless the route itself maps
     /// them.
     ///
@@ -56,9 +58,14 @@ extension PerennialServer {
         var operation = operation
         operation.access = .key
         operation.scope = scope
+        let query = operation.queryParameters
         return Route(operation: operation) { request, context in
             do {
                 let holder = try await holder(of: request, for: scope)
+                switch holder.kind {
+                case .secret: try request.requireQuery(among: query)
+                case .app: try request.refuseMisspelling(of: query)
+                }
                 let author = context.author.record(
                     holder, actor: holder.kind == .secret ? try request.actor() : nil)
                 context.bodyShare?.use(.withKey)
@@ -72,16 +79,14 @@ extension PerennialServer {
     }
 
     /// A route for servers, which requires a secret key, because anybody could extract a key from
-    /// an app. The query may contain only the operation's parameters, and the body is ``Strict``.
+    /// an app. The body is ``Strict``.
     ///
     /// - Parameter scope: what the key needs for it.
     func secret(
         for scope: KeyScope, _ operation: OpenAPIOperation, _ answer: @escaping Route.KeyedHandler
     ) -> Route {
-        let query = operation.queryParameters
         var route = keyed(for: scope, operation) { request, context, holder in
             guard holder.kind == .secret else { throw ProblemError(.keyNotSecret) }
-            try request.requireQuery(among: query)
             return try await answer(request, context, holder)
         }
         route.operation.access = .secretKey
@@ -97,11 +102,8 @@ extension PerennialServer {
     ) -> Route {
         var operation = operation
         operation.parameters.append(.proof)
-        let query = operation.queryParameters
         return keyed(for: scope, operation) { request, context, holder in
-            switch holder.kind {
-            case .secret: try request.requireQuery(among: query)
-            case .app:
+            if holder.kind == .app {
                 let id = try Self.customerID(in: context)
                 try await requireProvenIdentity(of: id, request.headers, holder)
             }

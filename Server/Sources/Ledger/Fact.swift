@@ -152,7 +152,7 @@ package struct Renewal: Hashable, Sendable {
     package var offer: Offer?
     /// Whether another commitment follows the current one. Nil without a commitment.
     package var commitmentRenews: Bool?
-    /// Set if the customer was told about a price increase.
+    /// Set if the App Store announced a price increase to the customer.
     package var priceRise: PriceRise?
     /// When a legacy document arrived that does not say when its content was true. The content
     /// became true at the attestation at the earliest, and at this moment at the latest.

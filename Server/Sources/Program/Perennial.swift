@@ -6,7 +6,7 @@ import HTTPServer
 struct Perennial: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "perennial",
-        abstract: "What may this customer use right now, and why?",
+        abstract: "Self-hosted backend for Apple in-app purchases.",
         version: PerennialServer.version,
         subcommands: [
             DevCommand.self, ServeCommand.self, SimulateCommand.self, CheckCommand.self,

@@ -28,7 +28,7 @@ package struct Report: Sendable {
     /// - Parameters:
     ///   - sums: what happened before the periods, all on days before them, and within them.
     ///   - currency: the currency to convert amounts to; nil to show each by itself.
-    ///   - hasMoney: whether currencies are told apart; nil if the definition decides.
+    ///   - hasMoney: whether currencies are kept apart; nil if the definition decides.
     ///   - today: the last day that has rates. What is there when a later day ends is converted at
     ///     those of today.
     package init(
@@ -98,7 +98,7 @@ struct ReportFold {
     private let periods: [ReportPeriod]
     private let currency: String?
     private let rates: ExchangeRates
-    /// Whether the report shows amounts. If not, currencies are not told apart.
+    /// Whether the report shows amounts. If not, currencies are not kept apart.
     var hasMoney = true
     /// Whether it values what is there when a period ends, at that day's rates.
     private let hasStock: Bool
@@ -120,7 +120,7 @@ struct ReportFold {
         self.rates = rates
     }
 
-    /// The movements in the periods and before them, by what rows are told apart by.
+    /// The movements in the periods and before them, by what distinguishes rows.
     mutating func groups(of sums: [MovementSum]) -> [Key: [MovementSum]] {
         if hasMoney { findUnconverted(sums) }
         return Dictionary(grouping: sums) { key(of: $0) }

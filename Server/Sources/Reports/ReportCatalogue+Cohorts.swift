@@ -24,7 +24,7 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
     /// Entries of wallets: units that were bought, refunded, spent, and that came in another way.
     case wallets
 
-    /// How many payments are told apart.
+    /// The number of payments that have columns of their own.
     package static let paymentsMax = 12
     /// Days after the first payment.
     package static let daysLater: [Int64] = [7, 14, 30, 60, 90, 180, 365]
@@ -66,7 +66,7 @@ extension ReportCatalogue {
 
     static let trialConversion = ReportDefinition(
         name: "trial_conversion", version: 1, title: "Conversion of trials",
-        sentence: "What became of the trials that began in each period.", cohort: .trials,
+        sentence: "Of the trials that began in a period, how many were converted.", cohort: .trials,
         columns: [
             Column("started", .count, .computed, "Trials that began.") { .count($0.cohort[0]) },
             Column("converted", .count, .computed, "Of those: paid for so far.") {
@@ -82,7 +82,7 @@ extension ReportCatalogue {
 
     static let retention = ReportDefinition(
         name: "retention", version: 1, title: "Retention by payment",
-        sentence: "How many of the subscriptions first paid for in each period paid again.",
+        sentence: "Of the subscriptions that began in a period, how many renewed.",
         cohort: .payments,
         columns: (1...Cohort.paymentsMax).map { number in
             Column(
@@ -92,7 +92,7 @@ extension ReportCatalogue {
 
     static let retentionDays = ReportDefinition(
         name: "retention_days", version: 1, title: "Retention by day",
-        sentence: "How many of the subscriptions first paid for in each period were active later.",
+        sentence: "Of the subscriptions that began in a period, how many were active later.",
         cohort: .days,
         columns: [
             Column("subscriptions", .count, .computed, "First paid for in the period.") {
@@ -113,7 +113,7 @@ extension ReportCatalogue {
 
     static let refundCohorts = ReportDefinition(
         name: "refund_cohorts", version: 1, title: "Refunds by day of the charge",
-        sentence: "What became of the payments of each period: how much of them was refunded.",
+        sentence: "Of the payments of a period, how much was refunded later.",
         cohort: .transactions,
         columns: [
             Column("payments", .count, .computed, "Payments.") { .count($0.cohort[0]) },
@@ -131,7 +131,7 @@ extension ReportCatalogue {
 
     static let lifetimeValue = ReportDefinition(
         name: "ltv", version: 2, title: "Realised lifetime value",
-        sentence: "What the subscriptions first paid for in each period have brought so far.",
+        sentence: "Of the subscriptions that began in a period, the revenue until now.",
         cohort: .revenue,
         columns: [
             Column(

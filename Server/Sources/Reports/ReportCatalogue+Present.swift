@@ -7,7 +7,7 @@ extension ReportCatalogue {
     private typealias Column = ReportDefinition.Column
 
     /// In this order in ``CohortSum/numbers``. The last one stands for subscriptions that came
-    /// back, of which no reason is kept.
+    /// back; their reason is not stored.
     package static let endings = [
         "cancelled", "billing", "price_not_agreed", "product_unavailable", "refunded", "other",
         "returned",
@@ -15,17 +15,17 @@ extension ReportCatalogue {
 
     static let churnReasons = ReportDefinition(
         name: "churn_reasons", version: 2, title: "Reasons of churn",
-        sentence: "Why the paid subscriptions ended that ended in each period.",
+        sentence: "Why paid subscriptions ended.",
         cohort: .endings,
         columns: [
             Column("churned", .count, .computed, "Paid subscriptions that ended.") {
                 .count($0.cohort.reduce(0, +))
             },
             reason(0, "Renewal was switched off."),
-            reason(1, "The payment failed, and was not made good."),
+            reason(1, "The payment failed, and was not recovered."),
             reason(2, "The customer did not agree to a higher price."),
             reason(3, "The product was not for sale any more."),
-            reason(4, "The customer got the money back."),
+            reason(4, "The customer got a refund."),
             reason(5, "Another reason, or the App Store did not say which."),
             reason(6, "The subscription began again after that end."),
         ])

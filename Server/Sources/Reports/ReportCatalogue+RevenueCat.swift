@@ -58,7 +58,7 @@ extension ReportCatalogue {
 
     private static let revenueCatMRRMovement = definition(
         "mrr_movement", "MRR movement",
-        "New MRR, and churned MRR: what ended, less what was paid again or for another product.",
+        "New MRR, and churned MRR: what ended, less renewals and changes of product.",
         [
             Column("opening", .money, .computed, "MRR when the period began.") {
                 .money($0.opening.amounts.mrrOfFourWeeks)
@@ -167,7 +167,7 @@ extension ReportCatalogue {
 
     private static let revenueCatRetention = definition(
         "retention", "Retention by payment",
-        "How many of those whose first payment at the standard price was in the period paid again.",
+        "Of the subscriptions whose first full payment was in a period, how many renewed.",
         cohort: .standardPayments,
         (1...Cohort.paymentsMax).map { number in
             Column(

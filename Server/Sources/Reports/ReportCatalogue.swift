@@ -23,7 +23,7 @@ package enum ReportCatalogue {
 
     static let revenue = ReportDefinition(
         name: "revenue", version: 1, title: "Revenue",
-        sentence: "What customers were charged, and what of it you have.",
+        sentence: "What customers were charged, and what you get of it.",
         columns: [
             Column("gross", .money, .flow(charging), "Prices charged, on the day of the charge.") {
                 .money($0.flow.amounts.gross)
@@ -45,7 +45,7 @@ package enum ReportCatalogue {
 
     static let mrr = ReportDefinition(
         name: "mrr", version: 2, title: "Monthly recurring revenue",
-        sentence: "What active subscriptions pay a month, at the end of each period.",
+        sentence: "What active subscriptions pay per month, at the end of each period.",
         columns: [
             Column(
                 "mrr", .money, .stock(.mrr), "Prices of active subscriptions, as prices of a month."
@@ -70,7 +70,7 @@ package enum ReportCatalogue {
 
     static let arr = ReportDefinition(
         name: "arr", version: 1, title: "Annual recurring revenue",
-        sentence: "What subscriptions bring a year: what is collected, and what is promised.",
+        sentence: "What subscriptions pay per year: collected, and promised by commitments.",
         columns: [
             Column("collected", .money, .stock(.mrr), "MRR of what is paid, for twelve months.") {
                 .money($0.closing.amounts.mrr * 12)
@@ -200,7 +200,7 @@ package enum ReportCatalogue {
 
     static let churn = ReportDefinition(
         name: "churn", version: 1, title: "Churn",
-        sentence: "Which share of the active subscriptions ended.",
+        sentence: "The share of active subscriptions that ended.",
         columns: [
             Column("opening", .count, .computed, "Active when the period began.") {
                 .count($0.opening.counts.active)
@@ -220,7 +220,7 @@ package enum ReportCatalogue {
 
     static let refunds = ReportDefinition(
         name: "refunds", version: 1, title: "Refunds",
-        sentence: "Which share of what was charged customers got back, on the day of the refund.",
+        sentence: "The share of the charged money that was refunded, on the day of the refund.",
         columns: [
             Column("gross", .money, .flow(charging), "Prices charged.") {
                 .money($0.flow.amounts.gross)
@@ -235,7 +235,7 @@ package enum ReportCatalogue {
 
     static let billing = ReportDefinition(
         name: "billing", version: 2, title: "Billing problems",
-        sentence: "Payments that the App Store could not collect, and what became of them.",
+        sentence: "Payments that the App Store could not collect: recovered, lost, or open.",
         columns: [
             Column("grace_started", .count, .flow([.graceStarted]), "Grace periods that began.") {
                 .count($0.flow(of: .graceStarted).counts.grace)
@@ -259,7 +259,7 @@ package enum ReportCatalogue {
 
     static let payments = ReportDefinition(
         name: "payments", version: 1, title: "Payments",
-        sentence: "How many payments there were, and for what.",
+        sentence: "The number of payments, by kind.",
         columns: [
             Column("new", .count, .flow([.new, .converted]), "First payments.") {
                 .count($0.flow(of: .new, .converted).counts.payments)

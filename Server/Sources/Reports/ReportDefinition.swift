@@ -14,7 +14,7 @@ package struct ReportDefinition: Sendable {
     /// Whose definition it is; nil if it is ours.
     package var profile: ReportProfile? = nil
 
-    /// Whether its rows are told apart by currency.
+    /// Whether each currency has rows of its own.
     package var hasMoney: Bool { columns.contains { $0.unit != .count } }
 
     /// Whether it shows what is there when a period begins or ends.

@@ -24,8 +24,7 @@ package struct RevenueCatEvent: Encodable, Sendable {
         ]).encode(to: encoder)
     }
 
-    /// A webhook that only shows that it arrives: in the shape of a purchase, of nobody's and of no
-    /// product.
+    /// A test webhook: shaped like a purchase, without a customer or product.
     ///
     /// - Parameter id: the same for each attempt to deliver.
     package static func test(_ id: String, at moment: Timestamp, app: String) -> RevenueCatEvent {

@@ -4,7 +4,7 @@ import Storage
 /// One connection to the database file.
 ///
 /// Sendable without a lock, because only one thread uses it at a time: the writer only on the
-/// serial queue for writes, and a reader only by whoever took it out of the pool.
+/// serial queue for writes, and a reader only by the task that took it out of the pool.
 final class SQLiteConnection: @unchecked Sendable {
     /// The maximum number of prepared statements of a connection. When it is exceeded, all are
     /// discarded.

@@ -50,6 +50,29 @@ def look(page, width, theme="light", height=900):
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
 
 
+# A wide one and a narrow one: a machine of a user may have any other. bin/lib/house.sh installs both.
+FONTS = ["DejaVu Sans", "Liberation Sans"]
+
+
+def write_in(page, font):
+    """Shows the page in a font, and fails if this machine does not have it."""
+    assert page.evaluate(HAS_FONT, font), f"the font {font} is not installed"
+    page.evaluate(
+        "font => document.documentElement.style.setProperty('--sans', `'${font}'`)", font
+    )
+
+
+# A text in a missing font is as wide as in each of the generic ones.
+HAS_FONT = """font => {
+    const pen = document.createElement('canvas').getContext('2d');
+    const width = family => {
+        pen.font = `40px ${family}`;
+        return pen.measureText('mmmmmwwwwwiiiii 0123456789').width;
+    };
+    return ['monospace', 'serif'].every(other => width(`'${font}', ${other}`) !== width(other));
+}"""
+
+
 def openers(page):
     """The buttons that open something and are shown, by the id of what they open."""
     return page.evaluate(

@@ -11,7 +11,7 @@ CHARTS = [
 QUICK = [
     "overview", "chart-mrr", "chart-mrr_movement", "chart-retention", "chart-purchases",
     "customers", "customer-anna-pays", "customer-cleo-grace", "events", "notifications",
-    "webhooks", "webhook-delivery", "products", "health", "problem", "phone",
+    "webhooks", "webhook-delivery", "products", "health", "audit", "problem", "phone",
 ]  # fmt: skip
 
 

@@ -33,7 +33,7 @@ def live_states(page, world):
     dialog = open_dialog(page, "Move a purchase here")
     dialog.get_by_label("Number of a transaction").fill("MNOSUCH123")
     dialog.get_by_label("Why").fill("ticket 4712")
-    dialog.get_by_role("button", name="Look whose it is").click()
+    dialog.get_by_role("button", name="Find the purchase").click()
     page.wait_for_load_state()
     yield "wrong-move"
     page.goto(f"{server}/customers/{customer}")
@@ -83,7 +83,7 @@ def account_states(page):
         yield "login-first-run"
         page.goto(served.first_link)
         yield "link-first"
-        page.get_by_label("Your name").fill("mira")
+        page.get_by_label("User name").fill("mira")
         page.get_by_label("Password, 12 characters or more").fill(PASSWORD)
         page.get_by_label("Once more").fill(PASSWORD)
         page.get_by_role("button", name="Make the account").click()

@@ -22,7 +22,7 @@ def served():
 def accept(page, link, name=None):
     page.goto(link)
     if name:
-        page.get_by_label("Your name").fill(name)
+        page.get_by_label("User name").fill(name)
     page.get_by_label("Password, 12 characters or more").fill(PASSWORD)
     page.get_by_label("Once more").fill(PASSWORD)
     page.get_by_role("button", name="Make the account").click()
@@ -45,7 +45,7 @@ def sign_out(page, name):
 
 def test_the_first_link_makes_an_admin_who_invites_a_viewer(served, page, browser, request, say):
     page.goto(served.server + "/customers")
-    expect(page.locator("main")).to_contain_text("Nobody has an account yet.")
+    expect(page.locator("main")).to_contain_text("There is no account yet.")
     accept(page, served.first_link, "mira")
     say("mira has the first account")
     page.goto(served.server + "/owners")

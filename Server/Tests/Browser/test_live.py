@@ -54,7 +54,7 @@ def test_what_changes_while_its_dialog_is_open_is_shown_once_that_is_closed(
     world.grant(f"wilma-{next(numbers)}")
     wait_until_held_back(page)
     expect(dialog.get_by_label("Type")).to_have_value("dele")
-    dialog.get_by_role("button", name="Leave it").click()
+    dialog.get_by_role("button", name="Cancel").click()
     expect(chip).not_to_contain_text("paused")
     say("the chip changed after the dialog was closed")
 
@@ -69,7 +69,7 @@ def test_what_is_added_while_a_dialog_is_open_is_shown_once_that_is_closed(
     webhook = world.api("/v1/webhooks", {"url": receiver.url})["webhook_id"]
     world.grant(f"wilma-{next(numbers)}")
     wait_until_held_back(page)
-    dialog.get_by_role("button", name="Leave it").click()
+    dialog.get_by_role("button", name="Cancel").click()
     expect(page.locator("main h2")).to_contain_text([receiver.url.removesuffix("/events")])
     say("the endpoint was shown after the dialog was closed")
     world.api(f"/v1/webhooks/{webhook}", method="DELETE")
@@ -84,7 +84,7 @@ def test_a_page_that_is_held_shows_what_came_once_it_goes_on(world, page, say):
     world.grant(customer)
     wait_until_held_back(page)
     expect(page.locator("#events")).not_to_contain_text(customer)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     expect(button).to_have_attribute("aria-pressed", "false")
     expect(page.locator("#events")).to_contain_text(customer)
     say(f"{customer} came after it went on")

@@ -57,30 +57,47 @@ def test_no_page_scrolls_sideways(lived, page, say):
     too_wide = []
     for name, path in pages(lived, IS_WHOLE).items():
         page.goto(lived.server + path)
-        for width in WIDTHS:
-            chromium.look(page, width)
-            most = page.evaluate("document.scrollingElement.scrollWidth")
-            if most > width:
-                too_wide.append(f"{name} is {most} wide at {width}")
-        chromium.look(page, WIDTHS[0])
-        for target in chromium.openers(page):
-            chromium.opener(page, target).click()
-            box = page.locator(f"#{target}").bounding_box()
-            if box["x"] < 0 or box["x"] + box["width"] > WIDTHS[0]:
-                too_wide.append(f"{name}: {target} is out of a page of {WIDTHS[0]}: {box}")
-            page.keyboard.press("Escape")
-    say(f"{len(pages(lived, IS_WHOLE))} pages at {len(WIDTHS)} widths")
+        for font in chromium.FONTS:
+            chromium.write_in(page, font)
+            for width in WIDTHS:
+                chromium.look(page, width)
+                most = page.evaluate("document.scrollingElement.scrollWidth")
+                if most > width:
+                    too_wide.append(f"{name} is {most} wide at {width} in {font}")
+            chromium.look(page, WIDTHS[0])
+            for target in chromium.openers(page):
+                chromium.opener(page, target).click()
+                box = page.locator(f"#{target}").bounding_box()
+                if box["x"] < 0 or box["x"] + box["width"] > WIDTHS[0]:
+                    too_wide.append(f"{name}: {target} in {font} is out of {WIDTHS[0]}: {box}")
+                page.keyboard.press("Escape")
+    say(f"{len(pages(lived, IS_WHOLE))} pages at {len(WIDTHS)} widths in {len(chromium.FONTS)} fonts")
     assert not too_wide, "\n".join(too_wide)
+
+
+def test_the_navigation_fits_in_its_column(lived, page, say):
+    page.goto(lived.server + "/")
+    for font in chromium.FONTS:
+        chromium.write_in(page, font)
+        for width in [993, 1440]:
+            chromium.look(page, width)
+            most, room = page.locator(".side").evaluate(
+                "side => [side.scrollWidth, side.clientWidth]"
+            )
+            say(f"{most} in {room} at {width} in {font}")
+            assert most <= room, f"{most} in {room} at {width} in {font}"
 
 
 def test_the_table_of_a_movement_fits_beside_the_navigation(lived, page, say):
     page.goto(lived.server + "/charts/mrr_movement")
     table = page.locator(".scroll:has(table.roomy)")
-    for width in [1440, 1152, 1024]:
-        chromium.look(page, width)
-        most, room = table.evaluate("region => [region.scrollWidth, region.clientWidth]")
-        say(f"{most} in {room} at {width}")
-        assert most <= room
+    for font in chromium.FONTS:
+        chromium.write_in(page, font)
+        for width in [1440, 1152, 1024]:
+            chromium.look(page, width)
+            most, room = table.evaluate("region => [region.scrollWidth, region.clientWidth]")
+            say(f"{most} in {room} at {width} in {font}")
+            assert most <= room, f"{most} in {room} at {width} in {font}"
 
 
 def test_a_chart_that_is_counted_for_long_says_so(lived, page, say):

@@ -46,7 +46,7 @@ def test_a_webhook_is_added_paused_and_deleted(world, any_page, receiver, say):
     dialog.locator("button[type=submit]").click()
     expect(page.locator("main")).to_contain_text("The secret is shown once.")
     say("added", receiver.url)
-    for button, sentence in [("Pause", "is paused"), ("Go on", "is open again")]:
+    for button, sentence in [("Pause", "is paused"), ("Resume", "is open again")]:
         page.get_by_role("button", name=button, exact=True).first.click()
         opened = page.locator("dialog:popover-open")
         if opened.count():

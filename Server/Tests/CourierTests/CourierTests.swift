@@ -1,3 +1,4 @@
+import Eventually
 import Hummingbird
 import Logging
 import NIOCore
@@ -11,7 +12,7 @@ private actor Desk {
     func add(_ headers: HTTPFields) { seen.append(headers) }
 }
 
-@Suite struct CourierTests {
+@Suite(.timeLimit(.minutes(5))) struct CourierTests {
     private let secret = WebhookSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 
     /// Serves on a port of its own, with the answers of `respond`.
@@ -29,10 +30,7 @@ private actor Desk {
             onServerRunning: { sink.yield($0.localAddress?.port ?? 0) }, logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await app.run() }
-            for await port in ports {
-                try await body(port)
-                break
-            }
+            try await body(try await ports.first("the port"))
             tasks.cancelAll()
         }
     }

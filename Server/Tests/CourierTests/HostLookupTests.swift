@@ -18,7 +18,9 @@ private final class Resolver: Sendable {
 
     func addresses(of host: String) -> [IPAddress] {
         asked.withLock { $0.append(host) }
-        if silent.contains(host) { gate.wait() }
+        if silent.contains(host), gate.wait(timeout: .now() + waitSecondsMax) == .timedOut {
+            Issue.record("The lookup of \(host) was never released.")
+        }
         return [address]
     }
 
@@ -46,7 +48,9 @@ private final class Resolver: Sendable {
             for _ in 0..<8 {
                 tasks.addTask { try await lookups.addresses(of: "silent") }
             }
-            try await eventually { lookups.waiterCount == 8 && !resolver.lookups.isEmpty }
+            try await eventually("eight wait for one lookup") {
+                lookups.waiterCount == 8 && !resolver.lookups.isEmpty
+            }
             #expect(try await lookups.addresses(of: "other") == [resolver.address])
             #expect(resolver.lookups == ["silent", "other"])
             resolver.release()
@@ -72,10 +76,10 @@ private final class Resolver: Sendable {
         let resolver = Resolver(silent: ["silent"])
         let lookups = HostLookups(threadsMax: 1) { resolver.addresses(of: $0) }
         async let first = lookups.addresses(of: "silent")
-        try await eventually { resolver.lookups == ["silent"] }
+        try await eventually("the first lookup") { resolver.lookups == ["silent"] }
         #expect(await courier(lookups).post(parcel("other")) == .notAttempted)
         async let second = lookups.addresses(of: "third")
-        try await eventually { lookups.waiterCount == 2 }
+        try await eventually("two wait") { lookups.waiterCount == 2 }
         resolver.release()
         _ = try await (first, second)
         // What nobody waited for any more was not looked up.

@@ -129,15 +129,16 @@ import Testing
     @Test func `a page on which nothing is found yet leads on, and denies nothing`() {
         let frame = Samples().frame
         let paid = CustomersPage(state: "paid", rows: [], olderCursor: "41").html(in: frame)
-        #expect(paid.contains("name nobody who is “<bdi>paid</bdi>” now. Go on with Older."))
+        #expect(paid.contains("None is “<bdi>paid</bdi>” here"))
         let any = CustomersPage(rows: [], olderCursor: "41").html(in: frame)
-        #expect(any.contains("name nobody. Go on with Older."))
+        #expect(any.contains("about purchases that no customer has claimed yet."))
+        #expect(any.contains("href=\"/events\""))
         for page in [paid, any] {
-            #expect(!page.contains("No customer") && page.contains(">Older</a>"))
+            #expect(!page.contains("No customer yet") && page.contains(">Look further back</a>"))
         }
         for filter in [EventsPage.Filter(), .init(what: .wallets)] {
             let page = EventsPage(filter: filter, events: [], olderCursor: "41").html(in: frame)
-            #expect(page.contains("Go on with Older.") && page.contains(">Older</a>"))
+            #expect(page.contains(">Look further back</a>"))
             #expect(!page.contains("No such event") && !page.contains("No event yet"))
         }
         let oldest = [
@@ -150,6 +151,80 @@ import Testing
         }
         let last = CustomersPage(state: "paid", rows: []).html(in: frame)
         #expect(last.contains("No customer is in this state now."))
+    }
+
+    @Test func `what waits is neither good nor bad`() {
+        let strip = Strip([.init(good: 2, waiting: 3), .init(good: 1, bad: 1)])
+        #expect(
+            strip.sentence
+                == "By the hour, last 2 hours: 3 went well, 3 wait, 1 did not; at most 5 in an hour."
+        )
+        let bars = strip.markup.html.matches(of: /class="(f1b|f4b|f4)"/).map { String($0.1) }
+        #expect(bars == ["f1b", "f4b", "f1b", "f4"])
+    }
+
+    @Test func `the answer after grace says when the card was refused, and when it closed`() {
+        let refused = Samples.at("2026-03-01T14:00:00Z")
+        let closed = Samples.at("2026-03-17T14:00:00Z")
+        func line(until: Timestamp, grace: Timestamp?) -> String {
+            var customer = Samples().customer.customer
+            customer.subscriptions = [
+                Subscription(
+                    purchaseID: "production:1", productID: "pro", originalTransactionID: "1",
+                    state: .retry,
+                    period: .init(from: Samples.at("2026-02-01T14:00:00Z"), until: refused),
+                    willRenew: true, renewsTo: nil, graceUntil: grace, price: nil,
+                    ownership: .purchased, environment: .production)
+            ]
+            customer.entitlements = [
+                "pro": Entitlement(
+                    active: false, until: until, state: .retry, reason: "", willRenew: true,
+                    productID: "pro", purchaseID: "production:1")
+            ]
+            return Answer(customer, in: Samples().frame).text
+        }
+        let whole =
+            "cleo may use nothing: pro closed on 17 March 2026, 14:00 UTC: the card was refused on "
+            + "1 March 2026, 14:00 UTC, and the grace period is over. Apple keeps trying."
+        #expect(line(until: closed, grace: closed) == whole)
+        #expect(line(until: refused, grace: closed) == whole)
+        #expect(
+            line(until: refused, grace: nil)
+                == "cleo may use nothing: pro closed on 1 March 2026, 14:00 UTC: the card was "
+                + "refused. Apple keeps trying.")
+    }
+
+    @Test func `the grant that a warning advises is chosen already`() {
+        var page = Samples().customer
+        page.entitlements = ["archive", "pro"]
+        page.customer.entitlements = [
+            "pro": Entitlement(
+                active: false, until: nil, state: .retry, reason: "", willRenew: nil,
+                productID: "p", purchaseID: "production:1")
+        ]
+        let html = page.html(in: Samples().frame)
+        #expect(html.contains("you can give <b><bdi>pro</bdi></b> by hand"))
+        #expect(html.contains("<option value=\"pro\" selected>"))
+        #expect(html.contains("<option value=\"archive\">"))
+    }
+
+    @Test func `a product is called a one-time purchase only if that is known`() {
+        func kinds(_ figures: [String: ProductsPage.Sold], listed: Bool) -> String {
+            let products = ["monthly", "life"].map {
+                Offerings.Product(productID: $0, entitlements: ["pro"])
+            }
+            return ProductsPage(
+                offerings: Offerings(
+                    app: "birds", bundleID: "b", environment: .production, products: products,
+                    timeZone: "UTC", overlap: "append", unconfirmedHoldHours: 1, offlineDays: 30),
+                figures: figures, listsSubscriptions: listed
+            ).html(in: Samples().frame)
+        }
+        let active = kinds(["monthly": .init(kind: "subscription", active: 3)], listed: false)
+        #expect(active.contains("subscription or one-time purchase") && !active.contains("to keep"))
+        let listed = kinds(["monthly": .init(kind: "subscription", active: 0)], listed: true)
+        #expect(listed.contains("one-time purchase"))
+        #expect(!listed.contains("subscription or one-time purchase"))
     }
 
     @Test func `a webhook to which nothing was sent is not called delivered`() {

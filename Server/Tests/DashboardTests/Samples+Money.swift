@@ -123,7 +123,7 @@ extension Samples {
     var retentionPage: ChartPage {
         ChartPage(
             name: "retention", title: text("Retention"),
-            lede: text("How many of those who began to pay in a month have paid again."),
+            lede: text("Of the subscriptions that began in a period, how many renewed."),
             filters: filters, headline: text("pro.monthly, by month of the first payment"),
             finding: text("About 55 of 100 pay a second time."), content: .cohorts(heat),
             definition: definition)

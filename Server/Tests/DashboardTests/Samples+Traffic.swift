@@ -171,7 +171,7 @@ extension Samples {
                     label: text(Self.months[index]), name: text(Self.months[index] + " 2026"),
                     value: Self.mrr[index],
                     then: index == 12 ? nil : Self.mrr[index] + (isRestated ? 9_990 : 0),
-                    learned: isRestated ? text("1 refund, heard 12 Nov") : nil,
+                    learned: isRestated ? text("1 refund, reported 12 Nov") : nil,
                     before: Self.mrr[index] * 6 / 10, isOver: index < 12,
                     purchases: .chartPurchases("mrr").with("period", text("2026-11")))
             })

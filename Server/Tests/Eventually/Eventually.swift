@@ -1,24 +1,31 @@
 import Foundation
 
-/// Something that a test waited for, and that did not come.
+/// A condition that a test waited for, and that did not come.
 package struct NeverCame: Error, CustomStringConvertible {
     package var description: String
-}
 
-/// Waits until something is so that others do in their own time. Tests wait by this, and never for
-/// a while in the hope that it is enough.
-///
-/// - Throws: ``NeverCame`` if it is not so in time.
-package func eventually(
-    within seconds: Double = 600, _ what: String = "what a test waited for",
-    _ isSo: () async throws -> Bool
-) async throws {
-    guard try await isSoon(within: seconds, isSo) else {
-        throw NeverCame(description: "\(what): not within \(seconds) seconds")
+    /// - Parameter what: what the test waited for.
+    package init(_ what: String, within seconds: Double) {
+        description = "\(what): not within \(seconds) seconds"
     }
 }
 
-/// Returns true as soon as something is so, and false if it is not so in time.
+/// The limit of a wait, in seconds, unless a test names another one. It is much shorter than the
+/// time limit of a test, which cannot say what the test waited for.
+package let waitSecondsMax = 240.0
+
+/// Waits for a condition that other tasks or programs bring about. A test that sleeps instead, and
+/// hopes that it is enough, fails on a busy machine.
+///
+/// - Parameter what: what the test waits for; the error says it.
+/// - Throws: ``NeverCame`` if the condition does not hold in time.
+package func eventually(
+    _ what: String, within seconds: Double = waitSecondsMax, _ isSo: () async throws -> Bool
+) async throws {
+    guard try await isSoon(within: seconds, isSo) else { throw NeverCame(what, within: seconds) }
+}
+
+/// Returns true as soon as a condition holds, and false if it does not hold in time.
 package func isSoon(
     within seconds: Double, _ isSo: () async throws -> Bool
 ) async throws -> Bool {
@@ -30,21 +37,18 @@ package func isSoon(
     return try await isSo()
 }
 
-/// Blocks the thread until something is so: for code that may not suspend, such as a transaction.
+/// Blocks the thread until a condition holds: for code that may not suspend, such as a transaction.
 ///
-/// - Throws: ``NeverCame`` if it is not so in time.
+/// - Throws: ``NeverCame`` if the condition does not hold in time.
 package func blockUntil(
-    within seconds: Double = 600, _ what: String = "what a test waited for",
-    _ isSo: () throws -> Bool
+    _ what: String, within seconds: Double = waitSecondsMax, _ isSo: () throws -> Bool
 ) throws {
     let end = ContinuousClock.now + .seconds(seconds)
     while try !isSo() {
-        guard ContinuousClock.now < end else {
-            throw NeverCame(description: "\(what): not within \(seconds) seconds")
-        }
+        guard ContinuousClock.now < end else { throw NeverCame(what, within: seconds) }
         Thread.sleep(forTimeInterval: 0.01)
     }
 }
 
-/// Between two looks.
+/// The pause between two checks of a condition.
 private let pollPause = Duration.milliseconds(10)

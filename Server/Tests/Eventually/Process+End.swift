@@ -1,15 +1,72 @@
 import Foundation
+import Synchronization
 
 /// Foundation on Linux sometimes misses the end of a program when several end at once, and then
 /// `waitUntilExit()` never returns and `terminationHandler` is never called. So tests ask the
 /// system.
 extension Process {
-    /// Waits for the end of a program that was started, and holds the thread meanwhile. Call it
+    /// Waits for the end of a program that was started, and blocks the thread meanwhile. Call it
     /// once.
     ///
     /// - Returns: the exit status, or 128 and the number of the signal that ended it.
+    /// - Throws: ``NeverCame`` if the program does not end in time. It is killed then.
     @discardableResult
-    package func waitForEnd() -> Int32 {
+    package func waitForEnd(within seconds: Double = waitSecondsMax) throws -> Int32 {
+        try whileItRuns(waitingFor: "its end", within: seconds) { exitStatus }
+    }
+
+    /// As ``waitForEnd(within:)``, without a thread that other tests need.
+    @discardableResult
+    package func waitForEnd(within seconds: Double = waitSecondsMax) async throws -> Int32 {
+        try await onOwnThread { Result { try self.waitForEnd(within: seconds) } }.get()
+    }
+
+    /// Starts a program, and returns how it ended and everything that it wrote to standard output.
+    /// Blocks the thread meanwhile.
+    ///
+    /// - Parameter errors: whether to return standard error, too.
+    /// - Throws: ``NeverCame`` if the program does not end in time. It is killed then.
+    package func output(
+        withErrors errors: Bool = false, within seconds: Double = waitSecondsMax
+    ) throws -> (status: Int32, bytes: Data) {
+        let pipe = Pipe()
+        standardOutput = pipe
+        if errors { standardError = pipe }
+        try run()
+        return try whileItRuns(waitingFor: "its output", within: seconds) {
+            let bytes = pipe.fileHandleForReading.readDataToEndOfFile()
+            return (exitStatus, bytes)
+        }
+    }
+
+    /// As ``output(withErrors:within:)``, without a thread that other tests need.
+    package func output(
+        withErrors errors: Bool = false, within seconds: Double = waitSecondsMax
+    ) async throws -> (status: Int32, bytes: Data) {
+        try await onOwnThread { Result { try self.output(withErrors: errors, within: seconds) } }
+            .get()
+    }
+
+    /// Runs a closure that waits for this program, and kills the program when the time is over, so
+    /// that the closure returns.
+    ///
+    /// - Parameter what: what the closure waits for; the error says it.
+    /// - Throws: ``NeverCame`` if the time was over.
+    package func whileItRuns<Value>(
+        waitingFor what: String, within seconds: Double = waitSecondsMax,
+        _ body: () throws -> Value
+    ) throws -> Value {
+        let limit = ProcessLimit(of: processIdentifier, seconds: seconds)
+        let value = Result { try body() }
+        guard limit.end() else {
+            let words = [executableURL?.lastPathComponent ?? "?"] + (arguments ?? [])
+            let command = words.joined(separator: " ").prefix(500)
+            throw NeverCame("\(what), of the program \(command)", within: seconds)
+        }
+        return try value.get()
+    }
+
+    private var exitStatus: Int32 {
         var status: Int32 = 0
         while waitpid(processIdentifier, &status, 0) < 0 {
             guard errno != EINTR else { continue }
@@ -20,11 +77,31 @@ extension Process {
         let signal = status & 0x7F
         return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
     }
+}
 
-    /// As ``waitForEnd()``, without a thread that other tests need.
-    @discardableResult
-    package func waitForEnd() async -> Int32 {
-        await onOwnThread { self.waitForEnd() }
+/// Kills a program and what it started, unless it is ended in time.
+private final class ProcessLimit: Sendable {
+    private enum State { case runs, killed, ended }
+
+    private let state = Mutex(State.runs)
+
+    init(of process: Int32, seconds: Double) {
+        DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [self] in
+            state.withLock { state in
+                guard state == .runs else { return }
+                state = .killed
+                // Foundation gives each program a process group of its own.
+                if kill(-process, SIGKILL) != 0 { kill(process, SIGKILL) }
+            }
+        }
+    }
+
+    /// Returns false if the program was killed before.
+    func end() -> Bool {
+        state.withLock { state in
+            if state == .runs { state = .ended }
+            return state == .ended
+        }
     }
 }
 

@@ -41,7 +41,7 @@ import Testing
     private static func awaitUsage(
         in server: ListeningServer, _ isThere: (BodyBudget.Usage) -> Bool
     ) async throws {
-        try await eventually { isThere(server.bodies.usage) }
+        try await eventually("the wanted use of the budget") { isThere(server.bodies.usage) }
     }
 
     /// Holds two notifications in the server while a body runs.

@@ -17,8 +17,18 @@ import Testing
     }
 
     static let rows = [
-        Row(path: Paths.purchases, body: "", status: 400, code: .bodyNotJSON),
-        Row(path: Paths.purchases, body: "no", status: 400, code: .bodyNotJSON),
+        Row(
+            path: Paths.purchases, body: "", status: 400, code: .bodyNotJSON,
+            says: "The body is empty."),
+        Row(
+            path: Paths.purchases, body: "no", status: 400, code: .bodyNotJSON,
+            says: "It is no JSON from line 1, column 1, on."),
+        Row(
+            path: Paths.purchases, body: "{\n  \"customer_id\": secret}", status: 400,
+            code: .bodyNotJSON, says: "It is no JSON from line 2, column 18, on."),
+        Row(
+            path: Paths.purchases, body: #"{"customer_id": "anna""#, status: 400,
+            code: .bodyNotJSON, says: "It ends too early."),
         Row(path: Paths.purchases, body: "[]", status: 400, code: .bodyNotJSON),
         Row(
             path: Paths.purchases, body: "{}", status: 400, code: .bodyNotUnderstood,
@@ -36,11 +46,14 @@ import Testing
         Row(
             path: Paths.purchases,
             body: #"{"customer_id": "anna", "signed_transactions": ["secret"]}"#, status: 422,
-            code: .purchaseNotTrusted),
+            code: .purchaseNotTrusted,
+            says: "The document is not signed: it has 1 part instead of 3. Was it cut off?"),
         Row(
             path: Paths.purchases,
             body: #"{"customer_id": "null", "signed_transactions": ["secret"]}"#, status: 422,
-            code: .customerIDMeaningless),
+            code: .customerIDMeaningless,
+            says: "\"null\" is what programs send when they have no id, so many people would "
+                + "share it."),
         Row(
             path: Paths.purchases,
             body: #"{"customer_id": "a", "x": ["# + String(repeating: "1,", count: 20_000) + "1]}",

@@ -77,12 +77,11 @@ struct ListeningServer {
             configuration: ServiceGroupConfiguration(services: [application], logger: logger))
         try await withThrowingTaskGroup { group in
             group.addTask { try await services.run() }
-            for await port in ports.prefix(1) {
-                try await body(
-                    Self(
-                        port: port, engine: engine, database: database, bodies: server.bodies,
-                        streams: server.streams, keys: server.keys, services: services))
-            }
+            try await body(
+                Self(
+                    port: try await ports.first("the port"), engine: engine, database: database,
+                    bodies: server.bodies, streams: server.streams, keys: server.keys,
+                    services: services))
             group.cancelAll()
         }
     }
@@ -150,7 +149,7 @@ final class WatchedDatabase: DatabaseDriver {
 
     /// Waits until more writes have come than so many, if only to be held back.
     func awaitWrite(after count: Int) async throws {
-        try await eventually { writes > count }
+        try await eventually("another write") { writes > count }
     }
 
     /// All writes fail until the kind is nil.

@@ -153,7 +153,9 @@ import Testing
     @Test func `whoever goes away has brought it all the same`() async throws {
         try await Server.run { server in
             try server.connect().sendAll(RequestText.post(try Server.notification(1)))
-            try await eventually { server.engine.counts.notificationsRecorded > 0 }
+            try await eventually("the notification is recorded") {
+                server.engine.counts.notificationsRecorded > 0
+            }
             #expect(server.engine.counts.notificationsRecorded == 1)
         }
     }

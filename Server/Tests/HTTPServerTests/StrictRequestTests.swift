@@ -104,6 +104,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("enviroment=sandbox", "`enviroment` is unknown. Did you mean environment?"),
+        ("wiat=1", "`wiat` is unknown. Did you mean wait?"),
+    ])
+    func `a misspelt parameter of an app is refused`(query: String, detail: String) async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(.get, Paths.customer("anna") + "?" + query)
+            #expect(answer.status == 400, "\(answer.text)")
+            let problem = try answer.problem
+            #expect(problem.code == .requestNotUnderstood && problem.detail == detail)
+            let other = try await server.send(.get, Paths.customer("anna") + "?colour=green")
+            #expect(other.status == 200)
+        }
+    }
+
     @Test func `what apps send may hold what only newer servers know`() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(

@@ -38,7 +38,7 @@ private func month(
         #expect(isOpen("plus", due, at: end + .hours(24)) == nil)
     }
 
-    @Test func `as soon as it is known only the new one is`() {
+    @Test func `once the product change is confirmed, only the new product is open`() {
         let renewal = Fact(
             about: purchase, attestedAt: end,
             .payment(

@@ -100,7 +100,7 @@ package actor PostgresServer {
         try account?.own(folder)
         let filling = process("\(command) >\"$1/filling.log\" 2>&1")
         try filling.run()
-        guard await filling.waitForEnd() == 0 else {
+        guard try await filling.waitForEnd() == 0 else {
             throw Failure(description: "no cluster: \(Self.text(folder, "filling.log"))")
         }
     }
@@ -160,7 +160,7 @@ package actor PostgresServer {
         guard let watch else { return }
         self.watch = nil
         try watch.pipe.fileHandleForWriting.write(contentsOf: Data("\(end.rawValue)\n".utf8))
-        await watch.process.waitForEnd()
+        try await watch.process.waitForEnd()
         try watch.pipe.fileHandleForWriting.close()
     }
 
@@ -169,7 +169,7 @@ package actor PostgresServer {
         if let watch {
             self.watch = nil
             try watch.pipe.fileHandleForWriting.close()
-            await watch.process.waitForEnd()
+            try await watch.process.waitForEnd()
         }
         if FileManager.default.fileExists(atPath: folder.path) {
             try FileManager.default.removeItem(at: folder)
@@ -191,7 +191,7 @@ package actor PostgresServer {
     }
 
     private func wait(_ what: String, _ isDone: () throws -> Bool) async throws {
-        do { try await eventually(within: Self.seconds, what, isDone) } catch is NeverCame {
+        do { try await eventually(what, within: Self.seconds, isDone) } catch is NeverCame {
             throw Failure(description: "no \(what): \(Self.text(folder, "log"))")
         }
     }

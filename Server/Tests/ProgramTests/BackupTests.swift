@@ -316,6 +316,6 @@ import Testing
         process.arguments = ["gzip", "-dc", packed.path]
         process.standardOutput = try FileHandle(forWritingTo: URL(filePath: path))
         try process.run()
-        try #require(process.waitForEnd() == 0)
+        try #require(try process.waitForEnd() == 0)
     }
 }

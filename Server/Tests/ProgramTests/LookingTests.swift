@@ -36,7 +36,7 @@ import Testing
         process.arguments = ["gzip", "-dc", file.path]
         process.standardOutput = try FileHandle(forWritingTo: URL(filePath: path))
         try process.run()
-        try #require(process.waitForEnd() == 0)
+        try #require(try process.waitForEnd() == 0)
         return earlier
     }
 

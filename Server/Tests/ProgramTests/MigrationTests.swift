@@ -36,6 +36,19 @@ import Testing
         }
     }
 
+    @Test func `a database that a server uses is not copied`() async throws {
+        try await TemporaryFolder.with { folder in
+            let source = folder + "/first.sqlite"
+            try await assembly(source).database.close()
+            let server = try ServerLock.acquire(for: source)
+            let migration = Migration(from: source, to: folder + "/second.sqlite")
+            await #expect(throws: StartFailure.self) { try await migration.run() }
+            #expect(!FileManager.default.fileExists(atPath: folder + "/second.sqlite"))
+            server?.release()
+            _ = try await migration.run()
+        }
+    }
+
     @Test func `a database that has rows is not copied into`() async throws {
         try await TemporaryFolder.with { folder in
             let first = try await assembly(folder + "/first.sqlite")

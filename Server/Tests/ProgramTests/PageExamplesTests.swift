@@ -206,7 +206,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
     private static let shown: [String: Shown] = [
         "access.md": Shown(
             explained: [
-                "guide: shut, refunded", "without end  guide", "revoked on 2026-01-01",
+                "guide: closed, refunded", "without end  guide", "revoked on 2026-01-01",
             ],
             history: [
                 "guide, transaction", "revoked on 2026-01-01", "Event: refunded of purchase",
@@ -239,7 +239,8 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
                 "reminder 7 days before 2026-04-02 12:00 UTC: emitted on 2026-03-27",
             ],
             history: ["season.spring, transaction", "Event: term ending of purchase"]),
-        "tokens.md": Shown(explained: ["token: nothing, for 60 minutes"], history: []),
+        "tokens.md": Shown(
+            explained: ["token: lists no entitlement; valid 60 minutes"], history: []),
         "wallets.md": Shown(
             explained: ["wallet seeds: 65", "→ 70  an oak, debit", "-30 seeds, from 100 to 70"],
             history: [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Program
 
-@Suite struct PhonePagesTests {
+@Suite(.timeLimit(.minutes(5))) struct PhonePagesTests {
     @Test func `an open page gets all pieces first, and then those that differ`() async {
         let pages = PhonePages()
         let (first, second) = (PhonePiece(id: "a", html: "1"), PhonePiece(id: "b", html: "1"))

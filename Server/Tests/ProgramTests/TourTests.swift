@@ -88,18 +88,9 @@ enum Shell {
     /// What a script writes to standard output. Waits off the cooperative threads, since the
     /// servers asked need those.
     static func output(of script: String) async throws -> String {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                let process = Process()
-                process.executableURL = URL(fileURLWithPath: "/bin/bash")
-                process.arguments = ["-c", script]
-                let pipe = Pipe()
-                process.standardOutput = pipe
-                do { try process.run() } catch { return continuation.resume(throwing: error) }
-                let output = pipe.fileHandleForReading.readDataToEndOfFile()
-                process.waitForEnd()
-                continuation.resume(returning: String(decoding: output, as: UTF8.self))
-            }
-        }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/bash")
+        process.arguments = ["-c", script]
+        return String(decoding: try await process.output().bytes, as: UTF8.self)
     }
 }

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Eventually
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -83,12 +84,8 @@ import Testing
         let process = Process()
         process.executableURL = URL(filePath: "/bin/sh")
         process.arguments = ["-c", "gzip -dc \"$0\"", path.path]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        let (status, bytes) = try process.output()
+        #expect(status == 0)
         return [UInt8](bytes)
     }
 

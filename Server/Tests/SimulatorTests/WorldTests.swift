@@ -189,7 +189,7 @@ import Testing
         try await stage.buy("pro.monthly")
         let running = Task { await stage.simulator.runClock() }
         try await stage.simulator.setRate(VirtualClock.rateMax)
-        try await eventually { stage.letterBox.count >= 2 }
+        try await eventually("two notifications arrive") { stage.letterBox.count >= 2 }
         try await stage.simulator.setRate(0)
         let stopped = stage.simulator.clock.milliseconds
         running.cancel()

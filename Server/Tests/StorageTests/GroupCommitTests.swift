@@ -203,10 +203,10 @@ private struct Poisoned: Error {}
                 group.addTask {
                     try await store.transaction { _ in
                         _ = holds.next()
-                        gate.wait()
+                        try gate.wait(for: "enough writers that are turned away")
                     }
                 }
-                try await eventually { holds.count > 0 }
+                try await eventually("the first transaction holds the database") { holds.count > 0 }
                 // One writes; so many wait, of which some are turned away.
                 let turnedAway = Tally()
                 for _ in 0..<2 * Self.waitingMax {
@@ -240,7 +240,7 @@ private struct Poisoned: Error {}
                     #expect(failure?.kind == .unavailable)
                 }
             }
-            try await eventually { store.commits.waitingCount == 19 }
+            try await eventually("19 writers wait") { store.commits.waitingCount == 19 }
             database.gate.signal()
             try await group.waitForAll()
         }
@@ -267,10 +267,10 @@ private struct Poisoned: Error {}
             group.addTask {
                 try await other.write { _ in
                     _ = locked.next()
-                    gate.wait()
+                    try gate.wait(for: "the end of the writers")
                 }
             }
-            try await eventually { locked.count > 0 }
+            try await eventually("the lock is held") { locked.count > 0 }
             let began = ContinuousClock.now
             await withTaskGroup { group in
                 for number in 0..<600 {
@@ -336,12 +336,9 @@ private final class AbsentDatabase: DatabaseDriver, Connection {
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
         if writes.next() <= heldCount {
-            await withCheckedContinuation { continuation in
-                Thread.detachNewThread { [gate] in
-                    gate.wait()
-                    continuation.resume()
-                }
-            }
+            try await onOwnThread { [gate] in
+                Result { try gate.wait(for: "the answer of the database") }
+            }.get()
         }
         return try body(self)
     }

@@ -170,4 +170,29 @@ import Testing
             #expect(entries.map(\.customer) == ["ben", "erased_1"])
         }
     }
+
+    @Test(arguments: Driver.allCases)
+    func `the audit of a move forgets the id of an owner who is erased`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+                for (id, act) in [("1", "customers.transfers"), ("2", "customers.transfers.undo")] {
+                    try tx.append(
+                        RecordedAct(
+                            app: app, at: now, id: id, author: "mira", act: act, customer: "ben",
+                            before: #"{"owner":"anna"}"#, after: #"{"owner":"ben","x":"anna"}"#))
+                }
+                try tx.erase(
+                    StoredCustomer(customer: "anna", ids: ["anna"]), names: ["anna": "erased_1"],
+                    hashes: [Self.hash], in: app, at: now)
+            }
+            let entries = try await store.read {
+                try $0.auditEntries(of: app, before: nil, limit: 9)
+            }
+            #expect(entries.map(\.before) == [#"{"owner":"erased_1"}"#, #"{"owner":"erased_1"}"#])
+            #expect(entries.allSatisfy { $0.after == #"{"owner":"ben","x":"anna"}"# })
+        }
+    }
 }

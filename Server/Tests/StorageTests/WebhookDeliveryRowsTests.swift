@@ -16,6 +16,35 @@ extension Database {
 }
 
 @Suite struct WebhookDeliveryRowsTests {
+    @Test(arguments: Driver.allCases)
+    func `deliveries of one moment are listed by the numbers of their events`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let numbers = Array(Int64(8)...12)
+            try await store.transaction { tx in
+                try tx.add(StoredWebhook(id: crm, createdAt: now, cursor: 0), of: app)
+                try tx.add(
+                    numbers.map {
+                        NewDelivery(
+                            message: "birds_evt_\($0)", sequence: $0, kind: "purchased",
+                            stream: "anna", body: [1])
+                    }, to: crm, of: app, at: now)
+            }
+            var (found, position): ([Int64], DeliveryPosition?) = ([], nil)
+            for _ in 0..<numbers.count {
+                let after = position
+                let page = try await store.read {
+                    try $0.deliveries(
+                        to: crm, of: app, in: nil, streams: nil, after: after, limit: 2)
+                }
+                found += page.map(\.sequence)
+                position = page.last?.position ?? position
+            }
+            #expect(found == numbers.reversed())
+        }
+    }
+
     /// An event of RevenueCat's format belongs to its purchase until that is linked, and then to
     /// the customer.
     @Test(arguments: Driver.allCases)

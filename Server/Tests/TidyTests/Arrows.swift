@@ -105,18 +105,18 @@ enum Arrows {
         "KilledApp": foundation.union(["Perennial", "PerennialTesting"]),
         "AccessRulesTests": testing(["AccessRules", "PerennialContract"]),
         "StoreKitTests": testing([
-            "StoreKit", "FoundationNetworking", "Glibc", "Synchronization",
+            "StoreKit", "FoundationNetworking", "Glibc", "Synchronization", "Eventually",
         ]),
         // Compiles what the pages show, and runs it in a world.
-        "DocsTests": testing(["PerennialTesting"]),
+        "DocsTests": testing(["PerennialTesting", "Eventually"]),
         "RageTests": testing([
             "RageCore", "Perennial", "StoreKit", "FoundationNetworking", "Synchronization",
         ]),
         // Random numbers from a seed, and bytes that are damaged by them. The seed is read from the
         // environment.
         "Dice": foundation,
-        // Waits until something is so.
-        "Eventually": foundation,
+        // Waits for conditions and for programs, with limits.
+        "Eventually": foundation.union(locks).union(["Dispatch"]),
         // Feeds damaged documents to all that reads documents, in a process of its own.
         "Fuzz": foundation.union([
             "AppStoreFormats", "AppStoreTrust", "Intake", "Ledger", "Dice",

@@ -4,6 +4,7 @@ enum Pauses {
     /// Files that may sleep, how often, and why: only where time itself is the point.
     static let allowed: [String: (count: Int, why: String)] = [
         "Eventually/Eventually.swift": (2, "it looks again and again"),
+        "Eventually/AsyncSequence+First.swift": (1, "the limit of a wait"),
         "CourierTests/CourierTests.swift": (1, "a receiver that never answers"),
         "Tests/PerennialTests/Engine/LimitTests.swift": (1, "a wait that is cancelled at once"),
         "Tests/PerennialTests/Engine/SilentStore.swift": (1, "a clock whose sleep is no pause"),

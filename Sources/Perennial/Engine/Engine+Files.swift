@@ -85,7 +85,7 @@ extension Engine {
                 named: isCustomerChanged ? memory.person : configuration.namedCustomer,
                 device: clock)
         {
-            log.notice("access", "The state file was changed by somebody else, and was dropped.")
+            log.notice("access", "The state file was changed by another program, and was dropped.")
         }
         memory.state.words.isTrusted = true
     }

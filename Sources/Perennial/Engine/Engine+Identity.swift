@@ -71,7 +71,7 @@ extension Engine {
         guard memory.state.customerID == id, !memory.state.isAnonymous, !isLeaving else { return }
         isLeaving = true
         defer { isLeaving = false }
-        log.error("identity", "The server says that this customer id identifies nobody.")
+        log.error("identity", "The server says that this customer id does not identify a person.")
         let own = KeptVerdict.person(id, salt: memory.state.salt)
         let bought = memory.state.words.transactions.values.filter { $0.firstSeenFor == id }
         for transaction in bought { memory.state.words.transactions[transaction.id] = nil }

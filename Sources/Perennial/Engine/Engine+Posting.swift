@@ -9,7 +9,7 @@ extension Engine {
     static let batchMax = 200
     /// The batches of one run.
     static let batchesMax = 1000
-    /// How long what could not be written down waits. Milliseconds.
+    /// The delay before an unsaved entry is saved again. Milliseconds.
     static let unwrittenWait: Int64 = 60_000
 
     /// Sends everything that waits and is due, the oldest first. What fails is tried again later.

@@ -19,7 +19,7 @@ extension Engine {
     /// Without its signature the full price would be charged.
     private static var unsignedOffer: Perennial.Failure {
         Perennial.Failure(
-            .offerNotAccepted, remedy: "The server did not sign this offer. Show its price anew.")
+            .offerNotAccepted, remedy: "The server did not sign this offer. Show its price again.")
     }
 
     /// The signature that allows an introductory offer, if the app has chosen one. Nil if there is

@@ -69,7 +69,7 @@ extension Engine {
         guard memory.state.customerID == customer else {
             throw Perennial.Failure(
                 .customerChanged,
-                remedy: "Somebody else signed in meanwhile. Nothing was done: ask them anew.")
+                remedy: "Another customer signed in meanwhile. Nothing was done: ask them again.")
         }
     }
 
@@ -114,7 +114,7 @@ extension Engine {
             await post()
             throw Perennial.Failure(
                 .purchaseNotVerified,
-                remedy: "StoreKit could not verify the transaction. The server has been told.",
+                remedy: "StoreKit could not verify the transaction. It was reported to the server.",
                 charged: .unclear)
         }
         if configuration.role == .seller { ownPurchases.insert(payload.transactionId) }
@@ -128,7 +128,7 @@ extension Engine {
         guard memory.state.customerID == sheet.buyer.id else {
             throw Perennial.Failure(
                 .customerChanged,
-                remedy: "Somebody else signed in while the sheet was shown. "
+                remedy: "Another customer signed in while the sheet was shown. "
                     + "The purchase belongs to the customer who saw it.",
                 charged: .yes)
         }

@@ -84,7 +84,7 @@ public struct SimulatorRefusal: Error, Hashable, Sendable, LocalizedError {
         remedy: "Set PERENNIAL_DEVICE, or use SimulatedDevice.$current.withValue.")
 
     static let ordered = Self(
-        code: "system_error", message: "The simulator was told to fail this call.", remedy: "")
+        code: "system_error", message: "The simulator was set to fail this call.", remedy: "")
 
     static func unreadable(_ path: String) -> Self {
         Self(

@@ -1,3 +1,4 @@
+import Eventually
 import Foundation
 import FoundationNetworking
 import Synchronization
@@ -7,8 +8,8 @@ import Testing
 
 /// `perennial simulate` on a free port.
 struct SimulatorProgram: Sendable {
-    /// Longest wait for the program's first line, in seconds.
-    static let startSecondsMax = 30
+    /// The longest wait for the program's first line, in seconds.
+    private static let startSecondsMax = 120.0
 
     let url: URL
     private let process: ProcessEnd
@@ -47,28 +48,28 @@ struct SimulatorProgram: Sendable {
         shell.standardOutput = output
         try shell.run()
         process = ProcessEnd(shell, input)
-        url = try await Self.address(in: output)
+        url = try await Self.address(in: output, of: shell)
     }
 
     /// Ends the program.
     func stop() { process.end() }
 
     /// Reads the address from the first line: `simulator  http://localhost:8090`.
-    private static func address(in output: Pipe) async throws -> URL {
-        let text = await withCheckedContinuation { continuation in
-            let collected = Mutex(Data())
-            output.fileHandleForReading.readabilityHandler = { handle in
-                let data = handle.availableData
-                let line = collected.withLock { all -> String? in
-                    all.append(data)
-                    let isDone = data.isEmpty || all.contains(UInt8(ascii: "\n"))
-                    return isDone ? String(decoding: all, as: UTF8.self) : nil
+    private static func address(in output: Pipe, of shell: Process) async throws -> URL {
+        let reader = output.fileHandleForReading
+        let text = try await onOwnThread {
+            Result {
+                try shell.whileItRuns(waitingFor: "its port", within: Self.startSecondsMax) {
+                    var line = Data()
+                    while !line.contains(UInt8(ascii: "\n")) {
+                        let data = reader.availableData
+                        guard !data.isEmpty else { break }
+                        line += data
+                    }
+                    return String(decoding: line, as: UTF8.self)
                 }
-                guard let line else { return }
-                handle.readabilityHandler = nil
-                continuation.resume(returning: line)
             }
-        }
+        }.get()
         let word = try #require(text.split(whereSeparator: \.isWhitespace).last)
         let port = try #require(URL(string: String(word))?.port, "The program said: \(text)")
         return try #require(URL(string: "http://127.0.0.1:\(port)"))
@@ -91,7 +92,7 @@ private final class ProcessEnd: Sendable {
     func end() {
         parts.withLock { parts in
             try? parts.input.fileHandleForWriting.close()
-            parts.process.waitUntilExit()
+            #expect(throws: Never.self) { try parts.process.waitForEnd() }
         }
     }
 }

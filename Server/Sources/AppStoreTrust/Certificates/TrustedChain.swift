@@ -76,9 +76,15 @@ package struct ChainVerifier: Sendable {
 
     func untrusted(_ found: String) -> Refusal {
         Refusal(
-            .untrustedChain,
-            expected: "one of the given roots, through exactly one intermediate certificate",
-            found: found)
+            .untrustedChain, expected: Self.names(of: rootCertificates), found: found)
+    }
+
+    /// Such as `Apple's roots and CN=Perennial Simulator Root CA`.
+    private static func names(of roots: [Certificate]) -> String {
+        let names = roots.map { "\($0.subject)" }
+        let others = names.filter { !$0.contains("O=Apple Inc.") }
+        let all = (others.count < names.count ? ["Apple's roots"] : []) + others
+        return all.joined(separator: " and ")
     }
 }
 

@@ -16,8 +16,7 @@ extension CompactJWS {
         }
         guard let parts = CompactJWS(jws) else {
             throw Refusal(
-                .notAJWS, expected: "three segments joined by dots (compact JWS)",
-                found: "a different number of segments")
+                .notAJWS, expected: "3", found: Self.partsText(of: jws))
         }
         guard parts.headerSegment.count <= Verifier.headerBytesMax else {
             throw Refusal(
@@ -25,6 +24,12 @@ extension CompactJWS {
                 found: "\(parts.headerSegment.count) bytes of header")
         }
         self = parts
+    }
+
+    /// Such as `1 part`. Empty parts are no parts of a JWS, so the count of dots would mislead.
+    private static func partsText(of jws: [UInt8]) -> String {
+        let count = jws.split(separator: UInt8(ascii: ".")).count
+        return count == 1 ? "1 part" : "\(count) parts"
     }
 
     /// The leaf and the intermediate certificate in DER, from the header. The third certificate is

@@ -85,7 +85,7 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
         case .intents:
             "Apps say why they post, and a forged document is among those posted."
         case .anonymousDevices:
-            "Nobody signs in, and another device of the account posts the same purchases."
+            "No customer signs in, and another device of the account posts the same purchases."
         }
     }
 }

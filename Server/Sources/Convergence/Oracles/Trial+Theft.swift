@@ -2,7 +2,7 @@ import Engine
 import Ledger
 import Simulator
 
-// Checks that a purchase belongs to the customer it names, whoever posts it first.
+// Checks that a purchase belongs to the customer it names, even if another one posts it first.
 
 extension Trial {
     /// The customer id of the owner of an account: the account token of its devices if they have

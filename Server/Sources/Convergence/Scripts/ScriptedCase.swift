@@ -84,8 +84,7 @@ extension ScriptedCase {
 
     private static let beginnings = [
         ScriptedCase(.firstPurchasePayUpFront, [buyWithOffer(bronze, nil)]),
-        // So many periods that the App Store needs two pages to return them, and what was lost of
-        // them.
+        // 44 renewals, so that the history has two pages; some notifications are lost.
         ScriptedCase(
             .renewal, with: [.lostNotifications, .lostPosts, .expiredPageTokens], isUntold: true,
             [buy(weekly)] + Array(repeating: act(.renewNow, 1), count: 44)),

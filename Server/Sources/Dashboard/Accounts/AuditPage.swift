@@ -32,13 +32,13 @@ package struct AuditPage: Sendable {
             let current: Markup = isCurrent ? " aria-current=\"true\"" : ""
             return "<a href=\"\(frame.link(path))\"\(current)>\(name)</a>"
         }
-        return "<nav class=\"seg\" aria-label=\"Acts\">\(links.joined())</nav>"
+        return "<nav class=\"seg\" aria-label=\"About\">\(links.joined())</nav>"
     }
 
     private var empty: Markup {
         let empty = Empty(
             title: "Nothing yet",
-            text: "What somebody does here by hand is recorded with their name.")
+            text: "Each act on the dashboard is recorded with the name of its author.")
         return "<section class=\"panel\">\(empty.markup)</section>"
     }
 
@@ -61,7 +61,7 @@ package struct AuditPage: Sendable {
             "<p><a class=\"btn\" href=\"\(frame.link(path.with("cursor", next)))\">Older</a></p>"
         }
         return """
-            <section class="panel flush" aria-label="Acts">\(table.markup)</section>\(more)
+            <div class="panel flush">\(table.markup)</div>\(more)
             """
     }
 

@@ -57,12 +57,12 @@ package struct LinkPage: Sendable {
         switch kind {
         case .first:
             """
-            <div><label for="u">Your name</label><input id="u" name="name" \
+            <div><label for="u">User name</label><input id="u" name="name" \
             autocomplete="username" maxlength="64" required value="\(.value(name))"></div>
             """
         case .invitation(let name), .reset(let name):
             """
-            <div><label for="u">Your name</label><input id="u" name="name" \
+            <div><label for="u">User name</label><input id="u" name="name" \
             autocomplete="username" readonly value="\(.value(name))"></div>
             """
         }
@@ -78,9 +78,9 @@ package struct LinkPage: Sendable {
 
     private var sentence: Markup {
         switch kind {
-        case .first: "<p>It is an admin of every app, and invites all others.</p>"
-        case .invitation: "<p>You were invited. Choose a password, and you are in.</p>"
-        case .reset: "<p>It ends every session that you have anywhere.</p>"
+        case .first: "<p>This account is an admin of every app, and can invite others.</p>"
+        case .invitation: "<p>You were invited. Choose a password to sign in.</p>"
+        case .reset: "<p>A new password ends all your sessions.</p>"
         }
     }
 
@@ -98,31 +98,35 @@ package struct Card: Sendable {
     var host: String
     var content: Markup
 
-    /// What a link shows that does not work.
-    package static func linkEnded(host: String) -> Card {
-        Card(
+    /// The page of a link that does not work.
+    ///
+    /// - Parameter isFirst: whether there is no account yet, so that there is no name to give.
+    package static func linkEnded(host: String, isFirst: Bool = false) -> Card {
+        let name: Markup = isFirst ? "" : " NAME"
+        let admin: Markup = isFirst ? "Make" : "Ask an admin for another one, or make"
+        return Card(
             title: "This link does not work", host: host,
             content: """
-                <p>A link works once, and for three days. Ask an admin for another one, or make \
-                one on the server: <code>perennial owners link NAME</code></p>
+                <p>A link works once, within three days. \(admin) one on the server: \
+                <code>perennial owners link\(name)</code></p>
                 """)
     }
 
-    /// What somebody sees whom a proxy has signed in by a name that has no account.
+    /// The page for a user whom a proxy has signed in, with a name that has no account.
     package static func nobody(name: String, host: String) -> Card {
         Card(
             title: "You have no account here", host: host,
             content: """
-                <p>You are signed in elsewhere as \(.bdi(name)). Ask an admin to invite this \
-                name, and come again.</p>
+                <p>Your proxy signed you in as \(.bdi(name)). Ask an admin to invite this name, \
+                then load this page again.</p>
                 """)
     }
 
-    /// What an owner sees who has no role for any app.
+    /// The page for an owner without a role for any app.
     package static func noApp(host: String) -> Card {
         Card(
-            title: "You may see no app", host: host,
-            content: "<p>Ask an admin for a role.</p>")
+            title: "You have no role yet", host: host,
+            content: "<p>Ask an admin for a role for an app.</p>")
     }
 
     package func html() -> String {

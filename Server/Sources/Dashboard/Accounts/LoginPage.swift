@@ -17,23 +17,23 @@ package struct LoginPage: Sendable {
         case shut(by: Limit, until: Timestamp)
         /// Too many others are signing in.
         case busy
-        /// Nobody has an account yet: the program printed a link that works once.
+        /// There is no account yet: the program printed a link that works once.
         case firstRun
     }
 
-    /// What there were too many tries by.
+    /// The limit that was exceeded.
     package enum Limit: Sendable, CaseIterable {
         case nameFromAddress, address, name
 
-        /// Says until when it waits, and for whom.
+        /// Says what is blocked, and until when.
         package func sentence(until: Timestamp) -> String {
             let end = "until \(CivilTime(until).clockWithSeconds) UTC."
             return switch self {
             case .nameFromAddress:
-                "Too many tries. From your address, nobody can sign in by this name \(end)"
-            case .address: "Too many tries from your address. Nobody can sign in from it \(end)"
+                "Too many tries. Signing in with this name from your address is blocked \(end)"
+            case .address: "Too many tries. Signing in from your address is blocked \(end)"
             case .name:
-                "Too many tries by this name, from many addresses. The next one waits \(end)"
+                "Too many tries with this name, from many addresses. It is blocked \(end)"
             }
         }
     }

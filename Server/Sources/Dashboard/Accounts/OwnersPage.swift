@@ -72,7 +72,7 @@ package struct OwnersPage: Sendable {
     package func html(in frame: Frame) -> String {
         let invite = invitation
         return Layout(
-            title: "Owners", section: .owners, heading: "Owners",
+            title: "Team", section: .owners, heading: "Team",
             lede: "Who may use these pages, and as what.",
             actions: frame.viewer.managesOwners ? invite.buttonMarkup : "",
             content: """
@@ -86,8 +86,8 @@ package struct OwnersPage: Sendable {
     private static func say(_ link: MadeLink) -> Markup {
         """
         <div class="say ok" role="status">\(Icon.check.markup)<div><strong>A link for \
-        \(.bdi(link.name)).</strong> It is shown once, works once, and for three days. Give it to \
-        nobody else.<pre class="copy"><code>\(.bdi(link.url))</code></pre></div></div>
+        \(.bdi(link.name)).</strong> It is shown only now. It works once, within three days. Send \
+        it to this person only.<pre class="copy"><code>\(.bdi(link.url))</code></pre></div></div>
         """
     }
 

@@ -19,7 +19,7 @@ package struct LineChart: Sendable {
         package var hasValue: Bool
         /// As it was shown when the period had just ended. Nil if it was not recorded.
         package var then: Int64?
-        /// What made the difference to `then`: `1 refund, heard 12 Nov`.
+        /// What made the difference to `then`: `1 refund, reported 12 Nov`.
         package var learned: String?
         /// The same in the period that it is compared with.
         package var before: Int64?
@@ -113,7 +113,7 @@ package struct LineChart: Sendable {
         return "<polyline class=\"ln\(classes)\" points=\"\(corners.joined(by: " "))\"/>"
     }
 
-    /// A past that changed is marked.
+    /// Marks the points whose past values have changed.
     private func marks(_ scale: ChartScale, _ columns: ChartColumns) -> Markup {
         points.indices.filter { points[$0].isRestated }.map { index -> Markup in
             """

@@ -21,32 +21,43 @@ package struct Sparkline: Sendable {
     }
 }
 
-/// Counts by the hour, as bars: what went well in green, and what failed in red above it.
+/// Counts by the hour, as bars: what went well in green, above it what waits in amber, and what
+/// failed in red.
 package struct Strip: Sendable {
     /// Oldest first.
     package var hours: [Hour]
 
     package struct Hour: Hashable, Sendable {
         package var good: Int
+        /// May still go well.
+        package var waiting: Int
         package var bad: Int
 
-        package init(good: Int, bad: Int = 0) {
+        package init(good: Int, waiting: Int = 0, bad: Int = 0) {
             self.good = good
+            self.waiting = waiting
             self.bad = bad
         }
+
+        var total: Int { good + waiting + bad }
     }
 
     package init(_ hours: [Hour]) { self.hours = hours }
 
     package var markup: Markup {
-        let most = Double(max(hours.map { $0.good + $0.bad }.max() ?? 0, 1))
+        let most = Double(max(hours.map(\.total).max() ?? 0, 1))
         let slot = 100 / Double(max(hours.count, 1))
         let bars = hours.indices.map { index -> Markup in
-            let (good, bad) = (Double(hours[index].good), Double(hours[index].bad))
-            let (tall, red) = (26 * good / most, 26 * bad / most)
-            let x = Double(index) * slot
-            return Self.bar("f1b", x, slot * 0.72, 28 - tall, tall)
-                + Self.bar("f4", x, slot * 0.72, 28 - tall - red, red)
+            let hour = hours[index]
+            let parts: [(Markup, Int)] = [
+                ("f1b", hour.good), ("f4b", hour.waiting), ("f4", hour.bad),
+            ]
+            var top = 28.0
+            return parts.map { look, count in
+                let height = 26 * Double(count) / most
+                top -= height
+                return Self.bar(look, Double(index) * slot, slot * 0.72, top, height)
+            }.joined()
         }
         return "<svg class=\"strip\" aria-hidden=\"true\">\(bars.joined())</svg>"
     }
@@ -63,9 +74,12 @@ package struct Strip: Sendable {
 
     /// The same in words, as the bars are only drawn.
     package var sentence: String {
-        let (good, bad) = (hours.map(\.good).reduce(0, +), hours.map(\.bad).reduce(0, +))
-        let most = hours.map { $0.good + $0.bad }.max() ?? 0
-        return "By the hour, last \(hours.count) hours: \(Figures.count(good)) went well, "
-            + "\(Figures.count(bad)) did not; at most \(Figures.count(most)) in an hour."
+        func sum(_ part: (Hour) -> Int) -> Int { hours.map(part).reduce(0, +) }
+        let waiting = sum(\.waiting)
+        let most = hours.map(\.total).max() ?? 0
+        return "By the hour, last \(Figures.count(hours.count, "hour")): "
+            + "\(Figures.count(sum(\.good))) went well, "
+            + (waiting > 0 ? "\(Figures.count(waiting)) wait, " : "")
+            + "\(Figures.count(sum(\.bad))) did not; at most \(Figures.count(most)) in an hour."
     }
 }

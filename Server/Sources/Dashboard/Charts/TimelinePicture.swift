@@ -65,7 +65,7 @@ package struct TimelinePicture: Sendable {
             case .trial: "free trial"
             case .term: "term that does not renew"
             case .grace: "grace: open, not paid"
-            case .retry: "retry: shut, tried again"
+            case .retry: "retry: closed, Apple tries again"
             case .refunded: "refunded"
             case .next: "comes next"
             }

@@ -25,7 +25,7 @@ struct Answer {
             list(open, in: frame)
         } else if let last = sorted.first {
             add(" may use nothing: ")
-            add(Self.ending(last.value, of: last.key, in: frame))
+            add(Self.ending(last.value, of: last.key, customer, in: frame))
         } else {
             add(" may use nothing yet")
         }
@@ -107,18 +107,33 @@ extension Answer {
 
     /// Why nothing is open.
     private static func ending(
-        _ entitlement: Entitlement, of name: String, in frame: Frame
+        _ entitlement: Entitlement, of name: String, _ customer: Customer, in frame: Frame
     ) -> String {
         let on = entitlement.until.map { " on \(frame.longTime($0))" } ?? ""
         let since = entitlement.until.map { " since \(frame.longTime($0))" } ?? ""
         return switch entitlement.state {
         case .refunded: "Apple gave back the payment for \(name)\(on)"
         case .revoked: "\(name) was taken back\(on)"
-        case .retry:
-            "\(name) is shut\(since), because the renewal could not be collected; "
-                + "Apple goes on trying"
+        case .retry: refusedCard(entitlement, of: name, customer, in: frame)
         case .expired: "\(name) ended\(on)"
         default: "\(name) is \(entitlement.state.rawValue)\(since)"
         }
+    }
+
+    /// The renewal failed, and the grace period is over, or there was none.
+    private static func refusedCard(
+        _ entitlement: Entitlement, of name: String, _ customer: Customer, in frame: Frame
+    ) -> String {
+        let subscription = customer.subscriptions.first {
+            $0.purchaseID == entitlement.purchaseID
+        }
+        let refused = subscription?.period.until ?? entitlement.until
+        let closed = [subscription?.graceUntil, entitlement.until].compactMap(\.self).max()
+        let on = closed.map { " on \(frame.longTime($0))" } ?? ""
+        guard let refused, let closed, refused < closed else {
+            return "\(name) closed\(on): the card was refused. Apple keeps trying"
+        }
+        return "\(name) closed\(on): the card was refused on \(frame.longTime(refused)), and the "
+            + "grace period is over. Apple keeps trying"
     }
 }

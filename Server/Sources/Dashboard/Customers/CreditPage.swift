@@ -46,8 +46,8 @@ package struct CreditPage: Sendable {
             <dt>Now</dt><dd>\(Figures.count(balance)) \(unit)</dd>\
             <dt>Afterwards</dt><dd><b>\(after) \(unit)</b></dd>\
             <dt>Why</dt><dd>\(.bdi(reason))</dd></dl>\
-            <p>\(name) gets it at once, and their app is told by an event. No refund takes it \
-            away. It is spent after what was bought.</p>\
+            <p>\(name) gets it at once, and an event is recorded. No refund takes it away. It is \
+            spent after what was bought.</p>\
             \(frame.viewer.mayHelp ? form(in: frame) : "")</section>
             """
     }
@@ -59,7 +59,7 @@ package struct CreditPage: Sendable {
         <input type="hidden" name="amount" value="\(.value("\(amount)"))">\
         <input type="hidden" name="reason" value="\(.value(reason))">\
         <input type="hidden" name="confirmed" value="yes"><div class="row">\
-        <a class="btn" href="\(frame.link(.customer(customerID)))">Leave it</a>\
+        <a class="btn" href="\(frame.link(.customer(customerID)))">Cancel</a>\
         <button class="btn go" type="submit"><span>Add \(what) to the wallet\
         </span></button></div></form>
         """

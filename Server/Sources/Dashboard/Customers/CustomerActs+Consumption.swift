@@ -17,14 +17,14 @@ extension CustomerActs {
                 : "Answer Apple about \(Figures.count(purchases.count)) purchases",
             sentences: """
                 <p class="soft">Apple asks how \(purchases.count == 1 ? "it was" : "each was") \
-                used, and decides alone. It is told only if \(name) has \
-                consented\(purchases.count == 1 ? "" : ", and then about all of them at once"). \
+                used, and decides alone. The answer is sent only if \(name) has \
+                consented\(purchases.count == 1 ? "" : ", and then for all of them at once"). \
                 What was sent cannot be taken back. The consent is kept, so that later questions \
                 are answered, too.</p>
                 """, path: .act("consumption", on: id),
             fields: """
                 <div><label for="c-c">\(name) consented</label>\
-                <select id="c-c" name="consented"><option value="no">no: tell nothing</option>\
+                <select id="c-c" name="consented"><option value="no">no: send nothing</option>\
                 <option value="yes"\(page.consumption?.consented == true ? " selected" : "")>yes\
                 </option></select></div>\
                 \(fields.joined())

@@ -25,14 +25,14 @@ struct CustomerActs {
         let until = Timestamp(
             milliseconds: frame.now.milliseconds + Self.grantDaysDefault * 86_400_000)
         let options = page.entitlements.map { entitlement -> Markup in
-            "<option value=\"\(.value(entitlement))\">\(entitlement)</option>"
+            let isAdvised: Markup = entitlement == page.failingEntitlement ? " selected" : ""
+            return "<option value=\"\(.value(entitlement))\"\(isAdvised)>\(entitlement)</option>"
         }
         return Dialog(
             id: "grant", button: "Give access", title: "Give \(name) access",
             sentences: """
-                <p class="soft">Open at once, beside what \(name) has bought. Apple is not told, \
-                and \
-                no money moves. You can take it back.</p>
+                <p class="soft">It opens at once, beside what \(name) has bought. Apple does not \
+                learn of it, and no money moves. You can take it back.</p>
                 """, path: .act("grants", on: id),
             fields: """
                 <input type="hidden" name="key" value="\(.value(page.formKey))">\
@@ -48,16 +48,15 @@ struct CustomerActs {
         Dialog(
             id: "move", button: "Move a purchase here", title: "Move a purchase to \(name)",
             sentences: """
-                <p class="soft">Whoever has it now loses it, and their app is told by an event. \
-                You \
-                can take it back as long as it has not gone on.</p>
+                <p class="soft">The customer who has it now loses it, and an event is recorded. \
+                You can undo this until the purchase is moved again.</p>
                 """, path: .act("transfers", on: id),
             fields: """
                 <div><label for="m-i">Number of a transaction, or of Apple’s order mail \
                 (M…)</label>\
                 <input id="m-i" name="query" required placeholder="2000001234567890 or MLQ4X2…">\
                 </div>\(Dialog.reasonField("m-w"))
-                """, submit: "Look whose it is")
+                """, submit: "Find the purchase")
     }
 
     /// Purchases that can be kept with the customer and are not yet.
@@ -78,8 +77,8 @@ struct CustomerActs {
         return Dialog(
             id: "keep", button: "Keep with this customer", title: "Keep a purchase with \(name)",
             sentences: """
-                <p class="soft">Nobody can take it by restoring on another device, whatever the \
-                policy says. It ends when you say so, or move it.</p>
+                <p class="soft">Restoring on another device does not move it, whatever the restore \
+                policy says. This lasts until you end it, or move the purchase.</p>
                 """, path: .act("blocks", on: id),
             fields: """
                 <div><label for="k-p">What</label><select id="k-p" name="original_transaction_id">\
@@ -89,22 +88,30 @@ struct CustomerActs {
 
     private var erase: Dialog {
         let count = page.erasedPurchases
-        let purchases =
-            count == 1 ? "1 purchase becomes" : "\(Figures.count(count)) purchases become"
-        let events = page.eventsCount.map { Figures.count($0, "earlier event") } ?? "earlier events"
+        let purchases: Markup =
+            switch count {
+            case 0: ""
+            case 1: "<li>Their purchase is unlinked. \(shown("it"))</li>"
+            default:
+                "<li>Their \(Figures.count(count)) purchases are unlinked. \(shown("one"))</li>"
+            }
+        let events = page.eventsCount.map { Figures.count($0, "event") } ?? "earlier events"
         return Dialog(
             id: "erase", button: "Forget this person", title: "Forget \(name)?",
             sentences: """
                 <p>This cannot be undone. It is one act for production and the sandbox.</p>\
                 <ul><li>All ids of \(name), grants, transfers and what was spent are removed.</li>\
-                <li>\(purchases) nobody’s. Whoever shows one by their device begins anew. What was \
-                bought to be used up stays used up.</li><li>In \(events) a name that means \
-                nothing takes the place of theirs.</li><li>What Apple signed stays, byte for \
+                \(purchases)<li>Consumables that were used up stay used up.</li><li>In \(events) \
+                their id is replaced by a pseudonym.</li><li>What Apple signed stays, byte for \
                 byte: your books need it.</li></ul>
                 """, path: .act("erase", on: id),
             fields: """
-                <div><label for="e-c">Type <b>\(name)</b> to go on</label>\
+                <div><label for="e-c">Type <b>\(name)</b> to continue</label>\
                 <input id="e-c" name="confirm" required autocomplete="off"></div>
                 """, submit: "Forget \(name) for ever", isGrave: true)
+    }
+
+    private func shown(_ purchase: String) -> Markup {
+        "If a device posts \(purchase) again, it starts a new customer."
     }
 }

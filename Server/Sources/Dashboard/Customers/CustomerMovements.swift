@@ -32,14 +32,14 @@ struct CustomerMovements {
             \(what) \(way(transfer, in: frame))\(reason).\(fate)</p>
             """
         guard let transferID = transfer.transferID, transfer.undoneAt == nil else { return line }
-        let back = transfer.from.map(Markup.bdi) ?? "nobody"
+        let back = transfer.from.map(Markup.bdi) ?? "no customer"
         return act(
             beside: line,
             Dialog(
                 id: "undo\(number)", button: "Take it back", title: "Take the move back?",
                 sentences: """
-                    <p class="soft">\(what) goes back to \(back), and both apps are told by \
-                    events. If it has gone on since, nothing changes.</p>
+                    <p class="soft">\(what) goes back to \(back), and an event is recorded for \
+                    each. If it was moved again since, nothing changes.</p>
                     """, path: .undo(transferID, of: id), submit: "Take \(what) back"),
             in: frame)
     }
@@ -68,8 +68,8 @@ struct CustomerMovements {
                 id: "unkeep\(number)", button: "Keep it no longer",
                 title: "Keep \(what) no longer?",
                 sentences: """
-                    <p class="soft">It stays with \(page.name), and can go to whoever restores \
-                    it, as your policy says. You can keep it again.</p>
+                    <p class="soft">It stays with \(page.name) for now. A restore on another \
+                    device can move it, as your restore policy says. You can keep it again.</p>
                     """, path: .blockEnd(transaction, of: id),
                 submit: "Keep \(what) no longer"), in: frame)
     }
@@ -93,7 +93,7 @@ struct CustomerMovements {
                 title: "Take \(.bdi(grant.entitlement)) back?",
                 sentences: """
                     <p class="soft">What was given by hand ends at once. What \(page.name) has \
-                    bought stays. It cannot be undone, but given again.</p>
+                    bought stays. You cannot undo this, but you can give it again.</p>
                     """, path: .withdrawal(of: grant.grantID, from: id),
                 submit: "Take \(.bdi(grant.entitlement)) back"), in: frame)
     }

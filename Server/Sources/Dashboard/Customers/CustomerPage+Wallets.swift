@@ -40,10 +40,10 @@ extension CustomerPage {
             id: "credit\(number)", button: "Add", title: "Add \(unit) to the wallet",
             sentences: """
                 <p class="soft">\(name) has \(Figures.count(statement.balance)) \(unit). What you \
-                add is a gift: no refund takes it away. Before it is added, you see what there \
-                will be.</p>
+                add is a gift: no refund takes it away. The next page shows the new balance before \
+                anything is added.</p>
                 """, path: .credit(of: statement.currency, to: id),
-            fields: fields("c", number), submit: "See what happens")
+            fields: fields("c", number), submit: "Show the new balance")
     }
 
     private func debit(_ statement: WalletStatement, _ number: Int) -> Dialog {
@@ -52,8 +52,8 @@ extension CustomerPage {
             id: "debit\(number)", button: "Take out", title: "Take \(unit) out of the wallet",
             sentences: """
                 <p class="soft">\(name) has \(Figures.count(statement.balance)) \(unit). What you \
-                take out is spent: their app is told by an event. It cannot be undone, but added \
-                again.</p>
+                take out is spent, and an event is recorded. You cannot undo this, but you can add \
+                the same amount again.</p>
                 """, path: .debit(of: statement.currency, from: id), fields: fields("d", number),
             submit: "Take \(unit) out", isGrave: true)
     }

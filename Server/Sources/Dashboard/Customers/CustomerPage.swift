@@ -3,7 +3,7 @@ import PerennialContract
 /// The page `/customers/{id}`: what they may use, why, and what one can do.
 package struct CustomerPage: Sendable {
     package var customer: Customer
-    /// Whether the id names somebody. Of an id that names nobody there is nothing to forget.
+    /// Whether a customer has this id. If not, there is nothing to erase.
     package var isKnown: Bool
     /// When they were first seen, what they paid in each currency after refunds, and the three
     /// letters of their storefront. Nil and empty if that is not known.
@@ -29,11 +29,11 @@ package struct CustomerPage: Sendable {
     package var history: History?
     /// Entitlements that can be given by hand.
     package var entitlements: [String]
-    /// How many purchases, in both environments, are nobody's once they are forgotten.
+    /// How many purchases, in both environments, lose their customer when this one is erased.
     package var erasedPurchases: Int
-    /// How many events name them. For the dialog that erases.
+    /// How many events have this customer's id. Shown in the dialog that erases.
     package var eventsCount: Int?
-    /// Another one for each page: what a form of this page does twice is done once.
+    /// An idempotency key, new for each rendered page.
     package var formKey: String
 
     package init(
@@ -107,8 +107,8 @@ package struct CustomerPage: Sendable {
     private func lede(in frame: Frame) -> Markup {
         guard let since else {
             return isKnown
-                ? "Nothing was bought yet, and nothing given by hand."
-                : "Nothing is known of this customer yet."
+                ? "This customer has bought nothing yet, and nothing was given by hand."
+                : "No customer with this id is known yet."
         }
         let place: Markup = storefront.map { ", storefront \(.bdi($0))" } ?? ""
         let sum: Markup =
@@ -134,7 +134,7 @@ package struct CustomerPage: Sendable {
 
     // MARK: - Warnings
 
-    /// What needs somebody, worst first.
+    /// What needs attention, the worst first.
     private func warnings(in frame: Frame) -> Markup {
         var found = waitingQuestions.map { question($0, in: frame) }
         if let failing = failingEntitlement { found.append(paymentFailed(failing, in: frame)) }
@@ -145,7 +145,8 @@ package struct CustomerPage: Sendable {
         consumption?.requests.filter { $0.state == "waiting" } ?? []
     }
 
-    private var failingEntitlement: String? {
+    /// The entitlement that a warning advises to give by hand.
+    var failingEntitlement: String? {
         customer.entitlements.filter { [.grace, .retry].contains($0.value.state) }.keys.sorted()
             .first
     }
@@ -153,10 +154,9 @@ package struct CustomerPage: Sendable {
     private func question(_ question: ConsumptionQuestion, in frame: Frame) -> Markup {
         """
         <div class="say warn" role="status">\(Icon.warning.markup)<div><strong>Apple asks how \
-        \(.bdi(question.productID)) was used.</strong> Somebody asked for the money back. The \
-        answer \
-        is due by \(frame.time(question.answerUntil)).\
-        \(question.trouble.map { " \(.bdi($0))" })</div></div>
+        \(.bdi(question.productID)) was used.</strong> The customer asked Apple for a refund. The \
+        answer is due by \
+        \(frame.time(question.answerUntil)).\(question.trouble.map { " \(.bdi($0))" })</div></div>
         """
     }
 
@@ -164,7 +164,8 @@ package struct CustomerPage: Sendable {
         let help: Markup = " Meanwhile you can give <b>\(.bdi(entitlement))</b> by hand."
         return """
             <div class="say warn">\(Icon.warning.markup)<div><strong>The renewal could not be \
-            collected.</strong> Only \(name) can mend it: in Settings, under the name, Payment.\
+            collected.</strong> Only \(name) can fix it, on the iPhone: Settings → their name → \
+            Payment & Shipping.\
             \(frame.viewer.mayHelp ? help : "")\
             </div></div>
             """
@@ -194,7 +195,7 @@ package struct CustomerPage: Sendable {
         return Table(
             name: "Purchases of \(id)",
             columns: [
-                .init("Product"), .init("State"), .init("Period"), .number("Paid in all"),
+                .init("Product"), .init("State"), .init("Period"), .number("Total paid"),
                 .init("Original transaction"),
             ], rows: purchases.map { $0.row(in: frame) }
         ).markup

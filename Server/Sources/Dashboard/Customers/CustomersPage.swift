@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// The page `/customers`: search, and the list with the latest news first.
+/// The page `/customers`: search, and the list, those with the latest events first.
 package struct CustomersPage: Sendable {
     /// What was searched for. Empty for the whole list.
     package var query: String
@@ -15,13 +15,15 @@ package struct CustomersPage: Sendable {
     package var olderCursor: String?
     /// Whether it is the page with the newest events.
     package var isFirstPage: Bool
+    /// Whether more customers match the search than are shown.
+    package var hasMore: Bool
     package var apple: AppleSearch
 
-    /// One customer, or one purchase that belongs to nobody.
+    /// One customer, or one purchase without a customer.
     package struct Row: Sendable {
-        /// Nil if the purchase that was found belongs to nobody.
+        /// Nil if the purchase that was found belongs to no customer.
         package var customerID: String?
-        /// What was found, in a search: `id`, `transaction_id`, `order_id`.
+        /// How a search found it: `id`, `id_prefix`, `transaction_id` or `order_id`.
         package var by: String?
         /// The state that matters most. Nil if they never had anything.
         package var state: AccessState?
@@ -30,7 +32,7 @@ package struct CustomersPage: Sendable {
         package var entitlements: [String]
         /// The product that gives it.
         package var productID: String?
-        /// In each currency, after refunds.
+        /// The total in each currency, after refunds.
         package var paid: [Money]
         package var since: Timestamp?
         package var newsAt: Timestamp?
@@ -54,7 +56,8 @@ package struct CustomersPage: Sendable {
 
     package init(
         query: String = "", state: String = "", rows: [Row], total: Int? = nil, open: Int? = nil,
-        olderCursor: String? = nil, isFirstPage: Bool = true, apple: AppleSearch = .notAsked
+        olderCursor: String? = nil, isFirstPage: Bool = true, hasMore: Bool = false,
+        apple: AppleSearch = .notAsked
     ) {
         self.query = query
         self.state = state
@@ -63,6 +66,7 @@ package struct CustomersPage: Sendable {
         self.open = open
         self.olderCursor = olderCursor
         self.isFirstPage = isFirstPage
+        self.hasMore = hasMore
         self.apple = apple
     }
 
@@ -85,7 +89,7 @@ package struct CustomersPage: Sendable {
 
     private func lede(in frame: Frame) -> Markup {
         guard let total else {
-            return "Everybody whose id came with a purchase, or who was given access by hand."
+            return "Each customer whose id came with a purchase, or who was given access by hand."
         }
         let place = frame.environment.rawValue
         let opened: Markup = open.map { ", \(Figures.count($0)) of them with something open" } ?? ""
@@ -115,58 +119,67 @@ package struct CustomersPage: Sendable {
     private var count: Markup {
         guard !rows.isEmpty else { return "" }
         let shown = Figures.count(rows.count)
-        if !query.isEmpty { return "Found: \(shown)." }
-        guard let total else { return "The latest news first." }
-        return "The latest news first. \(shown) of \(Figures.count(total))."
+        if !query.isEmpty {
+            return hasMore ? "The first \(shown). Type more of the id." : "Found: \(shown)."
+        }
+        guard let total else { return "Latest event first." }
+        return "Latest event first. \(shown) of \(Figures.count(total))."
     }
 
     private func older(in frame: Frame) -> Markup {
         guard let olderCursor else { return "" }
         let path = DashboardPath.customers.with("query", query).with("state", state)
             .with("cursor", olderCursor)
-        return "<a class=\"btn s\" href=\"\(frame.link(path))\">Older</a>"
+        let label: Markup = rows.isEmpty ? "Look further back" : "Older"
+        return "<a class=\"btn s\" href=\"\(frame.link(path))\">\(label)</a>"
     }
 
     private func empty(in frame: Frame) -> Markup {
         let all: Markup = "<a class=\"btn\" href=\"\(frame.link(.customers))\">All customers</a>"
         if !query.isEmpty {
             return Empty(
-                title: "Nobody here is called “\(.bdi(query))”",
+                title: "No customer with the id “\(.bdi(query))”",
                 text: """
-                    Nobody has this id, token, transaction or order. \
+                    No id begins with it, and no account token, transaction or order matches. \
                     \(trouble.isEmpty ? apple.sentence : "")
                     """, actions: all
             ).markup
         }
         if olderCursor != nil {
-            let nobody: Markup = state.isEmpty ? "nobody" : "nobody who is “\(.bdi(state))” now"
             return Empty(
-                title: "Nobody on this page",
+                title: state.isEmpty ? "No customers here yet" : "None is “\(.bdi(state))” here",
                 text: """
-                    Customers are found by their events, the newest first. Those that were read \
-                    for this page name \(nobody). Go on with Older.
+                    \(state.isEmpty ? unclaimed : others) \
+                    <a href="\(frame.link(.events))">Show the events</a>, or look further back.
                     """
             ).markup
         }
         guard isFirstPage else {
             return Empty(
-                title: "Nobody else", text: "There are no older events.", actions: all
+                title: "No more customers", text: "There are no older events.", actions: all
             ).markup
         }
         if !state.isEmpty {
             return Empty(
-                title: "Nobody is “\(.bdi(state))”", text: "No customer is in this state now.",
+                title: "None is “\(.bdi(state))”", text: "No customer is in this state now.",
                 actions: all
             ).markup
         }
         return Empty(
             title: "No customer yet",
             text: """
-                A customer comes to be when your app posts a purchase with an id of yours, or when \
-                you give somebody access by hand. The id is any text: a number, a name, a UUID.
+                A customer is created when your app posts a purchase with an id of yours, or when \
+                you give access by hand. The id is any text: a number, a name, a UUID.
                 """
         ).markup
     }
+
+    /// Why a page of events has no customer.
+    private var unclaimed: Markup {
+        "The latest events are about purchases that no customer has claimed yet."
+    }
+
+    private var others: Markup { "The latest events are about customers in other states." }
 
     // MARK: - Table
 
@@ -174,11 +187,11 @@ package struct CustomersPage: Sendable {
         // What was found has no news.
         let hasNews = rows.contains { $0.newsAt != nil }
         return Table(
-            name: query.isEmpty ? "Customers, latest news first" : "Customers that were found",
+            name: query.isEmpty ? "Customers, latest event first" : "Customers that were found",
             columns: [
-                .init("Customer"), .init("State"), .init("Until"), .init("May use"), .init("By"),
-                .number("Paid in all"), .init("Since"),
-            ] + (hasNews ? [.init("Last news")] : []),
+                .init("Customer"), .init("State"), .init("Until"), .init("Access"),
+                .init("Product"), .number("Total paid"), .init("Since"),
+            ] + (hasNews ? [.init("Latest event")] : []),
             rows: rows.map { row($0, hasNews: hasNews, in: frame) },
             classes: "fold dense"
         ).markup
@@ -186,7 +199,7 @@ package struct CustomersPage: Sendable {
 
     private func row(_ row: Row, hasNews: Bool, in frame: Frame) -> Markup {
         let found: Markup =
-            row.by.flatMap { $0 == "id" ? nil : $0 }.map {
+            row.by.flatMap { ["id", "id_prefix"].contains($0) ? nil : $0 }.map {
                 " <span class=\"muted small\">by \($0.replacing("_", with: " "))</span>"
             } ?? ""
         let chip = row.state.map { Chip($0).markup } ?? "<span class=\"muted\">nothing yet</span>"

@@ -77,18 +77,18 @@ package struct MovePage: Sendable {
         let what = purchase.productID.map(Markup.bdi) ?? .bdi(purchase.originalTransactionID)
         let isTheirs = purchase.owner == customerID
         let owner: Markup =
-            purchase.owner == nil ? "nobody" : frame.customer(purchase.owner)
+            purchase.owner == nil ? "no customer" : frame.customer(purchase.owner)
         let blocked: Markup =
             purchase.isBlocked
-            ? "<p class=\"soft\">Support said that it stays there. Moving it overrides that.</p>"
+            ? "<p class=\"soft\">Support keeps it with this customer. A move overrides that.</p>"
             : ""
         let sentence: Markup =
             if isTheirs {
-                "It is \(name)’s already."
+                "It already belongs to \(name)."
             } else if purchase.owner == nil {
-                "It belongs to nobody. \(name) gets it."
+                "It belongs to no customer. \(name) gets it."
             } else {
-                "\(owner) has it now and loses it; \(name) gets it. Both apps are told by events."
+                "\(owner) loses it, and \(name) gets it. An event is recorded for each."
             }
         return """
             <section class="panel"><header><h2>\(what)</h2>\
@@ -107,7 +107,7 @@ package struct MovePage: Sendable {
             \(frame.csrf)<input type="hidden" name="original_transaction_id" \
             value="\(.value(transaction))"><input type="hidden" name="reason" \
             value="\(.value(reason))"><div class="row">\
-            <a class="btn" href="\(frame.link(.customer(customerID)))">Leave it</a>\
+            <a class="btn" href="\(frame.link(.customer(customerID)))">Cancel</a>\
             <button class="btn go" type="submit"><span>Move \(what) to \(name)\
             </span></button></div></form>
             """

@@ -19,7 +19,7 @@ extension NotificationsPage {
         }
         let strip = Strip(values.hours)
         let hours = Panel(
-            title: "By the hour", side: "red: had to be asked for",
+            title: "By the hour", side: "red: we had to fetch it from Apple",
             content: "\(strip.markup)<p class=\"muted small\">\(strip.sentence)</p>"
         ).markup
         let table = Table(
@@ -31,7 +31,7 @@ extension NotificationsPage {
         return """
             \(values.day.map { stats($0) } ?? "")\(values.hours.isEmpty ? "" : hours)\
             \(Panel(
-                title: "Came in", side: "Those that Apple signed last come first",
+                title: "Came in", side: "The latest signed first",
                 content: table.markup, classes: "flush").markup)\
             \(older(values.olderCursor, .notifications, in: frame))
             """
@@ -45,18 +45,17 @@ extension NotificationsPage {
             """
         }
         let (middle, slow) = (
-            day.milliseconds < 1000 ? "< 1 s" : Duration.short(milliseconds: day.milliseconds),
+            day.milliseconds < 1000 ? "1 s" : Duration.short(milliseconds: day.milliseconds),
             Duration.longer(milliseconds: day.slowMilliseconds)
         )
         return """
             <div class="stats" id="day">\
-            \(tile("Last 24 hours", "\(Figures.count(day.received))", "came in"))\
-            \(tile("On the way", "\(middle)", "99 of 100 under \(slow)"))\
-            \(tile("Had to be asked for", "\(Figures.count(day.asked))", "in 24 hours"))\
             \(tile(
-                "Came twice, refused",
-                "\(Figures.count(day.repeated)) and \(Figures.count(day.refused))",
-                "since this server began"))</div>
+                "Last 24 hours", "\(Figures.count(day.received))",
+                "half within \(middle), 99 of 100 within \(slow)"))\
+            \(tile("Fetched from Apple", "\(Figures.count(day.asked))", "in 24 hours"))\
+            \(tile("Repeated", "\(Figures.count(day.repeated))", "since this server started"))\
+            \(tile("Refused", "\(Figures.count(day.refused))", "since this server started"))</div>
             """
     }
 
@@ -87,7 +86,7 @@ extension NotificationsPage {
     private static func chip(_ way: Incoming.Way) -> Chip {
         switch way {
         case .sent: Chip("sent", .open)
-        case .asked: Chip("asked for", .warn)
+        case .asked: Chip("fetched", .warn)
         case .imported: Chip("imported", .plain)
         }
     }
@@ -228,7 +227,7 @@ extension NotificationsPage {
             """
         return Panel(
             title: "Notifications", side: next,
-            content: "<p>Once an hour Apple is asked for what did not reach us. \(sent)</p>"
+            content: "<p>Once an hour Apple is asked for what did not arrive. \(sent)</p>"
         ).markup
     }
 
@@ -237,14 +236,13 @@ extension NotificationsPage {
             values.respondedAt.map { "Apple last answered at \(frame.time($0))." }
             ?? "Apple has not been asked yet."
         let sentence: Markup = """
-            \(answered) \(Figures.count(values.due, "purchase")) \
-            \(values.due == 1 ? "is" : "are") due to be asked about.
+            \(answered) \(Figures.count(values.due, "check")) \
+            \(values.due == 1 ? "is" : "are") due.
             """
         guard !values.next.isEmpty else {
             return Panel(
                 title: "Purchases",
-                content: "<p>\(sentence) None is known that Apple could "
-                    + "be asked about.</p>"
+                content: "<p>\(sentence) No purchase is known that could be checked.</p>"
             ).markup
         }
         let rows = values.next.map { check -> Markup in
@@ -265,11 +263,11 @@ extension NotificationsPage {
                 ])
         }
         let table = Table(
-            name: "Purchases that Apple is asked about next",
+            name: "Next checks of purchases",
             columns: [.init("Purchase"), .init("Due"), .init("Last asked"), .init("Trouble")],
             rows: rows)
         return Panel(
-            title: "Purchases asked about next",
+            title: "Next checks of purchases",
             content: "<p class=\"inset\">\(sentence)</p>"
                 + table.markup, classes: "flush"
         ).markup

@@ -205,7 +205,7 @@ package struct NotificationsPage: Sendable {
         ])
         return Layout(
             title: "Notifications", section: .notifications, heading: "Notifications",
-            lede: "What Apple told us, what became of it, and to whom it was sent on.",
+            lede: "What Apple sent, what was done with it, and where it was forwarded.",
             actions: frame.viewer.mayConfigure && !frame.isSimulated ? test : "",
             isLive: isLive, content: Template.notifications.markup(fields)
         ).html(in: frame)

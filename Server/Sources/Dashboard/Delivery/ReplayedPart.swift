@@ -42,7 +42,7 @@ package struct ReplayedPart: Hashable, Sendable {
         guard let rest else {
             return """
                 <div class="say ok" role="status">\(Icon.check.markup)<div><strong>\(sent).\
-                </strong> Nothing is left of the span.</div></div>
+                </strong> That is the whole span.</div></div>
                 """
         }
         let fields = rest.fields.map { field -> Markup in
@@ -53,10 +53,10 @@ package struct ReplayedPart: Hashable, Sendable {
         let time: Markup = rest.knownAt.map { " of \(frame.longTime($0))" } ?? ""
         return """
             <div class="say warn" role="status">\(Icon.warning.markup)<div><strong>\(sent), up to \
-            event \(Figures.count(rest.event))\(time).</strong> The rest of the span is not. \
+            event \(Figures.count(rest.event))\(time).</strong> The rest of the span was not sent. \
             <form class="inline" method="post" \
             action="\(frame.link(.act("replay", onWebhook: webhook)))">\(frame.csrf)\
-            \(fields.joined())<button class="link" type="submit">Go on with the rest</button>\
+            \(fields.joined())<button class="link" type="submit">Send the rest</button>\
             </form></div></div>
             """
     }

@@ -133,18 +133,19 @@ struct WebhookCard {
         let pause = Dialog(
             id: "pause-\(key)", button: "Pause", title: "Pause this endpoint?",
             sentences: """
-                <p class="soft">Nothing is sent to \(name) until you go on. Events wait in their \
-                order, for thirty days.</p>
+                <p class="soft">Nothing is sent to \(name) until you resume. Events wait in \
+                their order, for thirty days.</p>
                 """, path: .act("pause", onWebhook: id), submit: "Pause it")
         let resume = Dialog(
-            id: "pause-\(key)", button: "Go on", title: "Send to \(name) again?",
+            id: "pause-\(key)", button: "Resume", title: "Send to \(name) again?",
             sentences: "<p class=\"soft\">What waits is sent now, in its order.</p>",
-            path: .act("resume", onWebhook: id), submit: "Go on")
+            path: .act("resume", onWebhook: id), submit: "Resume")
         let test = Dialog(
             id: "test-\(key)", button: "Send a test", title: "Send a test to \(name)?",
             sentences: """
-                <p class="soft">One event of the type <code>test</code>, about nobody. A receiver \
-                answers it within \(WebhookFigures.answerSeconds) seconds, or the attempt fails.</p>
+                <p class="soft">One event of the type <code>test</code>, without a customer. A \
+                receiver answers it within \(WebhookFigures.answerSeconds) seconds, or the attempt \
+                fails.</p>
                 """, path: .act("test", onWebhook: id), submit: "Send a test")
         return [webhook.isPaused ? resume : pause, test]
     }

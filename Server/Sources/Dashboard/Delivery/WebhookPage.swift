@@ -90,7 +90,7 @@ package struct WebhookPage: Sendable {
                     This cannot be undone; a new endpoint gets a new secret.</p>
                     """, path: .act("delete", onWebhook: id),
                 fields: """
-                    <div><label for="d-c">Type <b>delete</b> to go on</label>\
+                    <div><label for="d-c">Type <b>delete</b> to continue</label>\
                     <input id="d-c" name="confirm" required pattern="delete" \
                     autocomplete="off"></div>
                     """, submit: "Delete the endpoint", isGrave: true),
@@ -114,7 +114,7 @@ package struct WebhookPage: Sendable {
     private func table(in frame: Frame) -> Markup {
         guard !deliveries.items.isEmpty else {
             return Empty(
-                title: state.isEmpty ? "Nothing was sent yet" : "None is \(.bdi(state))",
+                title: state.isEmpty ? "Nothing was sent yet" : "No delivery is \(.bdi(state))",
                 text: """
                     The next event makes the next delivery. A test shows at once whether it \
                     arrives.

@@ -1,12 +1,14 @@
 import PerennialContract
 
-/// The page `/webhooks`: did my server hear of it?
+/// The page `/webhooks`: the addresses that receive events.
 package struct WebhooksPage: Sendable {
     package var webhooks: [Entry]
     /// The formats that a new one may have.
     package var formats: [Webhook.Format]
     /// Makes the form one act, however often it is sent.
     package var formKey: String
+    /// The form of an endpoint that could not be added.
+    package var draft: Draft?
 
     package struct Entry: Sendable {
         package var webhook: Webhook
@@ -18,25 +20,48 @@ package struct WebhooksPage: Sendable {
         }
     }
 
+    /// What was typed into the form of a new endpoint, and why it could not be added.
+    package struct Draft: Hashable, Sendable {
+        package var trouble: String
+        package var url: String
+        package var types: String
+        package var format: String
+        package var authorization: String
+
+        package init(
+            trouble: String = "", url: String = "", types: String = "", format: String = "",
+            authorization: String = ""
+        ) {
+            self.trouble = trouble
+            self.url = url
+            self.types = types
+            self.format = format
+            self.authorization = authorization
+        }
+    }
+
     package init(
-        webhooks: [Entry], formats: [Webhook.Format] = Webhook.Format.known, formKey: String = ""
+        webhooks: [Entry], formats: [Webhook.Format] = Webhook.Format.known, formKey: String = "",
+        draft: Draft? = nil
     ) {
         self.webhooks = webhooks
         self.formats = formats
         self.formKey = formKey
+        self.draft = draft
     }
 
     package func html(in frame: Frame) -> String {
         let add = frame.viewer.mayConfigure ? addition : nil
         let fields = Fields([
+            "draft": .html(draft.map { form($0, in: frame) } ?? ""),
             "cards": .html(cards(in: frame)),
             "isEmpty": .flag(webhooks.isEmpty),
             "empty": .html(
                 Empty(
                     title: "No endpoint",
                     text: """
-                        Events are kept all the same, and can be read. An endpoint gets those from \
-                        now on, or from any day on.
+                        Events are stored without one, too, and can be read. A new endpoint gets \
+                        the events from now on, or from a day that you choose.
                         """, actions: add?.buttonMarkup ?? ""
                 ).markup),
             "dialogs": .html(add?.dialogMarkup(in: frame) ?? ""),
@@ -44,8 +69,7 @@ package struct WebhooksPage: Sendable {
         return Layout(
             title: "Webhooks", section: .webhooks, heading: "Webhooks",
             lede: """
-                Events, pushed to your servers: signed, in order for each customer, tried for \
-                three \
+                Events, sent to your servers: signed, in order for each customer, tried for three \
                 days.
                 """, actions: webhooks.isEmpty ? "" : add?.buttonMarkup ?? "", isLive: true,
             content: Template.webhooks.markup(fields)
@@ -70,27 +94,48 @@ package struct WebhooksPage: Sendable {
     }
 
     private var addition: Dialog {
-        let options = formats.map { format -> Markup in
-            let name = format == .revenueCat ? "as RevenueCat’s webhooks" : "ours"
-            return "<option value=\"\(.value(format.rawValue))\">\(name)</option>"
-        }
-        return Dialog(
+        Dialog(
             id: "add", button: "Add an endpoint", title: "Add an endpoint",
             sentences: """
                 <p class="soft">It gets the events from now on. Its secret is shown once, when it \
-                has \
-                been added. You can delete it again.</p>
-                """, path: .webhooks,
-            fields: """
-                <input type="hidden" name="key" value="\(.value(formKey))">\
-                <div><label for="a-u">Address (https)</label>\
-                <input id="a-u" name="url" type="url" required placeholder="https://…"></div>\
-                <div class="fields"><div><label for="a-f">Form</label>\
-                <select id="a-f" name="format">\(options.joined())</select></div>\
-                <div><label for="a-t">Only these types (empty: all)</label>\
-                <input id="a-t" name="types" placeholder="renewed, refunded"></div></div>\
-                <div><label for="a-a">Header <code>Authorization</code> (may be empty)</label>\
-                <input id="a-a" name="authorization" autocomplete="off"></div>
-                """, submit: "Add the endpoint", buttonClasses: "btn go")
+                has been added. You can delete it again.</p>
+                """, path: .webhooks, fields: fields(Draft(), id: "a"),
+            submit: "Add the endpoint", buttonClasses: "btn go")
+    }
+
+    /// The form once more, with what was typed.
+    private func form(_ draft: Draft, in frame: Frame) -> Markup {
+        """
+        <section class="panel"><header><h2>Add an endpoint</h2></header>\
+        <div class="say bad" role="alert">\(Icon.warning.markup)<div><strong>It was not \
+        added.</strong> \(.bdi(draft.trouble))</div></div>\
+        <form class="stack" method="post" action="\(frame.link(.webhooks))">\(frame.csrf)\
+        \(fields(draft, id: "d"))<div class="row end"><a class="btn" \
+        href="\(frame.link(.webhooks))">Cancel</a>\
+        <button class="btn go" type="submit">Add the endpoint</button></div></form></section>
+        """
+    }
+
+    /// - Parameter id: the beginning of the ids of the fields.
+    private func fields(_ draft: Draft, id: Markup) -> Markup {
+        let options = formats.map { format -> Markup in
+            let name = format == .revenueCat ? "as RevenueCat’s webhooks" : "ours"
+            let selected: Markup = format.rawValue == draft.format ? " selected" : ""
+            return "<option value=\"\(.value(format.rawValue))\"\(selected)>\(name)</option>"
+        }
+        return """
+            <input type="hidden" name="key" value="\(.value(formKey))">\
+            <div><label for="\(id)-u">Address (https)</label>\
+            <input id="\(id)-u" name="url" type="url" required placeholder="https://…" \
+            value="\(.value(draft.url))"></div>\
+            <div class="fields"><div><label for="\(id)-f">Form</label>\
+            <select id="\(id)-f" name="format">\(options.joined())</select></div>\
+            <div><label for="\(id)-t">Only these types (empty: all)</label>\
+            <input id="\(id)-t" name="types" placeholder="renewed, refunded" \
+            value="\(.value(draft.types))"></div></div>\
+            <div><label for="\(id)-a">Header <code>Authorization</code> (may be empty)</label>\
+            <input id="\(id)-a" name="authorization" autocomplete="off" \
+            value="\(.value(draft.authorization))"></div>
+            """
     }
 }

@@ -46,7 +46,7 @@ package struct EventsPage: Sendable {
             case .moneyCame: "Money came"
             case .moneyBack: "Money went back"
             case .opened: "Access opened"
-            case .shut: "Access shut"
+            case .shut: "Access closed"
             case .failed: "Failed payments"
             case .ownership: "Moved, shared, granted"
             case .wallets: "Wallets"
@@ -61,7 +61,7 @@ package struct EventsPage: Sendable {
         package var came: [Money]
         package var wentBack: [Money]
         package var refunds: Int
-        /// Heard more than an hour after they happened.
+        /// Reported more than an hour after they happened.
         package var late: Int
 
         package init(events: Int, came: [Money], wentBack: [Money], refunds: Int, late: Int) {
@@ -85,7 +85,7 @@ package struct EventsPage: Sendable {
         self.isWaiting = isWaiting
     }
 
-    /// An event that was heard later than this is marked.
+    /// An event that was reported later than this is marked.
     static let lateMilliseconds: Int64 = 3_600_000
 
     package func html(in frame: Frame) -> String {
@@ -140,7 +140,7 @@ package struct EventsPage: Sendable {
             \(tile("Today", "\(Figures.count(day.events))", "events so far"))\
             \(tile("Money came", Self.sum(day.came), Self.currencies(day.came)))\
             \(tile("Money went back", Self.sum(day.wentBack), refunds))\
-            \(tile("Heard late", "\(Figures.count(day.late))", "more than an hour after"))</div>
+            \(tile("Reported late", "\(Figures.count(day.late))", "more than an hour"))</div>
             """
     }
 
@@ -175,28 +175,27 @@ package struct EventsPage: Sendable {
             return Empty(
                 title: "Nothing on this page",
                 text: """
-                    The events that were read for this page are not as you asked. Go on with Older.
+                    None of the latest events matches the filter. Look further back.
                     """
             ).markup
         }
         guard isFirstPage else {
             return Empty(
-                title: "Nothing older", text: "There are no more events that are as you asked.",
+                title: "Nothing older", text: "No older event matches the filter.",
                 actions: "<a class=\"btn\" href=\"\(frame.link(.events))\">All events</a>"
             ).markup
         }
         guard filter.isEmpty else {
             return Empty(
-                title: "No such event", text: "Nothing in the log is as you asked.",
+                title: "No such event", text: "No event in the log matches the filter.",
                 actions: "<a class=\"btn\" href=\"\(frame.link(.events))\">All events</a>"
             ).markup
         }
         return Empty(
             title: "No event yet",
             text: """
-                The first purchase that your app posts makes one, and so does the first \
-                notification \
-                of Apple’s.
+                The first event comes with the first purchase that your app posts, or with \
+                Apple’s first notification.
                 """,
             actions: frame.isSimulated
                 ? "<a class=\"btn go\" href=\"\(frame.link(.phone))\">Open the phone</a>" : ""
@@ -230,7 +229,7 @@ package struct EventsPage: Sendable {
             delay <= lateMilliseconds
             ? ""
             : """
-            <br><span class="small at-risk">heard \(Duration.short(milliseconds: delay)) \
+            <br><span class="small at-risk">reported \(Duration.short(milliseconds: delay)) \
             later</span>
             """
         return "<span class=\"nowrap\">\(text)</span>\(late)"
@@ -241,6 +240,7 @@ package struct EventsPage: Sendable {
         let path = DashboardPath.events.with("customer_id", filter.customerID)
             .with("what", filter.what.rawValue).with("from", filter.from).with("to", filter.to)
             .with("cursor", olderCursor)
-        return "<a class=\"btn s\" href=\"\(frame.link(path))\">Older</a>"
+        let label: Markup = events.isEmpty ? "Look further back" : "Older"
+        return "<a class=\"btn s\" href=\"\(frame.link(path))\">\(label)</a>"
     }
 }

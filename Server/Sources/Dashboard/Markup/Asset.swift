@@ -3,7 +3,7 @@ package struct Asset: Hashable, Sendable {
     package let path: String
     package let bytes: [UInt8]
     package let contentType: String
-    /// 16 hexadecimal digits. Tells versions of our own files apart; proves nothing.
+    /// 16 hexadecimal digits. Distinguishes versions of our own files; proves nothing.
     package let hash: String
 
     package init(name: String, fileExtension: String, contentType: String, bytes: [UInt8]) {

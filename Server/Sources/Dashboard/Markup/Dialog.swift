@@ -27,7 +27,7 @@ struct Dialog {
         <dialog popover id="\(id)" aria-labelledby="\(id)-h"><h2 id="\(id)-h">\(title)</h2>\
         \(sentences)<form method="post" action="\(frame.link(path))">\(frame.csrf)\(fields)\
         <div class="row"><button class="btn" type="button" popovertarget="\(id)" \
-        popovertargetaction="hide">Leave it</button>\
+        popovertargetaction="hide">Cancel</button>\
         <button class="btn \(isGrave ? "bad" : "go")" \
         type="submit"><span>\(submit)</span></button></div>\
         </form></dialog>
@@ -38,7 +38,7 @@ struct Dialog {
     ///
     /// - Parameter note: who else reads it.
     static func reasonField(
-        _ id: Markup, _ note: Markup = "kept with your name; the customer never sees it"
+        _ id: Markup, _ note: Markup = "stored with your name; the customer never sees it"
     ) -> Markup {
         """
         <div><label for="\(id)">Why (\(note))</label>\

@@ -41,7 +41,7 @@ extension Layout {
         guard frame.viewer.mayConfigure else { return "" }
         let owners: Markup =
             frame.viewer.managesOwners
-            ? entry(.owners, .owners, .person, "Owners", in: frame) : ""
+            ? entry(.owners, .owners, .person, "Team", in: frame) : ""
         return "\(owners)\(entry(.audit, .audit, .page, "Audit", in: frame))"
     }
 

@@ -11,7 +11,7 @@ package struct ConfigurationPage: Sendable {
         Layout(
             title: "What it would change", section: .products,
             heading: "What the configuration would change",
-            lede: "Nothing was changed, and the text was not kept.",
+            lede: "Nothing was changed, and the text was not stored.",
             content: """
                 <div class="stack">\(outcome(in: frame))\(entitlements(in: frame))\(differences)\
                 \(Self.form(in: frame))</div>
@@ -25,12 +25,12 @@ package struct ConfigurationPage: Sendable {
         let looked = Figures.count(preview.customers, "customer")
         let text =
             preview.complete
-            ? "\(looked) were looked at, all there are."
-            : "Only the first \(looked) by their ids could be looked at in time. "
-                + "perennial config diff looks at all of them."
+            ? "All \(looked) were checked."
+            : "Only the first \(looked), by id, could be checked in time. "
+                + "perennial config diff checks all of them."
         guard losses > 0 else {
             return Notice(
-                preview.complete ? .done : .warning, "Nobody would lose access.", text
+                preview.complete ? .done : .warning, "No customer would lose access.", text
             ).markup(in: frame)
         }
         let times = losses == 1 ? "once" : "\(Figures.count(losses)) times"
@@ -83,8 +83,8 @@ package struct ConfigurationPage: Sendable {
             title: "Before it is changed",
             content: """
                 <p class="soft">Paste a new <code>perennial.yaml</code> to see who would lose or \
-                gain access by it. Nothing is changed, and the text is neither kept nor shown \
-                again. Files that the present one does not name are not read.</p>\
+                gain access by it. Nothing is changed, and the text is neither stored nor shown \
+                again. It may name only files that the configuration in use names, too.</p>\
                 <form method="post" action="\(frame.link(.configurationPreview))">\(frame.csrf)\
                 <div><label for="c-t">The whole file</label>\
                 <textarea id="c-t" name="configuration" rows="8" required spellcheck="false" \

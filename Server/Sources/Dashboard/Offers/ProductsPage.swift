@@ -8,6 +8,8 @@ package struct ProductsPage: Sendable {
     package var open: [String: Int]
     /// Products that are sold, and that the configuration does not name.
     package var unknown: [Unknown]
+    /// Whether ``figures`` has the kind of each subscription, from the `.storekit` file.
+    package var listsSubscriptions: Bool
     /// Whether one can paste a configuration, to see what it would change.
     package var takesConfiguration: Bool
 
@@ -45,12 +47,14 @@ package struct ProductsPage: Sendable {
 
     package init(
         offerings: Offerings, figures: [String: Sold] = [:], open: [String: Int] = [:],
-        unknown: [Unknown] = [], takesConfiguration: Bool = false
+        unknown: [Unknown] = [], listsSubscriptions: Bool = false,
+        takesConfiguration: Bool = false
     ) {
         self.offerings = offerings
         self.figures = figures
         self.open = open
         self.unknown = unknown
+        self.listsSubscriptions = listsSubscriptions
         self.takesConfiguration = takesConfiguration
     }
 
@@ -140,9 +144,9 @@ package struct ProductsPage: Sendable {
             let credits = product.credits.sorted { $0.key < $1.key }.map { name, amount -> Markup in
                 "\(Figures.count(amount)) \(.bdi(name))"
             }
-            return "to be used up, credits \(credits.joined(by: ", "))"
+            return "consumable, credits \(credits.joined(by: ", "))"
         }
-        return figures.isEmpty ? "subscription, or to keep" : "to keep"
+        return listsSubscriptions ? "one-time purchase" : "subscription or one-time purchase"
     }
 
     private static func length(of term: Offerings.Term) -> Markup {

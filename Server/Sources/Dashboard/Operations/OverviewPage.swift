@@ -141,7 +141,7 @@ package struct OverviewPage: Sendable {
         let counted: Markup = tile.countedAt.map { ", of \(frame.shortTime($0))" } ?? ""
         if tile.isAtRisk { return "<span class=\"at-risk\">\(.bdi(tile.remark))</span>\(counted)" }
         guard let change = tile.change else { return "\(.bdi(tile.remark))\(counted)" }
-        if change == 0 { return "as at the end of last month\(counted)" }
+        if change == 0 { return "unchanged since the end of last month\(counted)" }
         let direction: Markup = change < 0 ? "down" : "up"
         let sign = change < 0 ? Figures.minus + "\u{A0}" : change > 0 ? "+\u{A0}" : ""
         let size = tile.unit.roughText(change < 0 ? -change : change)

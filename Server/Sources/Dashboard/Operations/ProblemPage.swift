@@ -47,7 +47,7 @@ package struct ProblemPage: Sendable {
         .purchaseUnknown: "Go back, and look the purchase up by another number. It may be in the "
             + "other environment.",
         .purchaseBelongsToAnotherCustomer: "Load the customer's page again: it shows what they "
-            + "have now. What somebody else has can be moved here, unless it was used up.",
+            + "have now. A purchase of another customer can be moved here, unless it was used up.",
         .transferUnknown: "Load the customer's page again: it shows the moves.",
         .transferSuperseded: "Take the later move back first, or move the purchase again.",
         .currencyUnknown: "Load the customer's page again: it shows the wallets.",

@@ -48,7 +48,7 @@ struct PhoneAnswer: Hashable, Sendable {
             access.until == nil ? ": it was given to her." : " until \(until): it was given to her."
         case .retry: ": her card is still refused. Apple tries until \(retryEnd(state))."
         case .refunded: ": Apple gave her money back on \(refundedAt(state) ?? until)."
-        case .revoked: ": nobody shares it with her any more."
+        case .revoked: ": it is no longer shared with her."
         default: ": it ended on \(until)\(why(state))."
         }
     }
@@ -62,7 +62,7 @@ struct PhoneAnswer: Hashable, Sendable {
         let next = state.customer.subscriptions.first { $0.purchaseID == access.purchaseID }?
             .renewsTo
         guard let next, next != access.productID else { return "it renews" }
-        return "it goes on as \(.bdi(next))"
+        return "it continues as \(.bdi(next))"
     }
 
     private static func retryEnd(_ state: PhoneState) -> Markup {
@@ -106,7 +106,7 @@ struct PhoneAnswer: Hashable, Sendable {
         let booked = Set(own.filter(\.isOpen).map(\.originalTransactionID))
         guard answered != booked else { return nil }
         return booked.subtracting(answered).isEmpty
-            ? "Apple’s books say that it is shut." : "Apple’s books say that it is open."
+            ? "Apple’s books say that it is closed." : "Apple’s books say that it is open."
     }
 
     private static let openStates: Set<AccessState> = [

@@ -106,7 +106,7 @@ package struct PhonePage: Sendable {
             <section class="panel">\(piece(.others, hint))\
             <details open><summary>What her app gets: <code>GET \(path)</code></summary>\
             \(piece(.json, hint))</details>\
-            <details><summary>In a terminal: all of it</summary><pre>\(state.curl)</pre>\
+            <details><summary>The full answer, in a terminal</summary><pre>\(state.curl)</pre>\
             <button class="btn s" type="button" data-copy="\(state.curl)">Copy</button></details>\
             <div class="row"><a class="btn s" href="\(frame.link(.events))">Events</a>\
             <a class="btn s" href="\(frame.link(.webhooks))">Webhooks</a></div></section>

@@ -62,7 +62,7 @@ extension PhonePiece.Name {
     private static func due(_ state: PhoneState, _ hint: PhoneAct?) -> Markup {
         guard let due = PhoneDue(state) else {
             return """
-                <div class="due" id="due"><span>Nothing falls due. Buy something on the phone.\
+                <div class="due" id="due"><span>Nothing is due. Buy something on the phone.\
                 </span></div>
                 """
         }

@@ -50,7 +50,7 @@ struct PhoneScreen {
         let until = state.access?.until.map { Markup(text: CivilTime($0).date) }
         let words: Markup =
             if isOpen, state.access?.state == .grace {
-                "Still open. Please mend your card."
+                "Still open. Please update your payment method."
             } else if isOpen {
                 until.map { "\(right) is open until \($0)" } ?? "\(right) is open."
             } else if state.access?.state == .refunded {

@@ -1,12 +1,12 @@
 import PerennialContract
 
-/// The guided tour: five steps that mark themselves done, whoever did them and by whatever way.
+/// The guided tour: five steps that mark themselves done, in whatever way they were done.
 struct PhoneTour: Hashable, Sendable {
     enum Step: String, Hashable, Sendable, CaseIterable {
         case buy = "Buy a month"
         case pass = "Let a month go by"
         case fail = "Let the card fail, another month"
-        case restore = "Mend the card, restore on another device"
+        case restore = "Fix the card, restore on another device"
         case refund = "Ask for a refund, let Apple decide"
     }
 

@@ -114,7 +114,7 @@ private enum Explanation {
         }
         if state.purchases.isEmpty { lines.append("No purchase is known for this customer.") }
         for (entitlement, access) in state.entitlements.sorted(by: { $0.key < $1.key }) {
-            let mark = access.isOpen ? "open" : "shut"
+            let mark = access.isOpen ? "open" : "closed"
             lines.append(
                 "\(entitlement): \(mark), \(access.state.rawValue). \(access.reason.sentence)")
             switch access.source {
@@ -150,7 +150,7 @@ private enum Explanation {
 
     static func lines(of readings: [ShelfEntry]) -> [String] {
         readings.prefix(readingsMax).map { entry in
-            "content \(entry.reading.publication): \(entry.reading.isOpen ? "open" : "shut"). "
+            "content \(entry.reading.publication): \(entry.reading.isOpen ? "open" : "closed"). "
                 + entry.reading.reason.sentence
         }
     }
@@ -162,15 +162,16 @@ private enum Explanation {
         offers.prefix(offersMax).map { offer in
             let name = offer.id.map { " \($0)" } ?? ""
             return "offer \(offer.product), \(offer.kind.word)\(name): "
-                + "\(offer.why.isEligible ? "open" : "shut"). \(offer.why.sentence)"
+                + "\(offer.why.isEligible ? "eligible" : "not eligible"). \(offer.why.sentence)"
         }
     }
 
     static func lines(of tokens: TokenRules?, for state: CustomerState) -> [String] {
         guard let tokens else { return [] }
         let open = state.entitlements.filter(\.value.isOpen).keys.sorted().map(\.rawValue)
-        let what = open.isEmpty ? "nothing" : open.joined(separator: ", ")
-        return ["token: \(what), for \(tokens.life.components.seconds / 60) minutes"]
+        let what = open.isEmpty ? "no entitlement" : open.joined(separator: ", ")
+        let minutes = (tokens.life.components.seconds / 60).counted("minute")
+        return ["token: lists \(what); valid \(minutes)"]
     }
 
     /// The number of recent wallet entries shown.
@@ -292,7 +293,7 @@ extension Offer {
 }
 
 extension TermEnding {
-    fileprivate var text: String { "\(daysBefore) days before \(until.minute)" }
+    fileprivate var text: String { "\(daysBefore.counted("day")) before \(until.minute)" }
 }
 
 extension Money {

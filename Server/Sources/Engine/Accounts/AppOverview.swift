@@ -20,6 +20,11 @@ extension Engine {
 }
 
 extension AppSettings {
+    /// The products that the configuration or the `.storekit` file names.
+    package var knownProducts: Set<ProductID> {
+        namedProducts.union(soldProducts ?? []).union(offers.products.keys)
+    }
+
     /// The products that the configuration names.
     var namedProducts: Set<ProductID> {
         entitlements.values.reduce(Set(terms.products.keys)) { $0.union($1) }

@@ -74,7 +74,7 @@ extension Engine {
             let count = try tx.owners().count
             return try (tx.owner(name) != nil, count + tx.ownerLinks().count)
         }
-        guard !isTaken.0 else { throw .invalidOwner("\(name) has an account already.") }
+        guard !isTaken.0 else { throw .nameTaken(name) }
         guard isTaken.1 < Self.ownersMax else {
             throw .limitExceeded(what: "owners and links", limit: Self.ownersMax)
         }
@@ -176,7 +176,7 @@ extension Engine {
             case .first, .invitation:
                 let owner = Owner(name: name, roles: link.roles, createdAt: now)
                 guard try tx.add(owner, password: text) else {
-                    throw EngineFailure.invalidOwner("\(name) has an account already.")
+                    throw EngineFailure.nameTaken(name)
                 }
                 try tx.deleteOwnerLinks(.first)
             case .reset:
@@ -198,7 +198,7 @@ extension Engine {
     /// Replaces the roles of an owner. If the new ones do not include to manage owners, the links
     /// that the owner has made work no longer. Idempotent.
     ///
-    /// - Throws: ``EngineFailure/invalidOwner(_:)`` if nobody would be left who manages owners.
+    /// - Throws: ``EngineFailure/invalidOwner(_:)`` if no owner would remain who manages owners.
     package func setRoles(
         of name: String, to roles: OwnerRoles, by author: String
     ) async throws(EngineFailure) {
@@ -210,7 +210,7 @@ extension Engine {
             try tx.replaceRoles(of: name, with: roles)
             // A link that the owner has made, and may have kept, would be a way back.
             if !roles.manageOwners { try tx.deleteOwnerLinks(by: name) }
-            try tx.requireAdmin()
+            try tx.requireAdmin(without: name)
             try tx.append(
                 auditEntry(
                     "owners.roles", by: author, subject: name,
@@ -222,7 +222,7 @@ extension Engine {
     /// Blocks an owner, ends the owner's sessions and takes back the links that the owner has made;
     /// or lifts the block. Idempotent.
     ///
-    /// - Throws: ``EngineFailure/invalidOwner(_:)`` if nobody would be left who manages owners.
+    /// - Throws: ``EngineFailure/invalidOwner(_:)`` if no owner would remain who manages owners.
     package func setBlock(
         _ isBlocked: Bool, of name: String, by author: String
     ) async throws(EngineFailure) {
@@ -239,14 +239,14 @@ extension Engine {
             if isBlocked {
                 try tx.deleteSessions(of: name)
                 try tx.deleteLinks(thatReturn: name)
-                try tx.requireAdmin()
+                try tx.requireAdmin(without: name)
             }
             try tx.append(entry)
         }
     }
 
     private func requireConfigured(_ roles: OwnerRoles) throws(EngineFailure) {
-        guard !roles.isEmpty else { throw .invalidOwner("An owner needs a role.") }
+        guard !roles.isEmpty else { throw .invalidOwner("Choose at least one role.") }
         guard roles.byApp.count <= OwnerRoles.appsMax else {
             throw .limitExceeded(what: "apps of an owner", limit: OwnerRoles.appsMax)
         }
@@ -288,11 +288,18 @@ extension DatabaseSession {
         }
     }
 
-    fileprivate func requireAdmin() throws {
+    /// - Parameter name: the owner who was an admin of every app until now.
+    fileprivate func requireAdmin(without name: String) throws {
         guard try owners().contains(where: { $0.roles.manageOwners && $0.blockedAt == nil }) else {
             throw EngineFailure.invalidOwner(
-                "Nobody would be left who is an admin of every app, and could manage owners.")
+                "\(name) is the only admin of every app. Make another user one first.")
         }
+    }
+}
+
+extension EngineFailure {
+    fileprivate static func nameTaken(_ name: String) -> Self {
+        .invalidOwner("There is already an account with the name \(name).")
     }
 }
 

@@ -13,7 +13,7 @@ package struct SignInPlace: Hashable, Sendable {
     static let agentCharactersMax = 200
 
     package var address: String
-    /// What counts as one address: whoever has one IPv6 address usually has a whole network.
+    /// What counts as one address: the owner of an IPv6 address usually has a whole network.
     package var network: String
     /// As the browser names itself.
     package var agent: String
@@ -47,7 +47,7 @@ extension Engine {
 
     // MARK: - Sessions
 
-    /// Begins a session for whoever knows an owner's password.
+    /// Begins a session if the password is the owner's.
     ///
     /// A name without an account takes as long, and is answered alike. Tries are counted in the
     /// database, so that neither a restart nor another server begins anew. A try that no thread is

@@ -39,8 +39,8 @@ enum OwnerName {
             name.allSatisfy({ isLetter($0) || marks.contains($0) })
         else {
             throw .invalidOwner(
-                "A name has 1 to \(charactersMax) of a-z 0-9 . _ - @ +, and begins with one of the "
-                    + "first 36.")
+                "Use 1 to \(charactersMax) small letters, digits, or . _ - @ +. Begin with a "
+                    + "letter or a digit.")
         }
         return name
     }
@@ -58,11 +58,11 @@ extension PasswordHash {
     ) throws(EngineFailure) {
         guard password.count >= charactersMin, password.utf8.count <= bytesMax else {
             throw .invalidOwner(
-                "A password has at least \(charactersMin) characters, and at most \(bytesMax) "
-                    + "bytes.")
+                "Use at least \(charactersMin) characters, and at most \(bytesMax) bytes, for the "
+                    + "password.")
         }
         guard OwnerName.canonical(password) != owner, Set(password).count > 3 else {
-            throw .invalidOwner("That password could be guessed at once. Choose another.")
+            throw .invalidOwner("This password is too easy to guess. Choose another.")
         }
     }
 }

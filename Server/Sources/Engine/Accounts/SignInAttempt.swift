@@ -64,7 +64,7 @@ extension Engine {
     static let failuresLast = Duration.seconds(900)
 
     /// Counts a try before the password is looked at, so that many at once are no more than many
-    /// in a row. Whoever succeeds forgives it.
+    /// in a row. A success resets it.
     func count(_ attempt: SignInAttempt) async throws(EngineFailure) -> SignInAttempt.Count {
         let now = now()
         let count = try await transaction { tx -> SignInAttempt.Count in

@@ -173,7 +173,7 @@ extension DatabaseSession {
         let known = try consent(of: customer, in: app)
         let uses = try uses(of: customer, in: app, environment: environment)
         let hadSample = report.keepsSample ? known?.hadSample : report.hadSample
-        // Also if it is the same: it is known when it was last reported.
+        // Saved even if unchanged, to update the time of the last report.
         try save(
             Consent(isGiven: report.isConsentGiven, hadSample: hadSample, at: now), of: customer,
             in: app)
@@ -215,7 +215,7 @@ extension DatabaseSession {
         to question: ConsumptionInquiry, in app: AppSettings
     ) throws -> String {
         guard let holder = try buyer(of: question, in: app) else {
-            return "The purchase belongs to no customer, so nobody can have consented."
+            return "The purchase belongs to no customer, so there is no consent."
         }
         return try isPseudonym(holder, in: app.id)
             ? "The customer was erased, and their consent with them."

@@ -13,6 +13,8 @@ package struct FoundCustomer: Hashable, Sendable {
 
     package enum Match: String, Hashable, Sendable {
         case id
+        /// One of the customer's ids begins with the query, in any case.
+        case prefix = "id_prefix"
         case transaction = "transaction_id"
         case order = "order_id"
     }
@@ -22,6 +24,8 @@ package struct FoundCustomer: Hashable, Sendable {
 package struct CustomerSearch: Hashable, Sendable {
     package var found: [FoundCustomer]
     package var store: Store
+    /// Whether more customers match by the beginning of their ids than were found.
+    package var hasMore = false
 
     package enum Store: Hashable, Sendable {
         /// It was not queried: something was found here, or the text is none of its numbers.
@@ -48,8 +52,11 @@ extension Engine {
     /// Finds customers by one of their ids, even if it only occurs as an account token of
     /// purchases; by the original transaction id of a purchase; or, if the App Store can be
     /// queried, by any transaction id or order id.
+    ///
+    /// - Parameter byPrefix: whether to find customers whose ids begin with the query, in any case,
+    ///   if none has exactly this id. The query may end with an ellipsis.
     package func customers(
-        like query: String, app appID: AppID
+        like query: String, byPrefix: Bool = false, app appID: AppID
     ) async throws(EngineFailure) -> CustomerSearch {
         _ = try app(appID)
         guard query.utf8.count <= Self.queryBytesMax else {
@@ -61,6 +68,14 @@ extension Engine {
                 + tx.owners(of: [query], in: appID, by: .transaction)
         }
         guard found.isEmpty else { return CustomerSearch(found: found, store: .notQueried) }
+        let similar = byPrefix ? try await customers(beginningWith: query, in: appID) : []
+        guard similar.isEmpty else {
+            let shown = similar.prefix(Self.similarMax).map {
+                FoundCustomer(customer: $0, purchase: nil, by: .prefix)
+            }
+            return CustomerSearch(
+                found: shown, store: .notQueried, hasMore: similar.count > shown.count)
+        }
         let (store, means) = await originals(behind: query, in: appID)
         guard case .answered(let originals) = store else {
             return CustomerSearch(found: [], store: store)
@@ -68,6 +83,21 @@ extension Engine {
         return CustomerSearch(
             found: try await read { tx in try tx.owners(of: originals, in: appID, by: means) },
             store: store)
+    }
+
+    /// The maximum number of customers that are found by the beginning of an id.
+    private static let similarMax = 20
+
+    private func customers(
+        beginningWith query: String, in app: AppID
+    ) async throws(EngineFailure) -> [StoredCustomer] {
+        let ellipses = ["…", "..."]
+        let prefix =
+            ellipses.first(where: query.hasSuffix).map { String(query.dropLast($0.count)) } ?? query
+        guard !prefix.isEmpty else { return [] }
+        return try await read { tx in
+            try tx.customers(beginningWith: prefix, in: app, limit: Self.similarMax + 1)
+        }
     }
 
     /// Queries the App Store about an id that we do not know: of any transaction of a subscription,

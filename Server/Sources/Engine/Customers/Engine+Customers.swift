@@ -133,7 +133,7 @@ extension CustomerID {
     /// The maximum length of an id, in bytes.
     package static let bytesMax = 255
 
-    /// What programs write if they have no id: they would merge all their users into one customer.
+    /// What programs send when they have no id: it would merge all their users into one customer.
     private static let placeholderWords: Set<String> = [
         "null", "(null)", "nil", "none", "undefined", "nan", "n/a", "0", "-1", "false", "true",
         "guest", "anonymous", "anon", "unknown", "user", "customer", "default", "test",
@@ -148,7 +148,7 @@ extension CustomerID {
         }
     }
 
-    private var isPlaceholder: Bool {
+    package var isPlaceholder: Bool {
         guard rawValue.utf8.count <= Self.placeholderBytesMax else {
             return rawValue == Self.nilUUID
         }

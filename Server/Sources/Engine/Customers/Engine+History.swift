@@ -28,7 +28,7 @@ package struct HistoryLine: Hashable, Sendable {
         case event
     }
 
-    /// The line for whoever may not read the reasons that support gave. Reasons of debits and
+    /// The line for readers who may not see the reasons that support gave. Reasons of debits and
     /// credits stay: the customer can read them, too.
     package var withoutReason: Self {
         var line = self
@@ -245,7 +245,7 @@ extension HistoryLine {
         if let purchase = event.entry.purchase { sentence += " of purchase \(purchase.original)" }
         if let grant = change.grant { sentence += " of \(grant.entitlement)" }
         if let ending = change.ending {
-            sentence += ", \(ending.daysBefore) days before \(ending.until.minute)"
+            sentence += ", \(ending.daysBefore.counted("day")) before \(ending.until.minute)"
         }
         if let wallet = change.wallet { sentence += ", \(wallet.text)" }
         if let other = event.entry.other { sentence += ", \(other)" }

@@ -209,6 +209,9 @@ extension Engine {
         return try await webhook(id, of: appID)
     }
 
+    /// The characters of an unknown product that a failure repeats.
+    private static let productCharacters = 100
+
     /// Why a webhook cannot have these settings. Nil if it can.
     private static func refusal(
         of settings: WebhookSettings, in app: AppSettings
@@ -217,10 +220,19 @@ extension Engine {
             return .invalidWebhook(
                 "The url must begin with https://, and have no user, password or fragment.")
         }
+        if let unknown = settings.filter.products?.subtracting(app.knownProducts).min() {
+            let known = app.knownProducts.map(\.rawValue)
+            let remedy = Spelling.remedy(for: unknown.rawValue, among: known, else: "")
+            return .invalidWebhook(
+                "perennial.yaml lists no product “\(unknown.rawValue.prefix(productCharacters))”."
+                    + (remedy.isEmpty ? "" : " \(remedy)"))
+        }
         if let value = settings.authorization {
             let isPlain = value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
             guard isPlain, (1...authorizationBytesMax).contains(value.utf8.count) else {
-                return .invalidWebhook("The authorization is not a plain header value.")
+                return .invalidWebhook(
+                    "The authorization must be 1 to \(authorizationBytesMax) printable ASCII "
+                        + "characters.")
             }
         }
         return nil
@@ -228,7 +240,7 @@ extension Engine {
 
     private func require(secret: String) throws(EngineFailure) {
         guard webhookTransport.isSecret(secret) else {
-            throw .invalidWebhook("The secret is not whsec_ and base64 of 24 to 64 bytes.")
+            throw .invalidWebhook("The secret must be `whsec_` and 24 to 64 bytes in Base64.")
         }
     }
 
@@ -287,7 +299,8 @@ extension Engine {
     /// ``WebhookReplay/eventsMax`` events. Idempotent, except that each call starts the attempts
     /// anew.
     ///
-    /// - Returns: how many are delivered, and where to go on; nil if nothing is left.
+    /// - Returns: how many are delivered, and where to continue; nil if nothing is left.
+    /// - Throws: ``EngineFailure``: `unknownCursor` if the log does not have the chosen event.
     package func replay(
         _ replay: WebhookReplay, to id: WebhookID, of appID: AppID
     ) async throws(EngineFailure) -> (count: Int, next: LogPosition?) {
@@ -334,9 +347,10 @@ extension Engine {
     ) async throws(EngineFailure) -> LogPosition? {
         let epochs = try await read { tx in try tx.logEpochs(of: app) }
         if let event = replay.event {
-            guard event.sequence > 0, epochs.position(of: event.sequence) == event else {
-                throw .unknownCursor(event)
-            }
+            let last = try await read { tx in try tx.lastSequence(of: app) }
+            guard (1...max(1, last)).contains(event.sequence), last > 0,
+                epochs.position(of: event.sequence) == event
+            else { throw .unknownCursor(event) }
             return LogPosition(epochs.current, event.sequence - 1)
         }
         if let after = replay.after { return after }

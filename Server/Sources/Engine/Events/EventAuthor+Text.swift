@@ -13,7 +13,7 @@ extension EventAuthor {
     ///
     /// An author without a key is somebody at the dashboard: `Mia at the dashboard`.
     package var text: String {
-        if keyDigits.isEmpty { return "\(actor ?? "somebody") at the \(keyName)" }
+        if keyDigits.isEmpty { return "\(actor ?? "an unnamed person") at the \(keyName)" }
         return actor.map { "\($0) with the key \(keyText)" } ?? "the key \(keyText)"
     }
 }

@@ -259,15 +259,15 @@ extension DatabaseSession {
         let known = try customer(known: id, in: app)?.customer
         if let link = try link(of: purchase, in: app) {
             guard link.customer != known else { return nil }
-            return "\(number) is another customer's already; it is kept as theirs"
+            return "\(number) already belongs to another customer, and stays there"
         }
         let token = try timeline(of: purchase, in: app)?.accountToken
         let named = try identified(by: token, or: [id] + (other.map { [$0] } ?? []), in: app)
         let second = try other.flatMap { try customer(known: $0, in: app)?.customer }
         guard named == nil || [known, id, second, other].contains(named) else {
             return
-                "\(number) names another person by its account token; it is kept as theirs. Give "
-                + "the token as the customer's alias, or write `account_tokens: other`"
+                "\(number) names another person by its account token, and stays there. Add the "
+                + "token as the customer's alias, or set `account_tokens: other`"
         }
         let owner = try customer(id, in: app, at: now).customer
         // Another backend knew only what a device had reported, which is no decision about this

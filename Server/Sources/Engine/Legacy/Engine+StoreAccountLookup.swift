@@ -72,7 +72,7 @@ extension Engine {
     /// newest documents of each kind that show an account with one of the receipt's subscriptions.
     ///
     /// A subscription belongs to one store account and is contained in all later documents about
-    /// it. So purchases of another account are not among them, whoever our customer is.
+    /// it. So purchases of another account are not among them.
     private func others(
         beside attestation: VerifiedDocument, in app: AppID
     ) async throws(EngineFailure) -> [PurchaseID] {

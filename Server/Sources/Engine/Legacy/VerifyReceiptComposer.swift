@@ -182,7 +182,8 @@ extension VerifyReceiptComposer {
 // MARK: - Conversion to Apple's format
 
 extension Timeline.Period {
-    /// Consumables appear in a response until the app has finished them, which we are not told.
+    /// Consumables appear in a response until the app has finished them, which the server cannot
+    /// know.
     fileprivate var isShown: Bool { !isVoid && payment.kind != .consumable }
 }
 

@@ -92,8 +92,8 @@ extension Engine {
         }
     }
 
-    /// - Parameter sums: in which every currency occurs that is meant.
-    /// - Throws: `invalidReport` with the known ones, if it is none of them.
+    /// - Parameter sums: the sums whose currencies are allowed.
+    /// - Throws: `invalidReport`, listing the allowed currencies.
     private static func check(
         currency: String?, occursIn sums: [MovementSum], or rates: ExchangeRates
     ) throws(EngineFailure) {

@@ -7,7 +7,7 @@ struct ReportFileName {
     let vendorNumber: String?
     /// Of a financial report, such as `US`.
     let region: String?
-    /// What tells files of one month apart: the region, or the whole name if it does not say it.
+    /// What distinguishes files of one month: the region, or the whole name if it does not say it.
     let regionKey: String
     /// Counted from 1970-01-01.
     let day: Int64?

@@ -241,8 +241,9 @@ private struct RebuildProgress: Sendable {
 
     func reason(losing count: Int) -> String {
         if let first = report.unusable.first {
-            return "\(count) documents in use can no longer be verified: \(first)"
+            return "\(count.counted("document")) in use can no longer be verified: \(first)"
         }
-        return "\(count) documents arrived meanwhile, timed by another clock than this machine's"
+        return "\(count.counted("document")) arrived meanwhile, timed by another clock than this "
+            + "machine's"
     }
 }

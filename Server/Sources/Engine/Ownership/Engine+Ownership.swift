@@ -63,7 +63,7 @@ extension Engine {
         }
     }
 
-    /// Undoes a transfer, whoever caused it. The purchase is then where it was on support's
+    /// Undoes a transfer, whatever caused it. The purchase is then where it was on support's
     /// authority: no policy moves it any more. A customer who had a share in it before gets the
     /// share back, if the policy still is to share. Idempotent.
     ///

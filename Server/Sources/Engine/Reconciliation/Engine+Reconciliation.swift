@@ -112,7 +112,7 @@ extension Engine {
         }
     }
 
-    /// Checks unconfirmed purchases before a client is told that their state is unknown. Skips
+    /// Checks unconfirmed purchases before a client learns that their state is unknown. Skips
     /// those that were checked a moment ago.
     func reconcileAndWait(aboutUnconfirmed purchases: [PurchaseID], in app: AppID)
         async throws(EngineFailure)

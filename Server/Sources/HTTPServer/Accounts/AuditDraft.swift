@@ -1,8 +1,8 @@
 import Engine
 import Synchronization
 
-/// What an act says of itself, for its entry in the audit. Ids of customers and secrets have no
-/// place in it.
+/// What an act says of itself, for its entry in the audit. Secrets have no place in it, and ids of
+/// customers only in the members that an erasure replaces: see ``RecordedAct/customerMembers``.
 final class AuditDraft: Sendable {
     struct Content: Sendable {
         var subject: String?
@@ -27,8 +27,7 @@ final class AuditDraft: Sendable {
         }
     }
 
-    /// Says that nothing is done yet, as when somebody searches first, so that there is no entry.
-    /// Call it before anything is read.
+    /// Cancels the audit entry of a request that only searched. Call this before anything is read.
     func leaveOut() {
         stored.withLock { $0.act?.leaveOut() }
     }

@@ -7,9 +7,9 @@ import Logging
 
 /// Who may see a page, or do an act.
 enum Permission: Hashable, Sendable {
-    /// Whoever has at least this role for the app.
+    /// Owners with at least this role for the app.
     case viewer, support, admin
-    /// Whoever is an admin of every app: only they manage owners.
+    /// Admins of every app: only they manage owners.
     case manager
     /// Everybody, for their own session.
     case session
@@ -55,7 +55,7 @@ extension DashboardRoutes {
         let parameters = parts.filter { $0.hasPrefix("{") }.map { $0.dropFirst().dropLast() }
         let subject = try parameters.last { $0 != "id" }.map { try page.parameter(String($0)) }
         let act = parts.filter { !$0.hasPrefix("{") }.joined(separator: ".")
-        // Whoever is erased is not to be named, and is erased in both environments.
+        // An erased customer must not be named, and is erased in both environments.
         let customer = parameters.contains("id") && act != "customers.erase"
         return engine.begin(
             act, by: page.visit.viewer.name, app: app,

@@ -9,19 +9,19 @@ extension ProblemCatalogue.Entry {
     static func roleNotEnough(_ role: String) -> Self {
         Self(
             ProblemCode(rawValue: "role_not_enough"), .forbidden, "Your role may not do that.",
-            remedy: "Ask somebody with the role \(role).")
+            remedy: "Ask a user with the role \(role).")
     }
 
     static let ownerUnknown = Self(
-        ProblemCode(rawValue: "owner_unknown"), .notFound, "There is no account of this name.",
-        remedy: "Use a name of the list of owners.")
+        ProblemCode(rawValue: "owner_unknown"), .notFound, "There is no account with this name.",
+        remedy: "Use a name from the team's list.")
 
     static let ownerNotValid = Self(
-        ProblemCode(rawValue: "owner_not_valid"), .badRequest, "The account cannot be like that.",
-        remedy: "Correct what the sentence above names, and try again.")
+        ProblemCode(rawValue: "owner_not_valid"), .badRequest, "The account was not changed.",
+        remedy: "Change what the detail names, and try again.")
 
     static let ownerLinkUnknown = Self(
         ProblemCode(rawValue: "owner_link_unknown"), .notFound,
         "This link does not work, or does not work any more.",
-        remedy: "A link works once, and for three days. Ask an admin for another one.")
+        remedy: "A link works once, within three days. Ask an admin for another one.")
 }

@@ -118,7 +118,7 @@ struct SignInRoutes: Sendable {
         _ request: Request, _ context: ServerContext
     ) async throws -> Response {
         let token = context.parameters.get("link") ?? ""
-        guard let page = try await page(of: token) else { return ended }
+        guard let page = try await page(of: token) else { return try await ended }
         return DashboardRoutes.page(page.html())
     }
 
@@ -126,7 +126,7 @@ struct SignInRoutes: Sendable {
         _ request: Request, _ context: ServerContext
     ) async throws -> Response {
         let token = context.parameters.get("link") ?? ""
-        guard var page = try await page(of: token) else { return ended }
+        guard var page = try await page(of: token) else { return try await ended }
         let form = try await DashboardRoutes.form(in: request)
         page.name = form["name"] ?? ""
         do {
@@ -141,7 +141,7 @@ struct SignInRoutes: Sendable {
         } catch EngineFailure.invalidOwner(let sentence) {
             page.trouble = sentence
             return DashboardRoutes.page(page.html(), status: .badRequest)
-        } catch EngineFailure.unknownLink { return ended }
+        } catch EngineFailure.unknownLink { return try await ended }
     }
 
     private func page(of token: String) async throws -> LinkPage? {
@@ -156,7 +156,11 @@ struct SignInRoutes: Sendable {
     }
 
     private var ended: Response {
-        DashboardRoutes.page(Card.linkEnded(host: access.host).html(), status: .notFound)
+        get async throws {
+            let isFirst = try await !engine.hasOwners()
+            return DashboardRoutes.page(
+                Card.linkEnded(host: access.host, isFirst: isFirst).html(), status: .notFound)
+        }
     }
 }
 

@@ -62,7 +62,7 @@ extension PerennialServer {
             var state = try await engine.record(
                 ConsumptionReport(isConsentGiven: asked.consented, keepsSample: true), of: id,
                 app: holder.app, environment: environment)
-            // What the server reported, and what Apple asked and was told, is for servers.
+            // What the server reported, and Apple's requests with the responses, are for servers.
             (state.uses, state.inquiries) = ([], [])
             state.consent?.hadSample = nil
             return ConsumptionOverview(state)

@@ -36,8 +36,8 @@ extension PerennialServer {
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}", "erase", "Erase a customer",
                     description: """
-                        Erases ids, links, grants, and debits. The purchases then belong to \
-                        nobody. Idempotent. An app key needs a proof of identity.
+                        Erases ids, links, grants, and debits. The purchases then belong to no \
+                        customer. Idempotent. An app key needs a proof of identity.
                         """, output: .json(Erasure.self)), erase),
         ]
     }

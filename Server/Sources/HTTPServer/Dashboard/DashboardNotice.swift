@@ -33,19 +33,19 @@ enum DashboardNotice: String, CaseIterable, Sendable {
                 .warning, "This was given already, and has ended since.",
                 "This page is new: to give it again, use its button.")
         case .withdrawn: Notice(.done, "The grant was taken back.")
-        case .moved: Notice(.done, "The purchase was moved here.", "Both apps are told by events.")
+        case .moved: Notice(.done, "The purchase was moved here.", "An event is recorded for each.")
         case .undone: Notice(.done, "The move was taken back.")
         case .blocked: Notice(.done, "The purchase stays with this customer.")
         case .unblocked: Notice(.done, "The restore policy applies again.")
         case .answered:
             Notice(
                 .done, "It was recorded.",
-                "What Apple still asks is answered now. The consent is kept for later questions.")
+                "Apple's open questions are answered now. The consent is stored for later ones.")
         case .consentRefused:
-            Notice(.done, "It was recorded.", "Without consent Apple is told nothing.")
-        case .debited: Notice(.done, "It was taken out of the wallet.", "Their app is told.")
-        case .walletCredited: Notice(.done, "It was added to the wallet.", "Their app is told.")
-        case .erased: Notice(.done, "The person was forgotten.", "Their purchases are nobody's.")
+            Notice(.done, "It was recorded.", "Without consent nothing is sent to Apple.")
+        case .debited: Notice(.done, "It was taken out of the wallet.", "An event is recorded.")
+        case .walletCredited: Notice(.done, "It was added to the wallet.", "An event is recorded.")
+        case .erased: Notice(.done, "The person was forgotten.", "Their purchases are unlinked.")
         case .paused: Notice(.done, "The endpoint is paused.", "Events wait in their order.")
         case .resumed: Notice(.done, "The endpoint is open again.", "What waits is sent now.")
         case .tested: Notice(.done, "A test is on its way.", "It is the first delivery below.")
@@ -61,7 +61,7 @@ enum DashboardNotice: String, CaseIterable, Sendable {
             Notice(
                 .warning, "Nothing is sent.", "The address is not in the configuration any more.")
         case .alwaysSignedIn:
-            Notice(.about, "Nobody signs in here.", "Whoever uses this machine is the developer.")
+            Notice(.about, "There is no sign-in here.", "Users of this machine are the developer.")
         case .ownerBlocked: Notice(.done, "They cannot sign in.", "Their sessions have ended.")
         case .ownerUnblocked: Notice(.done, "They can sign in again.")
         case .roleChanged: Notice(.done, "The role was changed.", "It is in force.")

@@ -7,6 +7,7 @@ import Reports
 
 extension DashboardRoutes {
     func addCharts(to router: Router<ServerContext>) {
+        get("/charts", of: router) { page in redirect(to: .chart("mrr"), nil, page) }
         get("/charts/{name}", of: router, chart)
         get("/charts/{name}/purchases", of: router, chartPurchases)
     }

@@ -16,7 +16,10 @@ extension DashboardRoutes {
         act("/customers/{id}/transfers", for: .support, of: router, transfer)
         act("/customers/{id}/transfers/{transfer_id}/undo", for: .support, of: router) { page, _ in
             let place = try PerennialServer.transfer(named: try page.parameter("transfer_id"))
-            _ = try await engine.undoTransfer(place, of: try page.customer, app: app)
+            let undone = try await engine.undoTransfer(place, of: try page.customer, app: app)
+            page.audit.change(
+                of: undone.purchase.original.rawValue, from: undone.stateAfter,
+                to: undone.stateBefore)
             return .done(.undone, try page.path)
         }
         act("/customers/{id}/blocks", for: .support, of: router) { page, form in
@@ -126,7 +129,7 @@ extension DashboardRoutes {
         return .done(.erased, .customers)
     }
 
-    // MARK: - Move
+    // MARK: - Moves
 
     /// Moves the purchase once it was confirmed, and before that shows whose it is.
     @Sendable private func transfer(
@@ -134,8 +137,8 @@ extension DashboardRoutes {
     ) async throws -> ActResult {
         let id = try page.customer
         if let original = form["original_transaction_id"] {
-            page.audit.change(of: original)
-            _ = try await engine.transfer(try page.ownershipChange(form), to: id, app: app)
+            let moved = try await engine.transfer(try page.ownershipChange(form), to: id, app: app)
+            page.audit.change(of: original, from: moved.stateBefore, to: moved.stateAfter)
             return .done(.moved, try page.path)
         }
         page.audit.leaveOut()
@@ -191,5 +194,17 @@ extension Ledger.Grant {
     /// For the audit. The reason is in the event of the grant.
     fileprivate var auditState: [String: String?] {
         ["entitlement": entitlement.rawValue, "until": until.map { Timestamp($0).description }]
+    }
+}
+
+extension StoredTransfer {
+    /// For the audit. An erasure replaces the ids.
+    fileprivate var stateBefore: [String: String?] {
+        kind == .shared ? [:] : ["owner": former?.rawValue ?? "none"]
+    }
+
+    /// For the audit. An erasure replaces the ids.
+    fileprivate var stateAfter: [String: String?] {
+        kind == .shared ? ["shared_with": customer.rawValue] : ["owner": customer.rawValue]
     }
 }

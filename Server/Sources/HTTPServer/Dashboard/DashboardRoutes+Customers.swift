@@ -7,7 +7,7 @@ import PerennialContract
 extension DashboardRoutes {
     /// The number of lines of a wallet on the page of a customer.
     private static let walletLines = 20
-    /// The maximum number of events of which the newest customers are read for the list.
+    /// The maximum number of events that are read for a page of the list.
     private static let newsMax = 500
     /// Events in the history on the page of a customer.
     private static let eventsOfCustomer = 20
@@ -29,8 +29,8 @@ extension DashboardRoutes {
             return try await latestCustomers(page, in: page.query["state"] ?? "")
                 .html(in: page.frame)
         }
-        // In any state: whoever is found is shown with theirs.
-        let search = try await engine.customers(like: query, app: app)
+        // A search ignores the state filter.
+        let search = try await engine.customers(like: query, byPrefix: true, app: app)
         var rows: [CustomersPage.Row] = []
         for found in search.found.map(CustomerList.Found.init) {
             var row =
@@ -39,11 +39,12 @@ extension DashboardRoutes {
             row.by = found.by
             rows.append(row)
         }
-        return CustomersPage(query: query, rows: rows, apple: AppleSearch(search.store))
-            .html(in: page.frame)
+        return CustomersPage(
+            query: query, rows: rows, hasMore: search.hasMore, apple: AppleSearch(search.store)
+        ).html(in: page.frame)
     }
 
-    /// Those of whom the newest events are.
+    /// The customers with the newest events.
     private func latestCustomers(
         _ page: PageRequest, in state: String
     ) async throws -> CustomersPage {
@@ -146,7 +147,7 @@ extension DashboardRoutes {
         _ state: CustomerState, _ page: PageRequest
     ) async throws -> [WalletStatement] {
         var statements: [WalletStatement] = []
-        // Who may add to a wallet may also add to one in which nothing was yet.
+        // Support may also add to a wallet without entries.
         let all = try engine.settings(of: app).wallets.allCurrencies
         let currencies = page.frame.viewer.mayHelp ? all : Set(state.balances.keys)
         for currency in currencies.sorted() {

@@ -20,7 +20,7 @@ extension DashboardRoutes {
     }
 
     private static let noKey =
-        "The configuration has no key for the App Store Server API: see app_store_key."
+        "The configuration has no key for the App Store Server API. Add `app_store:` to the app."
 
     /// How many notifications wait to be sent on.
     var forwardsWaiting: Int {
@@ -73,7 +73,7 @@ extension DashboardRoutes {
         guard inquiries.failures > 0 else {
             return inquiries.pausedUntil == nil ? nil : "It asked for a pause.\(pause)"
         }
-        return "It has not answered the last \(inquiries.failures) questions.\(pause)"
+        return "\(Self.silence(inquiries.failures))\(pause)"
     }
 }
 

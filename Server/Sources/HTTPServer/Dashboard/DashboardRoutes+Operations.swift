@@ -8,12 +8,15 @@ import Reports
 extension DashboardRoutes {
     func addOperations(to router: Router<ServerContext>) {
         livePage("/checks", by: .everything, of: router) { page in
-            ChecksPage(checks: [await databaseCheck] + cachedChecks).html(in: page.frame)
+            ChecksPage(checks: [await databaseCheck] + (try await setupChecks) + cachedChecks)
+                .html(in: page.frame)
         }
         page("/products", of: router) { page in
             ProductsPage(
                 offerings: Offerings(of: try engine.settings(of: app), in: page.environment),
-                figures: try await sold(page), takesConfiguration: server.readsConfiguration != nil
+                figures: try await sold(page),
+                listsSubscriptions: try engine.settings(of: app).soldProducts != nil,
+                takesConfiguration: server.readsConfiguration != nil
             ).html(in: page.frame)
         }
         if server.readsConfiguration != nil {
@@ -47,7 +50,9 @@ extension DashboardRoutes {
         for row in result.report.rows where row.period == result.periods.last {
             let active = Int(clamping: row.values.first?.whole ?? 0)
             guard let product = row.part, active > 0 || sold[product] != nil else { continue }
-            sold[product, default: .init(active: 0)].active = (sold[product]?.active ?? 0) + active
+            // Only subscriptions are active.
+            sold[product, default: .init(kind: "subscription", active: 0)].active =
+                (sold[product]?.active ?? 0) + active
         }
         return sold
     }
@@ -64,7 +69,47 @@ extension DashboardRoutes {
         }
     }
 
-    /// What the server knows without asking anybody.
+    /// What a new app lacks before its first purchase can be complete.
+    private var setupChecks: [ChecksPage.Check] {
+        get async throws {
+            var missing: [ChecksPage.Check] = []
+            if try engine.settings(of: app).knownProducts.isEmpty {
+                missing.append(
+                    .init(
+                        "Products", .needsYou,
+                        "None is listed, so no purchase gives access.",
+                        link: .init("Products", .products), remedy: "products:"))
+            }
+            if !engine.reconciliationStates.contains(where: { $0.app == app }) {
+                missing.append(
+                    .init(
+                        "App Store key", .needsYou,
+                        "Without it, notifications that were missed cannot be fetched.",
+                        remedy: "app_store:"))
+            }
+            if try await !hasNotifications {
+                missing.append(
+                    .init(
+                        "Notifications", .needsYou, "None has arrived yet.",
+                        link: .init("Notifications", .notifications),
+                        remedy: Paths.notifications))
+            }
+            return missing
+        }
+    }
+
+    private var hasNotifications: Bool {
+        get async throws {
+            for environment in Ledger.Environment.allCases {
+                let newest = try await engine.notifications(
+                    of: app, in: environment, before: nil, limit: 1)
+                if !newest.lines.isEmpty { return true }
+            }
+            return false
+        }
+    }
+
+    /// What the server knows without any request.
     var cachedChecks: [ChecksPage.Check] {
         [webhookCheck, forwardCheck] + appStoreChecks + [clockCheck, configurationCheck, logCheck]
     }
@@ -79,7 +124,7 @@ extension DashboardRoutes {
                 link: .init("Look at them", .webhooks))
         }
         let waiting = states.map(\.waiting).reduce(0, +)
-        let sentence = waiting == 1 ? "1 delivery waits." : "\(waiting) deliveries wait."
+        let sentence = "\(waiting.counted("delivery waits", "deliveries wait"))."
         return .init("Webhooks", .well, "None has failed for an hour. \(sentence)")
     }
 
@@ -100,14 +145,22 @@ extension DashboardRoutes {
             guard state.failures == 0 else {
                 return .init(
                     name, .needsYou,
-                    "It has not answered the last \(state.failures) questions.",
+                    Self.silence(state.failures),
                     remedy: "perennial check")
             }
             let answered = state.respondedAt.map { "It last answered at \(Self.minute($0))." }
             return .init(
                 name, .well,
-                "\(answered ?? "Nothing was asked yet.") \(state.due) purchases are due.")
+                "\(answered ?? "Nothing was asked yet.") "
+                    + "\(state.due.counted("purchase is", "purchases are")) due.")
         }
+    }
+
+    /// - Parameter failures: how many requests in a row failed.
+    static func silence(_ failures: some BinaryInteger) -> String {
+        failures == 1
+            ? "It has not answered the last question."
+            : "It has not answered the last \(failures) questions."
     }
 
     /// `2026-05-09 11:00 UTC`
@@ -122,7 +175,8 @@ extension DashboardRoutes {
             ? .init("Clock", .well, "No document was signed later than this machine’s time.")
             : .init(
                 "Clock", .needsYou,
-                "\(ahead) documents were signed more than five minutes ahead of this machine.",
+                "\(ahead.counted("document was", "documents were")) signed more than five minutes ahead "
+                    + "of this machine.",
                 remedy: "Compare this machine’s clock with the correct time.")
     }
 
@@ -146,7 +200,7 @@ extension DashboardRoutes {
         return dropped == 0
             ? .init("Log", .well, "No line was dropped.")
             : .init(
-                "Log", .needsYou, "\(dropped) lines were dropped.",
+                "Log", .needsYou, "\(dropped.counted("line was", "lines were")) dropped.",
                 remedy: "Read standard error faster.")
     }
 }

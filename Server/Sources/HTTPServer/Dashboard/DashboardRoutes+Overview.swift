@@ -8,7 +8,7 @@ import Reports
 extension DashboardRoutes {
     /// Events on the overview.
     private static let feedMax = 8
-    /// Those whose access ended, of whom the newest are named.
+    /// The maximum number of customers, among those whose access ended, who are named.
     private static let leftMax = 5
 
     @Sendable func overview(_ page: PageRequest) async throws -> String {

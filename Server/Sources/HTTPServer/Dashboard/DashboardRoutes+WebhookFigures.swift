@@ -63,6 +63,7 @@ extension DashboardRoutes {
             oldest = min(oldest, index)
             switch delivery.state {
             case .delivered: hours[index].good += 1
+            case .waiting: hours[index].waiting += 1
             default: hours[index].bad += 1
             }
         }

@@ -46,12 +46,18 @@ extension DashboardRoutes {
     // MARK: - Pages
 
     @Sendable private func webhooks(_ page: PageRequest) async throws -> String {
+        try await webhooks(page, draft: nil)
+    }
+
+    private func webhooks(
+        _ page: PageRequest, draft: WebhooksPage.Draft?
+    ) async throws -> String {
         var entries: [WebhooksPage.Entry] = []
         for endpoint in try await engine.webhooks(of: app) {
             entries.append(
                 .init(PerennialContract.Webhook(endpoint), try await figures(endpoint.id, page)))
         }
-        return WebhooksPage(webhooks: entries, formKey: page.formKey)
+        return WebhooksPage(webhooks: entries, formKey: page.formKey, draft: draft)
             .html(in: page.frame)
     }
 
@@ -86,13 +92,33 @@ extension DashboardRoutes {
             (["dashboard", app.rawValue, key] + names.map { form[$0] ?? "" })
                 .joined(separator: "\n")
         }
-        let added = try await server.addWebhook(
-            WebhookRequest(
-                url: form["url"] ?? "", types: types, format: form["format"],
-                authorization: form["authorization"]), key: key, of: app)
+        let asked = WebhookRequest(
+            url: form["url"] ?? "", types: types, format: form["format"],
+            authorization: form["authorization"])
+        let added: PerennialContract.Webhook
+        do { added = try await server.addWebhook(asked, key: key, of: app) } catch {
+            guard let trouble = Self.trouble(error) else { throw error }
+            page.audit.leaveOut()
+            let draft = WebhooksPage.Draft(
+                trouble: trouble, url: asked.url, types: form["types"] ?? "",
+                format: asked.format ?? "", authorization: asked.authorization ?? "")
+            return .response(
+                response(
+                    try await webhooks(page, draft: draft), to: page.request, status: .badRequest))
+        }
         page.audit.change(of: added.webhookID, to: added.auditState)
         let endpoint = try await engine.webhook(WebhookID(rawValue: added.webhookID), of: app)
         return .page(try await webhook(page, endpoint, showsSecret: true))
+    }
+
+    /// What is wrong with the settings of a webhook. Nil for any other error.
+    private static func trouble(_ error: any Error) -> String? {
+        switch error {
+        case EngineFailure.invalidWebhook(let sentence): sentence
+        case let failure as ProblemError where failure.problem.code == .webhookNotValid:
+            failure.problem.detail
+        default: nil
+        }
     }
 
     /// The page that shows the new secret. A form replaces the secret that there was when it was

@@ -89,7 +89,7 @@ struct DashboardRoutes: Sendable {
         }
     }
 
-    /// Answers a request by whoever may make it, and shows what is wrong as a page.
+    /// Answers a request if its author may make it, and shows failures as pages.
     func guarded(
         _ request: Request, _ context: ServerContext,
         _ answer: (Visit) async throws -> Response
@@ -272,13 +272,7 @@ struct DashboardRoutes: Sendable {
 
     /// A page for anybody.
     static func page(_ html: String, status: HTTPResponse.Status = .ok) -> Response {
-        Response(
-            status: status,
-            headers: [
-                .contentType: "text/html; charset=utf-8",
-                .contentSecurityPolicy: Layout.contentSecurityPolicy,
-                .referrerPolicy: "same-origin", .frameOptions: "DENY",
-            ], body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
+        Response(dashboardPage: html, status: status)
     }
 
     private func problem(
@@ -328,6 +322,17 @@ struct DashboardRoutes: Sendable {
 }
 
 extension Response {
+    /// A page of the dashboard, with the headers that protect it.
+    package init(dashboardPage html: String, status: HTTPResponse.Status = .ok) {
+        self.init(
+            status: status,
+            headers: [
+                .contentType: "text/html; charset=utf-8",
+                .contentSecurityPolicy: Layout.contentSecurityPolicy,
+                .referrerPolicy: "same-origin", .frameOptions: "DENY",
+            ], body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
+    }
+
     /// Sets the notice that the next page shows, or removes it.
     fileprivate mutating func setNotice(_ word: String?) {
         let age = word == nil ? 0 : DashboardNotice.secondsMax

@@ -41,7 +41,7 @@ extension PerennialServer {
                     .post, "/v1/webhooks/{webhook_id}/replay", "replayWebhook",
                     "Deliver events once more",
                     description: """
-                        With the same webhook-id. Reads at most 500 events: go on with \
+                        With the same webhook-id. Reads at most 500 events: continue with \
                         next_cursor as after. See docs/webhooks.md.
                         """, input: WebhookReplayRequest.self,
                     output: .json(WebhookReplayResult.self)), replay),
@@ -131,12 +131,23 @@ extension PerennialServer {
         replay.from = asked.from.map { Instant(milliseconds: $0.milliseconds) }
         replay.to = asked.to.map { Instant(milliseconds: $0.milliseconds) }
         replay.event = try asked.eventID.map { text in
-            guard text.hasPrefix("evt_") else { throw ProblemError(.cursorUnknown) }
-            return try Self.place(String(text.dropFirst("evt_".count)))
+            guard text.hasPrefix("evt_"),
+                let place = LogPosition(String(text.dropFirst("evt_".count)))
+            else { throw Self.eventUnknown(text) }
+            return place
         }
         replay.customer = asked.customerID.map(CustomerID.init(rawValue:))
-        let done = try await engine.replay(replay, to: webhook, of: app)
-        return WebhookReplayResult(count: done.count, nextCursor: done.next.map { "\($0)" })
+        do throws(EngineFailure) {
+            let done = try await engine.replay(replay, to: webhook, of: app)
+            return WebhookReplayResult(count: done.count, nextCursor: done.next.map { "\($0)" })
+        } catch {
+            if case .unknownCursor = error, let id = asked.eventID { throw Self.eventUnknown(id) }
+            throw error
+        }
+    }
+
+    private static func eventUnknown(_ id: String) -> ProblemError {
+        ProblemError(.eventUnknown, detail: "Found \(ProblemError.quoted(id)).")
     }
 
     private static func place(_ text: String) throws -> LogPosition {
@@ -146,20 +157,21 @@ extension PerennialServer {
 
     // MARK: - Cursors
 
-    /// The time of a delivery, and its id.
+    /// The time of a delivery, the number of its event, and its id.
     private static func cursor(of delivery: StoredDelivery) -> String {
-        "\(delivery.createdAt.milliseconds)-\(delivery.message)"
+        "\(delivery.createdAt.milliseconds)-\(delivery.sequence)-\(delivery.message)"
     }
 
     private static func deliveryPosition(_ cursor: String?) throws -> DeliveryPosition? {
         guard let cursor, !cursor.isEmpty else { return nil }
         let parts = cursor.split(
-            separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let moment = Int64(parts[0]), !parts[1].isEmpty else {
-            throw ProblemError(.cursorUnknown)
-        }
+            separator: "-", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let moment = Int64(parts[0]), let sequence = Int64(parts[1]),
+            !parts[2].isEmpty
+        else { throw ProblemError(.cursorUnknown) }
         return DeliveryPosition(
-            createdAt: Instant(milliseconds: moment), message: String(parts[1]))
+            createdAt: Instant(milliseconds: moment), sequence: sequence,
+            message: String(parts[2]))
     }
 }
 

@@ -149,7 +149,9 @@ extension PerennialServer {
 
     private static func types(_ names: [String]?) throws -> Set<Change.Kind>? {
         try filter(names, "types") { name in
-            guard let kind = Change.Kind(rawValue: name) else { throw unknown("type", name) }
+            guard let kind = Change.Kind(rawValue: name) else {
+                throw unknown("event type", name, among: Change.Kind.allCases.map(\.rawValue))
+            }
             return kind
         }
     }
@@ -161,7 +163,8 @@ extension PerennialServer {
     private static func environments(_ names: [String]?) throws -> Set<Ledger.Environment>? {
         try filter(names, "environments") { name in
             guard let environment = Ledger.Environment(rawValue: name) else {
-                throw unknown("environment", name)
+                throw unknown(
+                    "environment", name, among: Ledger.Environment.allCases.map(\.rawValue))
             }
             return environment
         }
@@ -170,7 +173,7 @@ extension PerennialServer {
     private static func format(_ name: String?) throws -> WebhookFormat? {
         guard let name else { return nil }
         guard let format = WebhookFormat(rawValue: name) else {
-            throw unknown("format", name)
+            throw unknown("format", name, among: WebhookFormat.allCases.map(\.rawValue))
         }
         return format
     }
@@ -190,10 +193,14 @@ extension PerennialServer {
         return Set(try names.map(word))
     }
 
-    private static func unknown(_ what: String, _ name: String) -> ProblemError {
-        ProblemError(
+    private static func unknown(
+        _ what: String, _ name: String, among known: [String]
+    ) -> ProblemError {
+        let remedy = Spelling.remedy(
+            for: name, among: known, else: "Known are: \(known.sorted().joined(separator: ", ")).")
+        return ProblemError(
             .webhookNotValid,
-            detail: "There is no \(what) \(ProblemError.quoted(name)).")
+            detail: "There is no \(what) “\(ProblemError.shortened(name))”. \(remedy)")
     }
 }
 

@@ -31,7 +31,7 @@ extension PerennialServer {
                 """,
             parameters: [.after, .lastEventID, .streamLimit, .eventsOfCustomer],
             output: .events(PerennialContract.Event.self))
-        // Whoever indents an answer waits for its end.
+        // Indenting buffers the response, so a stream is never indented.
         operation.isIndentable = false
         return operation
     }
@@ -111,7 +111,7 @@ extension OpenAPIParameter {
 
     fileprivate static let streamLimit = OpenAPIParameter(
         name: "limit",
-        description: "The stream ends after this number of events. Without it, it goes on.",
+        description: "The stream ends after this number of events. Without it, it does not end.",
         schema: [
             "type": "integer", "minimum": 1, "maximum": .integer(Engine.eventsMax),
         ])

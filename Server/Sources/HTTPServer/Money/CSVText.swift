@@ -3,7 +3,8 @@ package enum CSVText {
     /// Who reads the text.
     package enum Reader: Sendable {
         /// A text that a spreadsheet would run as a formula is quoted by an apostrophe: ids and
-        /// product names come from outside.
+        /// product names come from outside. So is a number with more digits than a spreadsheet
+        /// keeps, such as a transaction id.
         case spreadsheet
         /// Every text is written as it is.
         case program
@@ -17,9 +18,7 @@ package enum CSVText {
 
     private static func field(_ text: String, for reader: Reader) -> String {
         var field = text
-        if reader == .spreadsheet, let first = field.utf8.first, formulaStarts.contains(first),
-            !isNumber(field)
-        {
+        if reader == .spreadsheet, isFormula(field) || isLongNumber(field) {
             field = "'" + field
         }
         guard field.utf8.contains(where: quotedBytes.contains) else { return field }
@@ -36,5 +35,17 @@ package enum CSVText {
     private static let formulaStarts = Set("=+-@\t\r\n".utf8)
     private static let quotedBytes = Set("\",\r\n".utf8)
 
+    private static func isFormula(_ text: String) -> Bool {
+        text.utf8.first.map(formulaStarts.contains) == true && !isNumber(text)
+    }
+
     private static func isNumber(_ text: String) -> Bool { Double(text) != nil }
+
+    /// Spreadsheets round numbers to so many digits.
+    private static let digitsMax = 15
+
+    private static func isLongNumber(_ text: String) -> Bool {
+        text.utf8.count > digitsMax
+            && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
 }

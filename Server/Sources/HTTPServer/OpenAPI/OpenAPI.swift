@@ -26,7 +26,7 @@ struct OpenAPI {
             case .status, .object, .receiptStatus, .text, .file: break
             }
         }
-        // A problem leaves out what it has not, as RFC 9457 says. Its parts are answers.
+        // A problem omits nil members (RFC 9457); the objects in it do not.
         try components.add(Problem.self, isSent: true)
         return [
             "openapi": "3.1.0",

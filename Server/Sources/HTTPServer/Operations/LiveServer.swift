@@ -27,7 +27,8 @@ package final class LiveServer: Sendable {
             bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// The server in force, and with it the engine. Whoever does one piece of work reads it once.
+    /// The server in force, and with it the engine. Read this once per request or job, so that one
+    /// configuration applies throughout.
     package var current: PerennialServer { inForce.withLock { $0.server } }
 
     /// Answers from the next request on with another engine.

@@ -44,7 +44,7 @@ extension PerennialServer {
                     .get, "/v1/customers/{id}/transfers", "transfers",
                     "Purchases that moved to the customer or away from them",
                     description: """
-                        Also those that support confirmed as theirs, without transfer_id.
+                        Includes purchases that support confirmed, without transfer_id.
                         """, parameters: [.environment], output: .json(TransferList.self)),
                 transfers),
             secret(
@@ -54,7 +54,7 @@ extension PerennialServer {
                     "Move a purchase to the customer",
                     description: """
                         Overrides the restore policy, now and later. Idempotent. The response has \
-                        no transfer_id if it was theirs already.
+                        no transfer_id if the customer already had the purchase.
                         """, parameters: [.environment], input: OwnershipRequest.self,
                     output: .json(PerennialContract.Transfer.self)), transfer),
             secret(

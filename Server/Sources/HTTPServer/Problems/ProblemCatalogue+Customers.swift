@@ -6,7 +6,7 @@ extension ProblemCatalogue.Entry {
     static let customerIDMeaningless = Self(
         .customerIDMeaningless, .unprocessableContent,
         "The customer id does not identify a person.",
-        remedy: "Send one person's own id: printable, up to \(CustomerID.bytesMax) bytes.")
+        remedy: "Send the person's own id: printable, up to \(CustomerID.bytesMax) bytes.")
 
     static let aliasIsFirst = Self(
         .aliasIsFirst, .conflict, "This is the customer's first id.",
@@ -17,7 +17,7 @@ extension ProblemCatalogue.Entry {
         .aliasJoinsTwoPeople, .conflict, "Both ids are persons, who would become one customer.",
         remedy: "If they are one person, let your server add the alias with a secret key, or "
             + "require proofs of identity and send both, or set `join_people: true` below "
-            + "`identity` in perennial.yaml. It cannot be undone completely.")
+            + "`identity` in perennial.yaml. This cannot be undone completely.")
 
     static let aliasUnknown = Self(
         .aliasUnknown, .notFound, "This is not an alias of the customer.",
@@ -37,7 +37,7 @@ extension ProblemCatalogue.Entry {
     static let customerProofOfOneOnly = customerProofNotValid.variant(
         "The request has a proof for only one of the two ids.",
         remedy: "Send the proof of each, separated by a comma, or let your server add it "
-            + "with a secret key, or use an anon_ id that belongs to nobody yet.")
+            + "with a secret key, or use an anon_ id that no customer has yet.")
 
     static let customerProofEndless = customerProofNotValid.variant(
         "The proof never expires.",

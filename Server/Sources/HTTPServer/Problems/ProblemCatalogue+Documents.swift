@@ -39,8 +39,8 @@ extension ProblemCatalogue.Entry {
 
     static let purchaseNotUnderstood = Self(
         .purchaseNotUnderstood, .badRequest, "A document could not be read.",
-        remedy: "Send what StoreKit returned unchanged: jwsRepresentation or the receipt's file in "
-            + "Base64.")
+        remedy: "Send unchanged what StoreKit returned: `jwsRepresentation`, or the receipt's file "
+            + "in Base64.")
 
     static let purchaseForAnotherApp = Self(
         .purchaseForAnotherApp, .unprocessableContent, "The purchase was made in another app.",
@@ -48,8 +48,15 @@ extension ProblemCatalogue.Entry {
 
     static let purchaseNotTrusted = Self(
         .purchaseNotTrusted, .unprocessableContent, "A signed document is not trusted.",
-        remedy: "Send what StoreKit returned for this app, unchanged. From Xcode's store only "
-            + "receipts are accepted, for a simulated app with its certificate.")
+        remedy: "Send unchanged what StoreKit returned for this app: `jwsRepresentation`, or the "
+            + "receipt's file in Base64.")
+
+    static let purchaseOfForeignBundle = purchaseNotTrusted.variant(
+        remedy: "Use the key of that app, or add the app to perennial.yaml.")
+
+    static let receiptFromXcode = purchaseNotTrusted.variant(
+        remedy: "Receipts of Xcode's store are accepted only for a simulated app with Xcode's "
+            + "certificate among `extra_roots`. Use the sandbox or the simulator.")
 
     static let purchaseFromXcode = Self(
         .purchaseFromXcode, .unprocessableContent, "Xcode's local store signed the document.",
@@ -174,7 +181,7 @@ extension ProblemCatalogue.Entry {
 
     static let webhookConfigured = Self(
         .webhookConfigured, .conflict, "This webhook is in the server's configuration.",
-        remedy: "Change it in perennial.yaml. A request can only pause it, and let it go on.")
+        remedy: "Change it in perennial.yaml. A request can only pause and resume it.")
 
     static func webhooksTooMany(max: Int) -> Self {
         Self(
@@ -185,8 +192,8 @@ extension ProblemCatalogue.Entry {
     }
 
     static let webhookNotValid = Self(
-        .webhookNotValid, .badRequest, "The webhook cannot be as the request says.",
-        remedy: "Compare it with docs/webhooks.md.")
+        .webhookNotValid, .badRequest, "The webhook's settings are not valid.",
+        remedy: "Correct what the detail names. docs/webhooks.md describes all settings.")
 
     static func reportUnknown(known: [String]) -> Self {
         Self(

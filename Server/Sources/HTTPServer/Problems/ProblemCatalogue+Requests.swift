@@ -155,6 +155,10 @@ extension ProblemCatalogue.Entry {
             remedy: "Send a wait from \(range.lowerBound) to \(range.upperBound).")
     }
 
+    static let eventUnknown = cursorUnknown.variant(
+        "The log has no such event.",
+        remedy: "Send the event_id of an event: GET /v1/events lists them.")
+
     static let cursorUnknown = Self(
         .cursorUnknown, .badRequest, "The cursor is not valid.",
         remedy: "Send next_cursor from a response unchanged, or leave it out to start.")
@@ -182,6 +186,8 @@ extension ProblemCatalogue.Entry {
     static let bodyNotJSON = Self(
         .bodyNotJSON, .badRequest, "The body is not a JSON object.",
         remedy: "Send JSON as /openapi.json describes it.")
+
+    static let bodyEmpty = bodyNotJSON.variant(detail: "The body is empty.")
 
     static func bodyTooLarge(bytesMax: Int) -> Self {
         Self(
@@ -223,7 +229,7 @@ extension ProblemCatalogue.Entry {
     static func queryTooLong(bytesMax: Int) -> Self {
         bodyHasTooMany.variant(
             "query is too long.", detail: "Found more than \(bytesMax) bytes of UTF-8.",
-            remedy: "Send one id of a customer, transaction, or order as ?query=: none is longer. "
+            remedy: "Send one id of a customer, transaction, or order as ?query=. No id is longer. "
                 + "Search for several one by one.")
     }
 

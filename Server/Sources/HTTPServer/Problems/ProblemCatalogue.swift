@@ -2,7 +2,7 @@ import HTTPTypes
 import Ledger
 import PerennialContract
 
-/// Everything that callers are told about a failure: the status, title and remedy of each problem
+/// Everything that a response says about a failure: the status, title and remedy of each problem
 /// code. Each code has one entry, which states its status; variants have the same status.
 ///
 /// A 5xx status means that the same request may succeed later; the App Store then sends its
@@ -11,12 +11,12 @@ import PerennialContract
 enum ProblemCatalogue {
     static let retryAfterSeconds = 30
 
-    /// What callers are told about one failure.
+    /// What a response says about one failure.
     struct Entry: Sendable {
         let code: ProblemCode
         let status: HTTPResponse.Status
         var title: String
-        /// What exactly is wrong with this request, unless whoever throws the problem says it.
+        /// What exactly is wrong with this request, unless the thrown problem says it.
         var detail: String?
         var remedy: String
         var headers: HTTPFields
@@ -92,7 +92,7 @@ extension ProblemCatalogue.Entry {
     static func tooManyStreams(max: Int) -> Self {
         serverBusy.variant(
             "Too many event streams are open.", detail: "At most \(max) are open at one time.",
-            remedy: "Close streams that nobody reads, or connect later. GET /v1/events?wait=30 "
+            remedy: "Close unused streams, or connect later. GET /v1/events?wait=30 "
                 + "gives the same events without a stream.")
     }
 

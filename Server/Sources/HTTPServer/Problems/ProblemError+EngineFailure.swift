@@ -22,7 +22,13 @@ extension ProblemError {
         switch failure {
         case .unreadable: isNotification ? .notificationNotUnderstood : .purchaseNotUnderstood
         case .notForAnyApp: isNotification ? .notificationForAnotherApp : .purchaseForAnotherApp
-        case .notTrusted(let refusal): notTrusted(refusal.isFromXcode, isNotification)
+        case .notTrusted where isNotification: .notificationNotTrusted
+        case .notTrusted(let refusal) where refusal.isFromXcode: .purchaseFromXcode
+        case .notTrusted(let refusal) where refusal.reason == .wrongBundle:
+            .purchaseOfForeignBundle
+        case .notTrusted(let refusal) where refusal.reason == .environmentNeverTrusted:
+            .receiptFromXcode
+        case .notTrusted: .purchaseNotTrusted
         case .incomplete: isNotification ? .notificationIncomplete : .purchaseIncomplete
         case .legacyDisabled: isNotification ? .legacyNotificationsOff : .legacyOff
         case .limitExceeded(let what, let limit): .tooMany(what, max: limit)
@@ -81,14 +87,7 @@ extension ProblemError {
         }
     }
 
-    private static func notTrusted(
-        _ isFromXcode: Bool, _ isNotification: Bool
-    ) -> ProblemCatalogue.Entry {
-        guard !isNotification else { return .notificationNotTrusted }
-        return isFromXcode ? .purchaseFromXcode : .purchaseNotTrusted
-    }
-
-    /// What the caller is told about the particulars. Nil if the entry says everything.
+    /// The particulars for the caller. Nil if the entry says everything.
     private static func detail(of failure: EngineFailure) -> String? {
         switch failure {
         case .unreadable(let sentence): sentence
@@ -100,8 +99,12 @@ extension ProblemError {
         case .renewalWithoutTransaction(let purchase): "Purchase \(purchase)."
         case .documentBudgetExhausted(let purchase, _): "Purchase \(purchase)."
         case .belongsToAnotherCustomer(let purchase, let why):
-            "Purchase \(purchase): \(why.rawValue)."
-        case .invalidCustomerID(let id): "Found \(quoted(id))."
+            "Purchase \(purchase) \(why.clause)."
+        case .invalidCustomerID(let id):
+            CustomerID(rawValue: id).isPlaceholder
+                ? "\(quoted(id)) is what programs send when they have no id, so many people would "
+                    + "share it."
+                : "Found \(quoted(id))."
         case .invalidWebhook(let sentence), .invalidOwner(let sentence): sentence
         case .unknownOwner(let name): "Found \(quoted(name))."
         case .unknownReport(let name, _): "Found \(quoted(name))."
@@ -149,4 +152,21 @@ extension ProblemError {
 
     /// Returns what a client sent, shortened and in quotation marks, for a response.
     static func quoted(_ name: String) -> String { shortened(name).debugDescription }
+}
+
+extension OwnershipClaim.Refusal {
+    /// What follows “Purchase 2000001”.
+    fileprivate var clause: String {
+        switch self {
+        case .kept: "stays with the customer who posted it first (restore policy: keep)"
+        case .inUse: "stays with the customer who has it, because it is in use"
+        case .blocked: "stays with the customer who has it: support keeps it there"
+        case .decidedBySupport: "stays with the customer whom support gave it to"
+        case .usedUp: "was credited to the customer who has it"
+        case .namesAnother: "names another customer as its buyer"
+        case .needsRestore: "stays with the customer who has it until this one restores it"
+        case .sharedWithMost: "has no share left"
+        case .documentTooOld: "stays with the customer who has it"
+        }
+    }
 }

@@ -91,9 +91,21 @@ extension ProblemError {
             self.init(
                 .bodyNotUnderstood,
                 detail: "A number is not whole or is too large, or a text cannot be read.")
+        } else if json.isEmpty {
+            self.init(.bodyEmpty)
         } else {
-            self.init(.bodyNotJSON)
+            self.init(.bodyNotJSON, detail: Self.place(of: error))
         }
+    }
+
+    /// Where a text stops being JSON. Nil if it is JSON, but no object.
+    private static func place(of error: DecodingError) -> String? {
+        guard case .dataCorrupted(let context) = error else { return nil }
+        let words = "\(context.debugDescription) \(String(describing: context.underlyingError))"
+        guard let place = words.firstMatch(of: /line (\d+), column (\d+)/) else {
+            return words.contains("end of file") ? "It ends too early." : "It is no JSON."
+        }
+        return "It is no JSON from line \(place.1), column \(place.2), on."
     }
 
     /// Whether a time cannot be read: of the errors that have a path, only times are parsed by our

@@ -1,3 +1,4 @@
+import Engine
 import Hummingbird
 import PerennialContract
 
@@ -50,12 +51,29 @@ extension Request {
     /// For routes for servers. Rejects unknown parameters: a misspelt parameter, such as the
     /// customer whose events are requested, must not count as left out.
     func requireQuery(among known: [String]) throws {
-        guard uri.query != nil else { return }
-        let asked = uri.queryParameters.map { String($0.key) }.filter {
+        guard let unknown = ProblemError.unknownName(among: queryNames, known: known) else {
+            return
+        }
+        throw ProblemError(.parameterUnknown, detail: unknown)
+    }
+
+    /// For routes for apps. Rejects a parameter that is similar to a known one, such as
+    /// `enviroment`. Other unknown parameters are ignored, because a newer app may talk to an older
+    /// server.
+    func refuseMisspelling(of known: [String]) throws {
+        for name in queryNames.sorted() where !known.contains(name) {
+            guard let meant = Spelling.nearest(to: name, among: known) else { continue }
+            throw ProblemError(
+                .parameterUnknown,
+                detail: "`\(ProblemError.shortened(name))` is unknown. Did you mean \(meant)?")
+        }
+    }
+
+    private var queryNames: [String] {
+        guard uri.query != nil else { return [] }
+        return uri.queryParameters.map { String($0.key) }.filter {
             !$0.isEmpty && $0 != Indentation.parameter
         }
-        guard let unknown = ProblemError.unknownName(among: asked, known: known) else { return }
-        throw ProblemError(.parameterUnknown, detail: unknown)
     }
 }
 

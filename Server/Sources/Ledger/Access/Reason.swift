@@ -1,4 +1,4 @@
-/// Why access is open or shut, as one sentence for people.
+/// Why access is open or closed, as one sentence for people.
 package enum Reason: Hashable, Sendable {
     case paid(until: Instant, Bool?)
     case trial(until: Instant, Bool?)
@@ -44,7 +44,7 @@ package enum Reason: Hashable, Sendable {
             "Upgraded to a product that the App Store has not named yet; held open until "
                 + "\(until.minute)."
         case .retrying(let due):
-            "The App Store could not collect the renewal of \(due.minute) and goes on trying."
+            "The App Store could not collect the renewal of \(due.minute) and keeps trying."
         case .ended(let due, .billing):
             "Ended because the App Store could not collect the renewal of \(due.minute)."
         case .ended(let at, let ending): "\(Self.cause(ending)) on \(at.minute)."

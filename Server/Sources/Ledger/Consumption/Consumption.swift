@@ -15,7 +15,7 @@ package enum RefundPreference: String, Hashable, Sendable, CaseIterable {
     case grantProrated = "grant_prorated"
 }
 
-/// What the App Store is told about a purchase when its refund is requested.
+/// What is sent to the App Store about a purchase when its refund is requested.
 package struct ConsumptionResponse: Hashable, Sendable {
     package var delivery: Delivery
     /// In thousandths of a percent. Nil if unknown, and for subscriptions.

@@ -55,7 +55,7 @@ extension OwnerLink {
 struct OwnersInviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "invite",
-        abstract: "Print a link that works once, with which somebody makes an account.")
+        abstract: "Print a link that works once and makes an account.")
 
     @Argument(help: "The name of the account.") var name: String
     @Option(help: "viewer, support, or admin.") var role: OwnerRole
@@ -75,8 +75,8 @@ struct OwnersInviteCommand: AsyncParsableCommand {
 struct OwnersLinkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "link",
-        abstract: "Print a link that works once, with which an owner sets another password.",
-        discussion: "While nobody has an account, leave out the name: the link makes the first.")
+        abstract: "Print a link that works once and sets a new password.",
+        discussion: "While there is no account, leave out the name: the link makes the first.")
 
     @Argument(help: "The name of the account.") var name: String?
     @OptionGroup var options: DatabaseOptions

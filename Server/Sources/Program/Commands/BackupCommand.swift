@@ -113,6 +113,7 @@ struct RestoreCommand: AsyncParsableCommand {
         defer { lock?.release() }
         let store = Database(try DatabaseAddress.open(address, mayCreate: false))
         defer { store.driver.close() }
+        try await DatabaseAddress.requireAlone(on: store.driver, at: address)
         do {
             let epoch = try await store.beginEpoch(at: .machine)
             print("Epoch \(epoch) of the log has begun.")
@@ -132,7 +133,7 @@ extension BackupCopy.Progress {
 
 extension DatabaseContents {
     fileprivate var sentence: String {
-        "\(documents) documents, \(customers) customers, \(events) events, "
-            + "schema version \(version)"
+        "\(documents.counted("document")), \(customers.counted("customer")), "
+            + "\(events.counted("event")), schema version \(version)"
     }
 }

@@ -151,8 +151,8 @@ struct CheckReport {
         let named = try await engine.purchasesWithUnknownTokens(app: app)
         guard named.purchases > 0 else { return }
         lines.append(
-            "note  \(app): \(named.purchases) purchases have an account token that is no id of a "
-                + "known customer; \(named.linked) of them are linked to one anyway. No other "
+            "note  \(app): \(named.purchases.counted("purchase has", "purchases have")) an account "
+                + "token that is no id of a known customer; \(named.linked) of them are linked to one anyway. No other "
                 + "customer can get them. Use your customers' ids as tokens, or add each token as "
                 + "an alias. If tokens are not customer ids, set account_tokens: other under "
                 + "identity")

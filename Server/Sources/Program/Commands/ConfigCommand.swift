@@ -42,7 +42,8 @@ struct ConfigCommand: AsyncParsableCommand {
                 let shut = try await change.printDifferences(by: simulator)
                 guard shut == 0 || shutAccess else {
                     throw StartFailure(
-                        "The change would end access to \(shut) entitlements. It was not applied.",
+                        "The change would end access to \(shut.counted("entitlement")). It was not "
+                            + "applied.",
                         remedy: "Change it, or add --shut-access if you want that.")
                 }
                 guard !change.isOfAnotherDatabase || shutAccess else {
@@ -123,7 +124,7 @@ struct ConfigChange {
             }
             guard changed != app else { continue }
             let impact = try await assembly.engine.impact(of: changed) { count in
-                if count % 10_000 == 0 { Outcome.printError("  \(count) customers …") }
+                if count % 10_000 == 0 { Outcome.printError("  \(count.counted("customer")) …") }
             }
             shut += impact.lost
             for line in Self.lines(of: impact, app.id) { print(line) }
@@ -212,7 +213,7 @@ struct ConfigChange {
     }
 
     /// Addresses that differ only in the password mean the same database. In an address of key
-    /// words a password cannot be told apart, so there any difference counts.
+    /// words a password cannot be distinguished, so there any difference counts.
     static func isAnotherDatabase(_ old: [String: String], _ new: [String: String]) -> Bool {
         let addresses = [old, new].map { $0["database"] ?? Settings.databaseDefault }
         guard !addresses.contains(where: DatabaseAddress.isKeyValueForm) else {
@@ -224,12 +225,13 @@ struct ConfigChange {
 
     private static func lines(of impact: Impact, _ app: AppID) -> [String] {
         var lines = [
-            "\(app): \(impact.customers) customers checked; \(impact.lost) entitlements would "
-                + "end, \(impact.gained) would begin."
+            "\(app): \(impact.customers.counted("customer")) checked; "
+                + "\(impact.lost.counted("entitlement")) would end, \(impact.gained) would begin."
         ]
         lines += impact.changes.sorted { $0.key < $1.key }.map { part, change in
-            "  \(part.entitlement) (\(part.environment.rawValue)): \(change.losing) customers "
-                + "would lose it, \(change.gaining) would gain it"
+            "  \(part.entitlement) (\(part.environment.rawValue)): "
+                + "\(change.losing.counted("customer")) would lose it, "
+                + "\(change.gaining) would gain it"
         }
         lines += impact.firstLosses.map {
             "  \($0.customer) would lose \($0.entitlement) (\($0.environment.rawValue))"

@@ -57,14 +57,14 @@ struct RebuildCommand: AsyncParsableCommand {
             return try await engine.rebuild(
                 verifyOnly: verify, withoutUnusable: withoutUnusable
             ) { done, total in
-                Outcome.printError("\(done) of \(total) documents")
+                Outcome.printError("\(done) of \(total.counted("document"))")
             }
         } catch {
             guard error != .busy else {
                 throw StartFailure(
-                    "Nothing was rebuilt: somebody else holds the tables all the time.",
-                    remedy: "Let it end, such as a VACUUM or a change of tables (pg_stat_activity "
-                        + "shows it), or another writer of the file. Then run this again.")
+                    "Nothing was rebuilt: another program holds a lock on the tables.",
+                    remedy: "Wait until it has ended, then run this again. It may be a VACUUM, a "
+                        + "change of tables (see pg_stat_activity), or another writer of the file.")
             }
             throw StartFailure(
                 "Nothing was rebuilt: \(error).",
@@ -76,7 +76,10 @@ struct RebuildCommand: AsyncParsableCommand {
 
     static func lines(of report: RebuildReport, verify: Bool) -> [String] {
         let verb = verify ? "compared" : "rebuilt"
-        return ["\(verb) from \(report.documents) documents, \(report.differences) differences"]
+        let (documents, differences) = (
+            report.documents.counted("document"), report.differences.counted("difference")
+        )
+        return ["\(verb) from \(documents), \(differences)"]
             + report.firstDifferences.map { "  \($0)" }
             + report.unusable.map { "  unusable: \($0)" }
     }

@@ -22,7 +22,7 @@ struct ImportCommand: AsyncParsableCommand {
     @Argument(help: "CSV, or one JSON object per line.") var file: String
     @Flag(help: "Report the result of each row without requests or changes.") var dryRun = false
     @Flag(help: "Start again, even if the file was imported before.") var anew = false
-    @Flag(help: "Accept a file without a customer column. Its purchases belong to nobody.")
+    @Flag(help: "Accept a file without a customer column. Its purchases get no customer.")
     var withoutCustomers = false
     @Option(help: "The file for the report (FILE.report.csv, or FILE.dry-run.csv).")
     var report: String?
@@ -88,7 +88,7 @@ struct ImportCommand: AsyncParsableCommand {
         let nobodys = nameless == 0 ? "" : " (\(nameless) of them named no customer)"
         let verb = dryRun ? "could be used" : "used"
         print(
-            "\(position.linesRead) lines, \(position.used) rows \(verb)\(nobodys), "
+            "\(position.linesRead.counted("line")), \(position.used.counted("row")) \(verb)\(nobodys), "
                 + "\(position.refused) not: \(report.path)")
     }
 }
@@ -117,8 +117,8 @@ private final class ImportProgress: Sendable {
         }
         guard let (elapsed, first) = since else { return }
         var line =
-            "\(position.linesRead) lines, \(position.bytesRead * 100 / max(1, total)) %, "
-            + "\(position.used) rows used, \(position.refused) not"
+            "\(position.linesRead.counted("line")), \(position.bytesRead * 100 / max(1, total)) %, "
+            + "\(position.used.counted("row")) used, \(position.refused) not"
         let seconds = Int64(elapsed.components.seconds)
         let bytes = position.bytesRead - first.bytesRead
         if seconds > 0, bytes > 0 {

@@ -16,9 +16,10 @@ struct MigrateCommand: AsyncParsableCommand {
         try await Outcome.reportingFailures {
             let count = try await Migration(from: from, to: to).run { progress in
                 let verb = progress.isComparing ? "compared" : "copied"
-                Outcome.printError("\(progress.table): \(progress.rows) rows \(verb)")
+                Outcome.printError("\(progress.table): \(progress.rows.counted("row")) \(verb)")
             }
-            print("\(count) rows copied and compared; serve with --database \(shownTarget)")
+            print(
+                "\(count.counted("row")) copied and compared; serve with --database \(shownTarget)")
         }
     }
 
@@ -31,11 +32,16 @@ struct Migration {
     var to: String
 
     /// - Returns: the total number of rows.
+    /// - Throws: ``StartFailure`` if a server runs on the source: what it writes meanwhile would be
+    ///   missing in the copy.
     func run(
         progress: @Sendable (CopyProgress) -> Void = { _ in }
     ) async throws(StartFailure) -> Int {
+        let lock = try ServerLock.shared(of: from)
+        defer { lock?.release() }
         let source = Database(try await DatabaseAddress.openForInspection(from))
         defer { source.driver.close() }
+        try await DatabaseAddress.requireAlone(on: source.driver, at: from)
         let target = Database(try DatabaseAddress.open(to))
         defer { target.driver.close() }
         do {

@@ -50,7 +50,7 @@ struct PopulationOptions: ParsableArguments {
                 signed: { try letters?.write(Array($0.utf8)) })
             let seconds = (ContinuousClock.now - started).components.seconds
             Outcome.printError(
-                "\(tally.accounts) of \(accounts) accounts, \(tally.notifications) notifications,"
+                "\(tally.accounts) of \(accounts.counted("account")), \(tally.notifications.counted("notification")),"
                     + " \(seconds) s")
         }
         let sums = tally.json.bytes

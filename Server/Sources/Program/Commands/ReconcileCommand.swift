@@ -86,7 +86,7 @@ struct ReconcilePurchasesCommand: AsyncParsableCommand {
 
     static func text(of outcome: CheckOutcome) -> String {
         switch outcome {
-        case .responded(let documents): "answered with \(documents) documents"
+        case .responded(let documents): "answered with \(documents.counted("document"))"
         case .noResponse(let reason): "no response: \(reason)"
         case .notConfigured: "not checked: the app has no app_store in the configuration"
         case .leasedElsewhereOrUnknown: "not checked: another server is checking it right now"

@@ -71,7 +71,7 @@ final class DatabaseUse: Sendable {
         return Disk.resolvedName(address) + suffix
     }
 
-    /// Makes the file where it is not there. Whoever may read the database may lock it.
+    /// Creates the file if it is missing. Every user who may read the database may lock it.
     private static func opened(_ path: String, _ mode: Int32, for address: String) -> Int32? {
         let made = open(path, mode | O_CREAT | O_EXCL | O_CLOEXEC, Disk.permissions)
         if made >= 0 {

@@ -154,7 +154,7 @@ extension AppSettings {
             "content \(content.rules.staysAfterLapse ? "stays" : "closes") after a lapse",
             "content of earlier dates is \(content.rules.opensEarlier ? "open" : "closed")",
             "content files are \(content.opensSandbox ? "open" : "closed") for the sandbox",
-            "content links are valid for \(content.linkLifetime.components.seconds / 60) minutes",
+            "content links are valid for \((content.linkLifetime.components.seconds / 60).counted("minute"))",
         ]
     }
 

@@ -185,7 +185,8 @@ extension AppSettings {
 
     var tokenLine: String {
         guard let tokens else { return "no tokens" }
-        return "tokens by \(tokens.issuer), for \(tokens.life.components.seconds / 60) minutes, "
-            + "offline for \(tokens.offlineDays) days"
+        let minutes = (tokens.life.components.seconds / 60).counted("minute")
+        return "tokens by \(tokens.issuer), for \(minutes), "
+            + "offline for \(tokens.offlineDays.counted("day"))"
     }
 }

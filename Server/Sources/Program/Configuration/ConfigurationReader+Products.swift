@@ -217,10 +217,16 @@ extension AppSettings {
             }
     }
 
+    /// `1 month and 10 days`
+    private static func length(_ length: Term.Length) -> String {
+        [(length.months, "month"), (length.days, "day")].filter { $0.0 > 0 }
+            .map { $0.0.counted($0.1) }.joined(separator: " and ")
+    }
+
     var termLines: [String] {
         guard !terms.products.isEmpty else { return [] }
         return terms.products.map { product, term in
-            "term of \(product): \(term.length.months) months and \(term.length.days) days, "
+            "term of \(product): \(Self.length(term.length)), "
                 + "chain \(term.chain)"
                 + (term.reminders.isEmpty ? "" : ", reminders \(term.reminders) days ahead")
         } + ["terms by the clock of \(terms.clock.name), \(terms.overlap.rawValue)"]

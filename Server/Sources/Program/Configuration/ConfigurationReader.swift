@@ -137,7 +137,9 @@ struct ConfigurationReader {
                         + "be checked if notifications are missed."))
         }
         if members["products"] == nil {
-            warn(key, "App \(name) has no products.", "Add them. Others give no access.")
+            warn(
+                key, "App \(name) lists no products, so no purchase gives access.",
+                "Add `products:`.")
         }
     }
 }

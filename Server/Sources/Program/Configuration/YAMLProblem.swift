@@ -1,6 +1,6 @@
 import Yams
 
-/// Why a text cannot be read as YAML, for whoever wrote it.
+/// Why a text cannot be read as YAML, for its author.
 struct YAMLProblem {
     private static let indentation: Set<Character> = [" ", "\t"]
 

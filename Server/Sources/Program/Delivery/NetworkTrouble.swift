@@ -3,7 +3,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// Why a request got no answer, for whoever sent it from a terminal.
+/// Why a request got no answer, for the user of a terminal.
 enum NetworkTrouble {
     /// Returns the middle of a sentence, such as `the connection was refused`.
     static func text(of error: any Error) -> String {

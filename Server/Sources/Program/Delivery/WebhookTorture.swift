@@ -60,14 +60,14 @@ struct WebhookTorture: Sendable {
 
     /// Sends all cases, one after the other.
     ///
-    /// - Throws: ``StartFailure`` if nobody answers the first delivery.
+    /// - Throws: ``StartFailure`` if the first delivery gets no response.
     func findings(of receiver: WebhookReceiverClient) async throws -> [WebhookFinding] {
         var findings: [WebhookFinding] = []
         for one in cases {
             let answers = await receiver.answers(to: one)
             if findings.isEmpty, case .none(let why)? = answers.first {
                 throw StartFailure(
-                    "Nobody answers at \(receiver.url): \(why).",
+                    "No receiver answers at \(receiver.url): \(why).",
                     remedy: "Start the receiver, and name the URL that it listens at.")
             }
             findings.append(WebhookFinding(one, answers))

@@ -113,14 +113,14 @@ extension PhoneDesk {
             case .year: .year
             }
         guard let end = calendar.date(byAdding: unit, value: period.count, to: Date(now)) else {
-            throw Refusal(sentence: "The clock cannot go on.")
+            throw Refusal(sentence: "The clock cannot be moved further.")
         }
         return Timestamp(milliseconds: Int64((end.timeIntervalSince1970 * 1000).rounded()))
     }
 
     private func goToDue() async throws {
         guard let due = PhoneDue(try await reread()) else {
-            throw Refusal(sentence: "Nothing falls due.")
+            throw Refusal(sentence: "Nothing is due.")
         }
         try await set(clock: due.at)
     }
@@ -138,7 +138,7 @@ extension PhoneDesk {
             phone = try await addDevice(of: name)
             return
         }
-        throw Refusal(sentence: "Nobody is left. Start with --fresh.")
+        throw Refusal(sentence: "All people of the cast have been used. Start with --fresh.")
     }
 
     // MARK: - Purchases

@@ -21,7 +21,7 @@ extension PhoneDesk {
             phone = try await addDevice(of: name)
             return
         }
-        throw Refusal(sentence: "Nobody is left who has bought nothing. Start with --fresh.")
+        throw Refusal(sentence: "All people of the cast have been used. Start with --fresh.")
     }
 
     /// The cast, and then numbers.

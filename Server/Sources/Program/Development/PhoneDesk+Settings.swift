@@ -2,7 +2,7 @@ import Engine
 import Ledger
 
 extension PhoneDesk {
-    /// Whom the desk asks, and what the app's products give.
+    /// The clients of the simulator and server, and the entitlements of each product.
     struct Settings: Sendable {
         var simulator: LoopbackClient
         /// With the app key: the app on the phone.

@@ -56,9 +56,7 @@ struct PhoneRoutes: Sendable {
         let frame = Frame(
             viewer: viewer, app: app.rawValue, now: state.now,
             theme: request.cookie("theme").flatMap(Frame.Theme.init), isSimulated: true)
-        var response = text(PhonePage(state).html(in: frame), type: "text/html; charset=utf-8")
-        response.headers[.contentSecurityPolicy] = Layout.contentSecurityPolicy
-        return response
+        return Response(dashboardPage: PhonePage(state).html(in: frame))
     }
 
     /// Carries out an act. A script gets the pieces that the page then has; a form gets the page.

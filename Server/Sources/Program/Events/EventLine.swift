@@ -42,7 +42,7 @@ struct EventLine {
         }
         return [
             "\(cursor)", "\(event.knownAt)", event.type.rawValue,
-            event.customerID ?? event.accountToken.map { "token \($0)" } ?? "nobody",
+            event.customerID ?? event.accountToken.map { "token \($0)" } ?? "no customer",
         ]
             + [
                 event.productID ?? event.grant?.entitlement, event.purchaseID, state, money, wallet,

@@ -86,7 +86,7 @@ struct ImportRun {
             "The first line has no column \(kind.customerColumn). It has: "
                 + "\(shown.joined(separator: ", ")).",
             remedy: "Rename the column with your customers' ids. With --without-customers, the "
-                + "purchases belong to nobody until a device posts them.")
+                + "purchases have no customer until a device posts them.")
     }
 
     /// Limits for quoting a header in a message.
@@ -203,7 +203,7 @@ struct ImportRun {
 
     private static func noResponse(_ times: Int, _ reason: String) -> StartFailure {
         StartFailure(
-            "The App Store did not respond \(times) times: \(reason)",
+            "The App Store did not respond \(times.counted("time")): \(reason)",
             remedy: "Run the same command again later. It continues from here.")
     }
 

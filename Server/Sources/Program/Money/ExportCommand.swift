@@ -13,15 +13,18 @@ struct ExportCommand: AsyncParsableCommand {
         discussion: "docs/sql.md describes the columns.")
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
-        case csv, jsonl, revenuecat
+        case csv
+        case rawCSV = "raw-csv"
+        case jsonl, revenuecat
     }
 
-    @Argument(help: "subscriptions, transactions, movements, entitlements or wallet_entries.")
+    @Argument(help: "\(ExportedTable.all.map(\.name).joined(separator: ", ")).")
     var table: String
     @Option(
         help: """
-            csv; jsonl: one JSON object in each line; or revenuecat: transactions in the columns \
-            of RevenueCat's scheduled export.
+            csv: for spreadsheets; raw-csv: for programs, each value as it is; jsonl: one JSON \
+            object in each line; or revenuecat: transactions in the columns of RevenueCat's \
+            scheduled export.
             """) var format = Format.csv
     @Option(help: "Leave out what is earlier, such as 2026-11-21T00:00:00Z.") var since: String?
     @Option(help: "The app, if there are several.") var app: String?
@@ -48,7 +51,9 @@ struct ExportCommand: AsyncParsableCommand {
                 ) { try Self.write(line($0, RevenueCatExport.columns)) }
                 return
             }
-            if format == .csv { try Self.write(CSVText.text([table.columns])) }
+            if format == .csv || format == .rawCSV {
+                try Self.write(CSVText.text([table.columns]))
+            }
             try await assembly.engine.export(table, of: app, in: environment, since: since) { row in
                 try Self.write(line(row, table.columns))
             }
@@ -73,7 +78,7 @@ struct ExportCommand: AsyncParsableCommand {
     private func line(_ row: [ExportedValue], _ columns: [String]) throws -> String {
         switch format {
         case .csv: return CSVText.text([row.map(\.text)])
-        case .revenuecat: return CSVText.text([row.map(\.text)], for: .program)
+        case .rawCSV, .revenuecat: return CSVText.text([row.map(\.text)], for: .program)
         case .jsonl:
             let members = try zip(columns, row).map { name, value in
                 "\"\(name)\":\(try value.json)"

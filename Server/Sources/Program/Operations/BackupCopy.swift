@@ -90,7 +90,8 @@ struct BackupCopy {
         let contents = try await Self.contents(of: copy)
         if contents.events != contents.loggedEvents {
             damage.append(
-                "\(contents.events) events found, but \(contents.loggedEvents) were emitted")
+                "\(contents.events.counted("event")) found, but \(contents.loggedEvents) were "
+                    + "emitted")
         }
         if contents.version < before.version || contents.documents < before.documents
             || contents.events < before.events

@@ -141,6 +141,47 @@ enum DatabaseAddress {
                 + "its address.")
     }
 
+    /// Throws if other programs of Perennial are connected to a PostgreSQL database. Call it before
+    /// the driver has opened more than one connection. Does nothing for a file: see ``ServerLock``.
+    static func requireAlone(
+        on database: any DatabaseDriver, at address: String
+    ) async throws(StartFailure) {
+        guard isServer(address) else { return }
+        var others = try await otherConnections(on: database, at: address)
+        // Those of a program that has just ended may be counted for a moment.
+        for _ in 0..<endingChecksMax where others > 0 {
+            do { try await Task.sleep(for: endingPause) } catch { break }
+            others = try await otherConnections(on: database, at: address)
+        }
+        guard others > 0 else { return }
+        throw StartFailure(
+            "The database \(withoutPassword(address)) is in use: other programs of Perennial have "
+                + "\(others.counted("connection")) to it.",
+            remedy: "Stop all servers and commands that use it, then run this again.")
+    }
+
+    private static let endingChecksMax = 6
+    private static let endingPause = Duration.milliseconds(500)
+
+    private static func otherConnections(
+        on database: any DatabaseDriver, at address: String
+    ) async throws(StartFailure) -> Int64 {
+        do {
+            return try await database.read { connection in
+                try connection.rows(selectOthers, []).first?.integer(0) ?? 0
+            }
+        } catch {
+            throw unreachable(address, error)
+                ?? StartFailure(
+                    "The connections to \(withoutPassword(address)) cannot be counted: \(error).",
+                    remedy: "Let this user read pg_stat_activity.")
+        }
+    }
+
+    private static let selectOthers =
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+        + "AND application_name LIKE 'perennial%' AND pid <> pg_backend_pid()"
+
     /// Throws if the nearest existing folder is not writable, so that the file could not be
     /// created.
     private static func requireFolder(of path: String) throws(StartFailure) {

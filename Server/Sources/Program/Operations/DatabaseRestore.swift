@@ -76,7 +76,7 @@ struct DatabaseRestore {
 
     /// The restored log continues numbering from the end of the backup: see ``LogPlace``.
     private func beginEpoch(in file: String) async throws -> String {
-        // Nobody else knows it, and no lock of it shall stay.
+        // The file is private to this command, so it is opened without a server lock.
         let store = Database(try SQLiteDriver(path: file))
         defer { store.driver.close() }
         return try await store.beginEpoch(at: now)

@@ -37,6 +37,23 @@ final class ServerLock: Sendable {
         return ServerLock(file)
     }
 
+    /// Keeps servers away from a database that is only read. Needs no right to write beside it: a
+    /// file that no server ever used has no lock.
+    ///
+    /// - Returns: nil for a PostgreSQL server, and where there is no lock.
+    /// - Throws: ``StartFailure`` if a server runs on the database.
+    static func shared(of address: String) throws(StartFailure) -> ServerLock? {
+        guard DatabaseAddress.isFile(address), address != ":memory:" else { return nil }
+        let file = open(Disk.resolvedName(address) + suffix, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        guard flock(file, LOCK_SH | LOCK_NB) == 0 else {
+            defer { close(file) }
+            guard errno == EWOULDBLOCK else { return nil }
+            throw held(address, by: file)
+        }
+        return ServerLock(file)
+    }
+
     /// Gives the lock file to the database's owner. A lock made by root, for example with `sudo
     /// perennial restore`, must not lock out the service.
     static func giveToOwner(of address: String, _ file: Int32) {

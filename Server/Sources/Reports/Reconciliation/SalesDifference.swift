@@ -53,7 +53,7 @@ package struct SalesDifference: Hashable, Sendable {
         case unknownProduct = "unknown_product"
         /// A product that we have never seen, in a file about all apps of a developer.
         case otherApp = "other_app"
-        /// Sold by the App Store, and never heard of by us.
+        /// Sold by the App Store, and never reported to us.
         case notHeardOf = "not_heard_of"
         /// Known to us, and not in the file of its day.
         case notInFile = "not_in_file"

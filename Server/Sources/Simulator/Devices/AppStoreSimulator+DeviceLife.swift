@@ -174,6 +174,6 @@ extension World {
 
 extension SimulatorProblem {
     static let signedOut = Self(
-        "signed_out", "Nobody is signed in on this device.",
+        "signed_out", "No account is signed in on this device.",
         remedy: "POST /_sim/devices/{id}/account {\"account\": \"anna\"}")
 }

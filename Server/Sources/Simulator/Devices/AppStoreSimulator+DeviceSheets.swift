@@ -78,7 +78,7 @@ extension AppStoreSimulator {
         let order = PurchaseOrder(product.id, offerID: code)
         if let obstacle = try obstacle(on: deviceID) { return obstacle }
         let (transaction, _) = try await perform { world, now throws(SimulatorProblem) in
-            // No `orderingDevice`: this device hears of it, too.
+            // No `orderingDevice`: this device is notified, too.
             try world.purchase(order, on: deviceID, at: now)
         }
         return .purchased(try show(purchased: transaction, on: deviceID))

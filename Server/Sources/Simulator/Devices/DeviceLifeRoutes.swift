@@ -26,7 +26,7 @@ extension SimulatorRoute {
             return .json(try await simulator.clockJSON(of: id))
         },
         post(
-            "/_sim/devices/{id}/reboot", "The device is started anew, and so is the app.", [],
+            "/_sim/devices/{id}/reboot", "The device restarts, and so does the app.", [],
             gives: .json("DeviceClock")
         ) { simulator, call in
             let id = try call.parameter("id")
@@ -49,7 +49,7 @@ extension SimulatorRoute {
             return .json(try await simulator.appJSON(on: id))
         },
         post(
-            "/_sim/devices/{id}/launch", "The app is launched anew.", [],
+            "/_sim/devices/{id}/launch", "The app is launched again.", [],
             gives: .json("InstalledApp")
         ) { simulator, call in
             let id = try call.parameter("id")

@@ -36,7 +36,7 @@ extension SimulatorRoute {
         },
         get(
             "/_sim/devices/{id}/prompts",
-            "The sheets and password prompts of a device; with count, waits for so many.",
+            "The sheets and password prompts of a device; with count, waits for that many.",
             query: ["count"], gives: .json("Prompts")
         ) { simulator, call in
             let prompts = try await simulator.prompts(

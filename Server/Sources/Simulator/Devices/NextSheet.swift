@@ -101,7 +101,7 @@ extension AppStoreSimulator {
         phones[id]?.prompts.close(gate.number)
         guard isOpened else {
             throw SimulatorProblem(
-                "sheet_not_let_go", status: 408, "The sheet was held, and nobody let it go.",
+                "sheet_not_let_go", status: 408, "The sheet was held, and was not let go in time.",
                 remedy: "POST …/let-go within \(PromptList.heldSecondsMax) seconds, before a reset."
             )
         }

@@ -54,7 +54,7 @@ package struct TruePurchase: Hashable, Sendable {
     package var ownership = OwnershipType.purchased
     /// Set if the customer has committed to a number of months.
     package var commitment: TrueCommitment?
-    /// A higher price that the customer was told of and has not paid yet.
+    /// A higher price that was announced to the customer and is not paid yet.
     package var priceRise: PriceRise?
     /// What the next period will cost, in thousandths of the currency unit. Nil if none follows.
     package var nextPrice: Int64?

@@ -54,7 +54,7 @@ struct Subscription: Sendable {
     /// either.
     var hasReachedRenewalLimit = false
     var commitment: Commitment?
-    /// Every price rise that the customer was told of, oldest first.
+    /// Every price rise that was announced to the customer, oldest first.
     var priceRises: [PriceRise] = []
     /// When the renewal date was extended.
     var extensions: [AppStoreDate] = []

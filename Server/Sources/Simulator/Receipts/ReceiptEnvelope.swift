@@ -99,9 +99,9 @@ extension ReceiptEnvelope {
 // MARK: - Reading
 
 extension ReceiptEnvelope {
-    /// Parses a file, whoever signed it. Xcode's files use indefinite lengths and content in pieces
-    /// (BER); Apple's certificates are not in DER order. Returns nil if the file does not have this
-    /// format.
+    /// Parses a file, whatever its signature. Xcode's files use indefinite lengths and content in
+    /// pieces (BER); Apple's certificates are not in DER order. Returns nil if the file does not
+    /// have this format.
     init?(parsing bytes: [UInt8]) {
         guard bytes.count <= Self.bytesMax, let root = try? BER.parse(bytes),
             let outer = Self.children(of: root), outer.count == 2,

@@ -160,7 +160,7 @@ extension ShopLint {
     ) {
         if offer.id == nil, offer.type != .introductory { add("has no id", at: place) }
         if offer.type == .code, offer.customers.isEmpty {
-            add("eligibility is empty, so nobody can redeem it", at: place)
+            add("eligibility is empty, so no customer can redeem it", at: place)
         }
         switch offer.discount {
         case .freeTrial:

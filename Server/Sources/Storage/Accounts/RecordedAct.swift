@@ -1,3 +1,4 @@
+import Foundation
 import Ledger
 
 /// One act of an owner: who did what, when, and to what.
@@ -18,9 +19,13 @@ package struct RecordedAct: Hashable, Sendable {
     package var customer: CustomerID?
     /// What it was done to, such as the id of a webhook.
     package var subject: String?
-    /// As JSON objects, without secrets and without ids of customers. Nil if unknown.
+    /// As JSON objects, without secrets. Ids of customers are only in ``customerMembers``. Nil if
+    /// unknown.
     package var before: String?
     package var after: String?
+
+    /// The members of ``before`` and ``after`` that are ids of customers. An erasure replaces them.
+    package static let customerMembers = ["owner", "shared_with"]
 
     package init(
         app: AppID?, at: Instant, id: String, author: String, act: String,
@@ -114,10 +119,52 @@ extension DatabaseSession {
     func replaceAuditIDs(
         _ names: [CustomerID: CustomerID], in app: AppID
     ) throws(StorageFailure) {
+        try replaceAuditStates(names, in: app)
         try connection.runEach(
             "UPDATE audit_entries SET customer = $1 WHERE app = $2 AND customer = $3",
             names.sorted { $0.key < $1.key }.map { id, pseudonym in
                 [.text(pseudonym.rawValue), .text(app.rawValue), .text(id.rawValue)]
             })
+    }
+
+    /// Acts that moved purchases name the owners before and after. They are few.
+    private func replaceAuditStates(
+        _ names: [CustomerID: CustomerID], in app: AppID
+    ) throws(StorageFailure) {
+        let rows = try connection.rows(
+            "SELECT at_ms, entry, state_before, state_after FROM audit_entries WHERE app = $1 "
+                + "AND act LIKE 'customers.transfers%'", [.text(app.rawValue)])
+        for row in rows {
+            let states = [try row.optionalText(2), try row.optionalText(3)]
+            let replaced = states.map { $0.map { Self.replacing(names, in: $0) } }
+            guard replaced != states else { continue }
+            try connection.run(
+                "UPDATE audit_entries SET state_before = $1, state_after = $2 "
+                    + "WHERE app = $3 AND at_ms = $4 AND entry = $5",
+                [
+                    .text(replaced[0]), .text(replaced[1]), .text(app.rawValue), row.values[0],
+                    row.values[1],
+                ])
+        }
+    }
+
+    private static func replacing(_ names: [CustomerID: CustomerID], in state: String) -> String {
+        guard
+            var members = try? JSONDecoder().decode(
+                [String: String].self, from: Data(state.utf8))
+        else { return state }
+        var isChanged = false
+        for member in RecordedAct.customerMembers {
+            guard let id = members[member], let name = names[CustomerID(rawValue: id)] else {
+                continue
+            }
+            members[member] = name.rawValue
+            isChanged = true
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Texts can always be encoded.
+        guard isChanged, let data = try? encoder.encode(members) else { return state }
+        return String(decoding: data, as: UTF8.self)
     }
 }

@@ -63,6 +63,31 @@ extension DatabaseSession {
             hasGrants: try first.integer(2) > 0)
     }
 
+    /// Customers with an id that begins with a text, whatever the case of ASCII letters, in the
+    /// order of these ids.
+    package func customers(
+        beginningWith prefix: String, in app: AppID, limit: Int
+    ) throws(StorageFailure) -> [StoredCustomer] {
+        let lower = String(prefix.map { $0.isASCII ? Character($0.lowercased()) : $0 })
+        let rows = try connection.rows(
+            Self.selectBeginning,
+            [
+                .text(app.rawValue), .text(lower), .text(lower + "\u{10FFFF}"),
+                .integer(Int64(limit)),
+            ])
+        var found: [StoredCustomer] = []
+        for row in rows {
+            let id = CustomerID(rawValue: try row.text(0))
+            if let known = try customer(known: id, in: app) { found.append(known) }
+        }
+        return found
+    }
+
+    static let selectBeginning =
+        "SELECT customer, min(lower(id)) AS shown FROM customer_ids WHERE app = $1 "
+        + "AND lower(id) >= $2 AND lower(id) < $3 GROUP BY customer ORDER BY shown, customer "
+        + "LIMIT $4"
+
     static let selectIDs =
         "SELECT ids.customer, ids.id, count(grants.grant_id), ids.is_account_token "
         + "FROM customer_ids asked "

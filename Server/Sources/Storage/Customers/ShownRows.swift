@@ -96,7 +96,7 @@ extension DatabaseSession {
         return (customers, events.last?.sequence)
     }
 
-    /// Customers of whom an entitlement has changed by time alone.
+    /// Customers with an entitlement that has changed by time alone.
     package func customersToShow(
         in app: AppID, at now: Instant, limit: Int
     ) throws(StorageFailure) -> Set<CustomerID> {

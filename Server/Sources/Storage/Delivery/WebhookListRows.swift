@@ -1,13 +1,30 @@
 import Ledger
 
 /// A position in the list of deliveries, which is ordered newest first.
-package struct DeliveryPosition: Hashable, Sendable {
+///
+/// Deliveries that were created together are in the order of their events; several of one event are
+/// in the order of their ids.
+package struct DeliveryPosition: Hashable, Sendable, Comparable {
     package var createdAt: Instant
+    /// The number of the event. 0 for a test.
+    package var sequence: Int64
     package var message: String
 
-    package init(createdAt: Instant, message: String) {
+    package init(createdAt: Instant, sequence: Int64, message: String) {
         self.createdAt = createdAt
+        self.sequence = sequence
         self.message = message
+    }
+
+    package static func < (one: Self, other: Self) -> Bool {
+        (one.createdAt, one.sequence, one.message)
+            < (other.createdAt, other.sequence, other.message)
+    }
+}
+
+extension StoredDelivery {
+    package var position: DeliveryPosition {
+        DeliveryPosition(createdAt: createdAt, sequence: sequence, message: message)
     }
 }
 
@@ -36,19 +53,18 @@ extension DatabaseSession {
             if let state { condition += " AND state = \(add(.text(state.rawValue)))" }
             if let position {
                 condition +=
-                    " AND (created_at_ms, message) < "
+                    " AND (created_at_ms, sequence, message) < "
                     + "(\(add(.integer(position.createdAt.milliseconds))), "
-                    + "\(add(.text(position.message))))"
+                    + "\(add(.integer(position.sequence))), \(add(.text(position.message))))"
             }
             let end = add(.integer(Int64(limit)))
             found += try connection.rows(
                 "SELECT \(Self.columns) FROM webhook_deliveries WHERE \(condition) "
-                    + "ORDER BY created_at_ms DESC, message DESC LIMIT \(end)", values
+                    + "ORDER BY created_at_ms DESC, sequence DESC, message DESC LIMIT \(end)",
+                values
             ).map(Self.delivery)
         }
-        return Array(
-            found.sorted { ($0.createdAt, $0.message) > ($1.createdAt, $1.message) }
-                .prefix(limit))
+        return Array(found.sorted { $0.position > $1.position }.prefix(limit))
     }
 
     package func delivery(

@@ -11,9 +11,9 @@ import Ledger
 //   2. reads the committed pending events in the order of their positions;
 //   3. inserts them into `events` with the next numbers of the app and of each customer;
 //   4. deletes exactly these pending rows, and stores the last number.
-// Numbers therefore have no gaps and become visible in order: whoever sees an event sees all events
-// before it, and an event that is committed late gets a later number. A crash between two steps
-// undoes all of them.
+// Numbers therefore have no gaps and become visible in order: a reader who sees an event sees all
+// events before it, and an event that is committed late gets a later number. A crash between two
+// steps undoes all of them.
 
 /// An event as it is stored, without its numbers.
 struct UnnumberedEvent {

@@ -46,6 +46,13 @@ package struct ExportedTable: Hashable, Sendable {
                 "proceeds_milliunits", "refunded_milliunits", "refunded_at",
             ], sinceColumn: "purchased_at"),
         ExportedTable(
+            name: "customer_summaries",
+            columns: [
+                "app", "environment", "customer_id", "currency", "transactions",
+                "first_purchased_at", "last_purchased_at", "price_milliunits",
+                "refunded_milliunits",
+            ], sinceColumn: "last_purchased_at", subject: .customer, order: ["currency"]),
+        ExportedTable(
             name: "movements",
             columns: [
                 "app", "environment", "original_transaction_id", "transaction_id", "kind",

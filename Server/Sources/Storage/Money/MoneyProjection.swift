@@ -133,7 +133,7 @@ extension Fact {
 }
 
 extension Timeline {
-    /// Whether what was bought is the same, whoever attests it.
+    /// Whether what was bought is the same, whatever document attests it.
     fileprivate func hasSamePeriods(as other: Timeline) -> Bool {
         periods.count == other.periods.count
             && zip(periods, other.periods).allSatisfy { one, other in

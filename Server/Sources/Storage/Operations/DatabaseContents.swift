@@ -1,4 +1,4 @@
-/// The number of rows in a database, which tells a complete copy from an incomplete one.
+/// The number of rows in a database, which distinguishes a complete copy from an incomplete one.
 package struct DatabaseContents: Hashable, Sendable {
     /// The version of the schema.
     package var version: Int

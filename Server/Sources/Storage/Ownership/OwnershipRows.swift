@@ -44,8 +44,9 @@ package struct PurchaseBlock: Hashable, Sendable {
 extension DatabaseSession {
     // MARK: - Transfers
 
-    /// Moves a purchase to a customer, whoever owns it now. Emits events to both customers, and
-    /// records the transfer so that it can be undone. Not idempotent: check the owner first.
+    /// Moves a purchase to a customer from its present owner, if any. Emits events to both
+    /// customers, and records the transfer so that it can be undone. Not idempotent: check the
+    /// owner first.
     ///
     /// - Returns: the transfer, which can be undone.
     package func move(

@@ -140,7 +140,7 @@ extension DatabaseSession {
         else { return }
         if purse.hasSpent(of: purchase) {
             try link(purchase, to: former, by: .token, in: app, at: first.receivedAt)
-            // As it is stored still: but it is theirs now, and that was told.
+            // Reload the purchase: it now has an owner, and the `linked` event was emitted.
             if let known = try reportedPurchase(purchase, in: app) { fold.reported = known }
         } else {
             fold.entries = purse.apply(

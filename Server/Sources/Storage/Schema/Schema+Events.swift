@@ -1,7 +1,8 @@
 extension Schema {
     static func eventTables(_ type: Dialect) -> [String] {
         [
-            // The number of events in each app's log. Whoever numbers events locks this row.
+            // The number of events in each app's log. A transaction that numbers events locks this
+            // row.
             """
             CREATE TABLE logs (
                 app \(type.text) NOT NULL,

@@ -22,6 +22,11 @@ extension Schema {
         "DROP INDEX IF EXISTS events_by_customer",
     ]
 
+    /// Finds customers by the beginning of an id. Idempotent.
+    static let customerPrefixIndexes: [String] = [
+        "CREATE INDEX IF NOT EXISTS customer_ids_by_beginning ON customer_ids (app, lower(id))"
+    ]
+
     /// Finds the events of a purchase from the time when it had no owner: a customer may be known
     /// only by the account token in it. Idempotent.
     static let unownedEventIndexes: [String] = [

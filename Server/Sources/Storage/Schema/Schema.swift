@@ -83,6 +83,7 @@ package enum Schema {
             .init("rows about customers", shownTables(dialect)),
             .init("credits by hand", handCreditColumns(dialect)),
             .init("movements by kind", movementKindIndexes),
+            .init("customer ids by their beginning", customerPrefixIndexes),
         ]
     }
 

@@ -2,9 +2,9 @@ import Ledger
 
 // A purchase without a link counts in the wallets of the customer whom its account token names. An
 // app can set another account later (Apple: "Set App Account Token"), and what was spent by then
-// must not be credited a second time. So such a purchase is linked to whoever spent it; what was
-// not spent goes to the account that is named now. Documents alone therefore lead to the same
-// result in every order; only a debit between them makes a difference.
+// must not be credited a second time. So such a purchase is linked to the customer who spent it;
+// what was not spent goes to the account that is named now. Documents alone therefore lead to the
+// same result in every order; only a debit between them makes a difference.
 //
 // A change of the configuration can also make tokens name nobody, and no document reports that. So
 // a debit links what it spends at once. The rule about documents is still needed: spent purchases

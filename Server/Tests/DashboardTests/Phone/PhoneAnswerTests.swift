@@ -65,14 +65,14 @@ import Testing
         var life = PhoneLife()
         life.set(.paid, until: "2026-12-10T09:00:00Z")
         life.state.customer.subscriptions[0].renewsTo = "pro.yearly"
-        #expect(line(life).hasSuffix("then it goes on as pro.yearly."))
+        #expect(line(life).hasSuffix("then it continues as pro.yearly."))
     }
 
     @Test func `books that say something else are shown`() {
         var life = PhoneLife.inGrace
         #expect(life.piece("word").contains("Apple’s books agree"))
         life.state.books[0].isOpen = false
-        #expect(life.piece("word").contains("Apple’s books say that it is shut."))
+        #expect(life.piece("word").contains("Apple’s books say that it is closed."))
         life.state.customer.subscriptions = []
         life.state.books[0].isOpen = true
         #expect(life.piece("word").contains("Apple’s books say that it is open."))

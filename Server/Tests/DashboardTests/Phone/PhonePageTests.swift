@@ -71,7 +71,7 @@ import Testing
         #expect(life.piece("screen").contains(#"class="hero shut""#))
         life.set(.grace, until: "2026-12-24T09:00:00Z")
         #expect(life.piece("screen").contains(#"class="hero""#))
-        #expect(life.piece("screen").contains("Please mend your card"))
+        #expect(life.piece("screen").contains("Please update your payment method"))
     }
 
     @Test func `the wire shows who said what, newest first, and no more than its limit`() {

@@ -89,7 +89,7 @@ import Testing
             life.state.now = PhoneLife.moment("2026-11-24T09:00:00Z")
             let due = PhoneDue(life.state).map { "\(CivilTime($0.at).date), \($0.what)" }
             #expect(due == row.2)
-            #expect(life.piece("due").contains("Nothing falls due") == (row.2 == nil))
+            #expect(life.piece("due").contains("Nothing is due") == (row.2 == nil))
         }
         var life = PhoneLife()
         life.set(.paid, until: "2026-12-24T09:00:00Z")

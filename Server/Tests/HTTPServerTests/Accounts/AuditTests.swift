@@ -91,6 +91,10 @@ import Testing
             let transfers: TransferList = try await server.api("/v1/customers/ben/transfers")
             let transfer = try #require(transfers.items.first?.transferID)
             try await post("ben/transfers/\(transfer)/undo")
+            let moves = try await entries(server).filter { $0.act.contains("transfers") }
+            #expect(moves.allSatisfy { $0.subject == "7001" }, "\(moves)")
+            #expect(Set(moves.map(\.before)) == [["owner": "anna"], ["owner": "ben"]])
+            #expect(Set(moves.map(\.after)) == [["owner": "ben"], ["owner": "anna"]])
             try await post("anna/erase", ["confirm": "anna"])
             // They are of one moment, so that they have no order.
             #expect(

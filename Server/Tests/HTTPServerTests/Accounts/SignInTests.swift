@@ -39,7 +39,7 @@ import Testing
     @Test func `the first link makes an admin, who is signed in`() async throws {
         try await OwnerServer.run { server in
             let login = try await server.browser.get("/login")
-            #expect(login.status == 200 && login.text.contains("Nobody has an account yet"))
+            #expect(login.status == 200 && login.text.contains("There is no account yet"))
             let link = "/links/" + (try #require(try await server.engine.firstOwnerLink()))
             #expect(try await server.browser.get(link).text.contains("The first account"))
             let rows = [

@@ -27,7 +27,9 @@ import Testing
                     .get, Paths.customer("anna") + "?wait=\(wait)",
                     headers: [.ifNoneMatch: tag])
             }
-            try await eventually(within: 60) { server.engine.awaitedIDCount > 0 }
+            try await eventually("the request waits for a change", within: 60) {
+                server.engine.awaitedIDCount > 0
+            }
             try await change()
             let answer = try await group.next()
             return try #require(answer ?? nil)
@@ -132,7 +134,9 @@ import Testing
             fields += "if-none-match: \(tag.1)\r\n"
             async let answers = connection.answers(
                 to: RequestText.get(path, fields), count: 1)
-            try await eventually(within: 60) { server.engine.awaitedIDCount > 0 }
+            try await eventually("the request waits for a change", within: 60) {
+                server.engine.awaitedIDCount > 0
+            }
             server.keys.replace(refused: [key])
             _ = try await server.engine.grant(
                 Self.order, to: "anna", app: "birds", environment: .production)
@@ -146,10 +150,14 @@ import Testing
             let request = RequestText.get(
                 "/v1/customers/anna?wait=60", RequestText.key + "if-none-match: *\r\n")
             try connection.sendAll(request)
-            try await eventually(within: 60) { server.engine.awaitedIDCount > 0 }
+            try await eventually("the request waits for a change", within: 60) {
+                server.engine.awaitedIDCount > 0
+            }
             let began = ContinuousClock.now
             await server.shutDown()
-            try await eventually(within: 60) { server.engine.awaitedIDCount == 0 }
+            try await eventually("the request has stopped waiting", within: 60) {
+                server.engine.awaitedIDCount == 0
+            }
             #expect(ContinuousClock.now - began < .seconds(30))
             withExtendedLifetime(connection) {}
         }

@@ -51,7 +51,7 @@ import Testing
             // It is not shown again.
             #expect(!page.text.contains("pro.weekly"))
             let kept = try await server.post("/products/preview", ["configuration": "pro.monthly"])
-            #expect(kept.text.contains("Nobody would lose access."))
+            #expect(kept.text.contains("No customer would lose access."))
 
             let answer: ConfigurationPreview = try await preview("pro.weekly", server).decoded()
             #expect(answer.customers == 2 && answer.complete)

@@ -98,7 +98,7 @@ import Testing
             }
             let page = try await server.get(
                 "/customers/anna", headers: [.cookie: "notice=consent_refused"])
-            #expect(page.text.contains("Without consent Apple is told nothing."))
+            #expect(page.text.contains("Without consent nothing is sent to Apple."))
             #expect(!page.text.contains("is answered now"))
         }
     }

@@ -203,7 +203,7 @@ import Testing
             for path in ["/customers/anna", "/customers/anna?environment=sandbox"] {
                 let page = try await server.get(path).text
                 // Seeds stay used up.
-                #expect(page.contains("2 purchases become nobody’s."), "\(path)")
+                #expect(page.contains("Their 2 purchases are unlinked."), "\(path)")
                 #expect(page.contains("one act for production and the sandbox"), "\(path)")
             }
             let erased = try await server.post(

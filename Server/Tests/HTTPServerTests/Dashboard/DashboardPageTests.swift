@@ -35,6 +35,55 @@ import Testing
         }
     }
 
+    /// A part of an address that somebody cuts off by hand.
+    @Test func `the beginning of each page's address is a page, too`() async throws {
+        try await DashboardServer.run { server in
+            var beginnings: Set<String> = []
+            for path in Self.pages + ["/charts/mrr", "/charts/mrr/purchases", "/customers/anna"] {
+                let parts = path.prefix { $0 != "?" }.split(separator: "/")
+                for count in 1..<max(2, parts.count) {
+                    beginnings.insert("/" + parts.prefix(count).joined(separator: "/"))
+                }
+            }
+            for path in beginnings.sorted() {
+                let page = try await server.get(path)
+                #expect([200, 303].contains(page.status), "\(path): \(page.status)")
+            }
+            let charts = try await server.get("/charts?environment=sandbox")
+            #expect(charts.headers[.location] == "/charts/mrr?environment=sandbox")
+        }
+    }
+
+    @Test func `a customer is found by the beginning of an id, in any case`() async throws {
+        try await DashboardServer.run { server in
+            try await server.buy("Anna-Lena", transaction: "7001")
+            try await server.buy("anna-maria", transaction: "7002")
+            try await server.buy("ben", transaction: "7003")
+            for query in ["anna", "ANNA-", "anna-…", "Anna..."] {
+                let page = try await server.get("/customers?query=\(Paths.percentEncoded(query))")
+                #expect(page.text.contains("Found: 2."), "\(query)")
+                #expect(page.text.contains("Anna-Lena") && page.text.contains("anna-maria"))
+            }
+            let exact = try await server.get("/customers?query=ben")
+            #expect(exact.text.contains("Found: 1."))
+            let none = try await server.get("/customers?query=nna")
+            #expect(none.text.contains("No customer with the id “<bdi>nna</bdi>”"))
+            let api: CustomerList = try await server.api("/v1/customers?query=anna")
+            #expect(api.items.isEmpty, "a program names one customer")
+        }
+    }
+
+    /// A new app: nothing has arrived, and nothing is well.
+    @Test func `the health of a new app says what is missing`() async throws {
+        try await DashboardServer.run { server in
+            let empty = try await server.get("/").text
+            #expect(empty.contains("What is missing"))
+            let missing = try await server.get("/checks").text
+            #expect(missing.contains("None has arrived yet.") && !missing.contains("All is well"))
+            #expect(missing.contains(Paths.notifications))
+        }
+    }
+
     @Test func `pages show what was recorded`() async throws {
         let rows = [
             ("/", ["anna", "$9.99"]), ("/customers", ["anna", "paid", "pro"]),

@@ -107,7 +107,7 @@ struct DashboardServer {
 
     /// How long a busy machine may take for an answer. Hummingbird's client gives up after 20
     /// seconds.
-    private static let answerLimit = TimeAmount.minutes(10)
+    private static let answerLimit = TimeAmount.minutes(4)
     private static let answerBytesMax = 16 << 20
 
     /// Sends a request over the network, where the server listens.

@@ -68,7 +68,7 @@ import Testing
             // The link is older than what one page reads.
             let path = "/events?customer_id=anna&what=ownership"
             var page = try await server.get(path).text
-            #expect(page.contains("Go on with Older."))
+            #expect(page.contains("Look further back"))
             let cursor = try Regex("cursor=([0-9]+)", as: (Substring, Substring).self)
             let place = try #require(page.firstMatch(of: cursor)).1
             page = try await server.get("\(path)&cursor=\(place)").text

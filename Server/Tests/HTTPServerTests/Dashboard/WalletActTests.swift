@@ -19,7 +19,7 @@ import Testing
         try await DashboardServer.run(with: fill) { server in
             try await server.buy("anna", transaction: "7001", seeds: true)
             let page = try await server.get("/customers/anna")
-            #expect(page.text.contains("It cannot be undone, but added"))
+            #expect(page.text.contains("You cannot undo this, but you can add"))
             let key = try #require(page.text.firstMatch(of: /name="key" value="([^"]+)"/)).1
             for _ in 0..<2 {
                 let act = try await server.post(

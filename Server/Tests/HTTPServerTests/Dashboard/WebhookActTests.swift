@@ -44,6 +44,27 @@ import Testing
         return String(try #require(found).1)
     }
 
+    // MARK: - Mistakes
+
+    @Test func `a form with a mistake says what it is, and stays filled in`() async throws {
+        try await withServer { server in
+            let form = [
+                "url": "http://127.0.0.1:9/hook", "format": "revenuecat", "types": "grantd",
+                "authorization": "Basic x",
+            ]
+            let page = try await server.post("/webhooks", form)
+            #expect(page.status == 400)
+            #expect(page.text.contains("There is no event type “grantd”. Did you mean granted?"))
+            for value in ["http://127.0.0.1:9/hook", "grantd", "Basic x"] {
+                #expect(page.text.contains("value=\"\(value)\""), "\(value)")
+            }
+            #expect(page.text.contains("value=\"revenuecat\" selected"))
+            #expect(try await server.engine.webhooks(of: "birds").isEmpty)
+            let list: AuditList = try await server.api(Paths.audit)
+            #expect(list.items.isEmpty)
+        }
+    }
+
     // MARK: - Twice
 
     @Test func `a form that is sent twice adds one endpoint, and another address another one`()
@@ -167,7 +188,7 @@ import Testing
             }
             let last = try await server.post(path, form)
             #expect(last.text.contains("1 event is sent again."), "\(last.text)")
-            #expect(!last.text.contains("Go on with the rest"))
+            #expect(!last.text.contains("Send the rest"))
             let audit: AuditList = try await server.api(Paths.audit)
             let counts = audit.items.compactMap { $0.after?["count"] }
             #expect(counts.sorted() == ["1", "500"])

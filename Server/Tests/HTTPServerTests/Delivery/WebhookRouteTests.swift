@@ -1,3 +1,4 @@
+import Ledger
 import PerennialContract
 import Testing
 
@@ -14,10 +15,13 @@ import Testing
     func `a filter has 200 names at most, and of more none is left out silently`(
         member: String
     ) async throws {
-        try await TestServer.run { server in
+        let products = Set((1...200).map { ProductID(rawValue: "p\($0)") })
+        let change: TestServer.Change = { $0.entitlements["pro"] = products }
+        try await TestServer.run(change) { server in
             let added = try await server.send(
                 .post, Paths.webhooks, key: TestServer.secret,
                 body: #"{"url": "https://example.com/", "products": [\#(Self.names(200))]}"#)
+            try #require(added.status == 200, "\(added.text)")
             let webhook: Webhook = try added.decoded()
             #expect(webhook.products?.count == 200)
             let filter = #""\#(member)": [\#(Self.names(201))]"#
@@ -41,6 +45,57 @@ import Testing
                 .get, Paths.webhooks, key: TestServer.secret
             ).decoded()
             #expect(list.items.map { $0.products?.count } == [200])
+        }
+    }
+
+    @Test(arguments: [
+        (
+            #""products": ["pro.montly"]"#,
+            "perennial.yaml lists no product “pro.montly”. Did you mean pro.monthly?"
+        ),
+        (#""products": ["x"]"#, "perennial.yaml lists no product “x”."),
+        (#""types": ["grantd"]"#, "There is no event type “grantd”. Did you mean granted?"),
+        (
+            #""environments": ["sandbx"]"#,
+            "There is no environment “sandbx”. Did you mean sandbox?"
+        ),
+    ])
+    func `a filter of what does not exist is refused`(
+        filter: String, detail: String
+    ) async throws {
+        try await TestServer.run { server in
+            let good = try await server.send(
+                .post, Paths.webhooks, key: TestServer.secret,
+                body: #"{"url": "https://example.com/", "products": ["pro.monthly"]}"#)
+            let webhook: PerennialContract.Webhook = try good.decoded()
+            for answer in [
+                try await server.send(
+                    .post, Paths.webhooks, key: TestServer.secret,
+                    body: #"{"url": "https://example.com/", \#(filter)}"#),
+                try await server.send(
+                    .patch, "\(Paths.webhooks)/\(webhook.webhookID)", key: TestServer.secret,
+                    body: "{\(filter)}"),
+            ] {
+                #expect(answer.status == 400, "\(answer.text)")
+                #expect(try answer.problem.detail == detail)
+            }
+        }
+    }
+
+    @Test(arguments: ["evt_1", "evt_99", "evt_x", "1"])
+    func `a replay of an event that the log does not have is refused`(id: String) async throws {
+        try await TestServer.run { server in
+            let added: PerennialContract.Webhook = try await server.send(
+                .post, Paths.webhooks, key: TestServer.secret,
+                body: #"{"url": "https://example.com/"}"#
+            ).decoded()
+            let answer = try await server.send(
+                .post, "\(Paths.webhooks)/\(added.webhookID)/replay", key: TestServer.secret,
+                body: #"{"event_id": "\#(id)"}"#)
+            #expect(answer.status == 400, "\(answer.text)")
+            let problem = try answer.problem
+            #expect(problem.title == "The log has no such event.")
+            #expect(problem.detail == #"Found "\#(id)"."#)
         }
     }
 }

@@ -81,11 +81,13 @@ import Testing
     @Test func `what comes later is sent when it comes, whoever writes it`() async throws {
         try await TestServer.run { server in
             async let answer = stream(server, "?limit=2")
-            try await eventually { server.engine.awaitedIDCount > 0 }
+            try await eventually("the stream waits for events") { server.engine.awaitedIDCount > 0 }
             try await Self.grant(to: "anna", by: server.engine)
             try await Self.grant(to: "ben", by: server.otherEngine)
             #expect(values("id", try await answer.text) == ["1", "2"])
-            try await eventually { server.engine.awaitedIDCount == 0 }
+            try await eventually("the stream has stopped waiting") {
+                server.engine.awaitedIDCount == 0
+            }
         }
     }
 
@@ -139,7 +141,7 @@ import Testing
         try await Self.withStream(limits) { server, connection in
             _ = try await connection.received(until: "retry: 1000")
             server.keys.replace(refused: ["sk_test_birds"])
-            try await eventually { server.streams.openCount == 0 }
+            try await eventually("the stream is closed") { server.streams.openCount == 0 }
         }
     }
 
@@ -153,7 +155,7 @@ import Testing
             _ = try await connection.received(until: "id: 1\n")
             server.keys.replace(refused: ["sk_test_birds"])
             try await Self.grant(to: "ben", by: server.engine)
-            try await eventually { server.streams.openCount == 0 }
+            try await eventually("the stream is closed") { server.streams.openCount == 0 }
             // The connection ends without it.
             await #expect(throws: Connection.Failure.self) {
                 try await connection.received(until: "id: 2\n")
@@ -170,8 +172,8 @@ import Testing
             try await server.appendLongEvents(Self.longEventsCount)
             let connection = try server.connect()
             try connection.sendAll(RequestText.get(Paths.eventStream, Self.secret))
-            try await eventually { server.streams.openCount == 1 }
-            try await eventually { server.streams.openCount == 0 }
+            try await eventually("the stream is open") { server.streams.openCount == 1 }
+            try await eventually("the stream is closed") { server.streams.openCount == 0 }
             // What was on its way, and then the end of the connection: not the last event.
             await #expect(throws: Connection.Failure.self) {
                 try await connection.received(until: "id: \(Self.longEventsCount)\n")
@@ -187,7 +189,7 @@ import Testing
             _ = try await connection.received(until: "retry: 1000")
             // A stream would last for an hour.
             await server.shutDown()
-            try await eventually { server.streams.openCount == 0 }
+            try await eventually("the stream is closed") { server.streams.openCount == 0 }
         }
     }
 
@@ -202,7 +204,7 @@ import Testing
                 try connection.sendAll(RequestText.get(Paths.eventStream, Self.secret))
                 _ = try await connection.received(until: "retry: 1000")
             }
-            try await eventually { server.streams.openCount == 0 }
+            try await eventually("the stream is closed") { server.streams.openCount == 0 }
         }
     }
 }

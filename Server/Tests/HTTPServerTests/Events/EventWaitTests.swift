@@ -24,7 +24,7 @@ import Testing
         after change: @escaping @Sendable () async throws -> Void
     ) async throws -> TestServer.Answer {
         async let answer = events(server, query)
-        try await eventually { server.engine.awaitedIDCount > 0 }
+        try await eventually("the request waits for events") { server.engine.awaitedIDCount > 0 }
         try await change()
         return try await answer
     }

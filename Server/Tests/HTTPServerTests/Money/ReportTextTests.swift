@@ -88,4 +88,13 @@ import Testing
             CSVText.text([row], for: .program)
                 == "-NqK3abc,@x,=1+1,+49,-5.25,plain,\"a\"\"b,c\"\n")
     }
+
+    /// A spreadsheet keeps 15 digits, and writes the rest as zeros.
+    @Test func `a spreadsheet gets an id of 16 digits whole`() {
+        let row = ["2000000811204417", "200000081120441", "9990.00"]
+        #expect(CSVText.text([row]) == "'2000000811204417,200000081120441,9990.00\n")
+        #expect(
+            CSVText.text([row], for: .program)
+                == "2000000811204417,200000081120441,9990.00\n")
+    }
 }

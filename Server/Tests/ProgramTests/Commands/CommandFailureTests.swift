@@ -128,12 +128,13 @@ import Testing
             "  Write the first day after --from, and the last one after --to."),
         Row(
             "webhooks torture http://127.0.0.1:1/ --secret whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-            "error: Nobody answers at http://127.0.0.1:1/: the connection was refused.",
+            "error: No receiver answers at http://127.0.0.1:1/: the connection was refused.",
             "  Start the receiver, and name the URL that it listens at."),
         Row(
             "webhooks torture http://no.such.invalid --secret "
                 + "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-            "error: Nobody answers at http://no.such.invalid: there is no host no.such.invalid.",
+            "error: No receiver answers at http://no.such.invalid: "
+                + "there is no host no.such.invalid.",
             "  Start the receiver, and name the URL that it listens at."),
     ]
 

@@ -185,7 +185,7 @@ import Testing
                 '\(program)' webhooks torture http://127.0.0.1:1/ --secret whsec_AAAA 2>&1
                 echo "status $?"
                 """)
-        #expect(output.contains("Nobody answers at http://127.0.0.1:1/"), "\(output)")
+        #expect(output.contains("No receiver answers at http://127.0.0.1:1/"), "\(output)")
         #expect(output.contains("The secret is not whsec_"), "\(output)")
         #expect(output.matches(of: /status 1/).count == 2, "\(output)")
     }
@@ -209,11 +209,15 @@ private struct StartedReceiver {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
-        var line = Data()
-        while !line.contains(10) {
-            let more = output.fileHandleForReading.availableData
-            guard !more.isEmpty else { throw Silent() }
-            line += more
+        let reader = output.fileHandleForReading
+        let line = try process.whileItRuns(waitingFor: "the line with its port") {
+            var line = Data()
+            while !line.contains(10) {
+                let more = reader.availableData
+                guard !more.isEmpty else { throw Silent() }
+                line += more
+            }
+            return line
         }
         let text = String(decoding: line.prefix { $0 != 10 }, as: UTF8.self)
         guard let last = text.firstMatch(of: /(\d+)\D*$/), let port = Int(last.1) else {
@@ -225,6 +229,6 @@ private struct StartedReceiver {
     /// Not by SIGTERM, which the thread that started it may have blocked.
     func stop() {
         kill(process.processIdentifier, SIGKILL)
-        process.waitForEnd()
+        #expect(throws: Never.self) { try process.waitForEnd() }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 
 /// A device without a network, with a slow one, and behind a portal.
-@Suite struct DeviceNetworkTests {
+@Suite(.timeLimit(.minutes(5))) struct DeviceNetworkTests {
     private let device = "/_sim/devices/anna-1"
 
     @Test(arguments: [("offline", Int64(-1009)), ("captive", -1200)])

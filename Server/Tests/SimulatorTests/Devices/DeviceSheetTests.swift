@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 
 /// The App Store's sheets, messages and purchase intents on a device.
-@Suite struct DeviceSheetTests {
+@Suite(.timeLimit(.minutes(5))) struct DeviceSheetTests {
     private let device = "/_sim/devices/anna-1"
 
     private func stage() async throws -> Stage {

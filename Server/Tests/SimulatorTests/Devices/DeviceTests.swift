@@ -49,7 +49,9 @@ import Testing
         try await stage.withClient { client in
             async let first = client.text("\(device)/updates?limit=3")
             async let second = client.text("/_sim/devices/anna-2/updates?limit=2")
-            try await eventually { await stage.simulator.listeners.count == 2 }
+            try await eventually("two streams listen") {
+                await stage.simulator.listeners.count == 2
+            }
             try await stage.buy("pro.monthly", offer: "none")
             try await stage.advance("P1M")
             // The buyer: the status, then the renewal and its status.
@@ -86,7 +88,9 @@ import Testing
         let device = device
         try await stage.withClient { client in
             async let open = client.text("\(device)/updates")
-            try await eventually { await stage.simulator.listeners.count == 1 }
+            try await eventually("one stream listens") {
+                await stage.simulator.listeners.count == 1
+            }
             _ = try await client.json("/_sim/reset", "{}")
             #expect(try await open == (200, ""))
         }

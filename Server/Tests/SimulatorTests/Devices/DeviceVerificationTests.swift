@@ -6,7 +6,7 @@ import Testing
 @testable import Simulator
 
 /// That a document belongs to the device that got it.
-@Suite struct DeviceVerificationTests {
+@Suite(.timeLimit(.minutes(5))) struct DeviceVerificationTests {
     /// As an app checks it, by StoreKit's documentation.
     private func isBound(_ verification: String?, _ nonce: String?, to id: String) -> Bool {
         guard let nonce, UUID(uuidString: nonce) != nil, nonce == nonce.lowercased() else {

@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 
 /// Two Apple accounts on one device, one after the other.
-@Suite struct SignInTests {
+@Suite(.timeLimit(.minutes(5))) struct SignInTests {
     @Test func `a device shows the purchases of who is signed in, and buys for them`() async throws
     {
         let stage = try Stage(shop: try CatShop.file())

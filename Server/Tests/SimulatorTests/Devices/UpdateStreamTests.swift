@@ -9,7 +9,7 @@ import Testing
 @testable import Simulator
 
 /// The stream of updates as an app uses it: it connects again, and it starts again.
-@Suite struct UpdateStreamTests {
+@Suite(.timeLimit(.minutes(5))) struct UpdateStreamTests {
     private let device = "/_sim/devices/anna-1"
 
     /// Values of one field of a text of events.
@@ -112,7 +112,7 @@ import Testing
         let device = device
         try await stage.withClient { client in
             async let text = client.text("\(device)/updates?limit=1").1
-            try await eventually { await stage.simulator.listeners.count > 0 }
+            try await eventually("the stream listens") { await stage.simulator.listeners.count > 0 }
             // Time in which nothing happens, also on a machine that is busy.
             try await Task.sleep(for: .seconds(3))
             await stage.simulator.appendEvent("last", [:], to: "anna-1")
@@ -158,9 +158,9 @@ import Testing
                 .connect(host: "127.0.0.1", port: try require(client.port, "no port")).get()
             let head = "GET \(device)/updates HTTP/1.1\r\nHost: localhost\r\n\r\n"
             try await connection.writeAndFlush(ByteBuffer(string: head))
-            try await eventually { await simulator.reaches("anna-1") }
+            try await eventually("the device is reachable") { await simulator.reaches("anna-1") }
             try await connection.close()
-            try await eventually { await !simulator.reaches("anna-1") }
+            try await eventually("the device is unreachable") { await !simulator.reaches("anna-1") }
         }
         let bought = try await stage.buy("gem", on: "anna-2").transactionID
         try await simulator.finish(bought, on: "anna-2")

@@ -15,7 +15,7 @@ enum OpenSSL {
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
-        return process.waitForEnd()
+        return try process.waitForEnd()
     }
 }
 

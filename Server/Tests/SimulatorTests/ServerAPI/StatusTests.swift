@@ -90,7 +90,7 @@ import Testing
         func take(_ body: [UInt8]) async -> PostResult {
             // In a task of its own: a call that waits for its turn is not to stop the test.
             Task { await self.setToken(of: body) }
-            try? await eventually(within: 5) { state.withLock(\.status) != nil }
+            try? await eventually("a status", within: 5) { state.withLock(\.status) != nil }
             return PostResult(status: state.withLock(\.status) ?? 500)
         }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Storage
 
 /// Who waits for a customer is woken by a commit, and not before.
-@Suite struct ChangeSignalTests {
+@Suite(.timeLimit(.minutes(5))) struct ChangeSignalTests {
     private func entry(about id: CustomerID, in app: AppID = "birds") -> EventEntry {
         EventEntry(
             app: app, customer: id, purchase: nil,

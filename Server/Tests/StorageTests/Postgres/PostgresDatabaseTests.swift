@@ -1,4 +1,5 @@
 import Dispatch
+import Eventually
 import Ledger
 import PostgresCluster
 import Storage
@@ -104,7 +105,9 @@ import Testing
                 for _ in 0..<7 {
                     group.addTask {
                         do {
-                            try await servers[0].driver.write { _ in gate.wait() }
+                            try await servers[0].driver.write { _ in
+                                try gate.wait(for: "the writers that are turned away")
+                            }
                             return nil
                         } catch {
                             return (error as? StorageFailure)?.kind ?? .other
@@ -136,10 +139,10 @@ import Testing
                 try connection.run("SET LOCAL idle_in_transaction_session_timeout = 0", [])
                 try connection.run("LOCK TABLE documents IN EXCLUSIVE MODE", [])
                 tell.yield()
-                gate.wait()
+                try gate.wait(for: "the refused write")
             }
             defer { gate.signal() }
-            for await _ in held { break }
+            try await held.first("the lock")
             let failure = await #expect(throws: StorageFailure.self) {
                 try await servers[0].keep(1)
             }

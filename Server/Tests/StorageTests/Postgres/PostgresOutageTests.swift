@@ -89,7 +89,7 @@ import Testing
             return try await store.transaction { try $0.insert(document(1)) }
         }()
         // Until then: PostgreSQL's own work may wait for the standby, too.
-        try await eventually {
+        try await eventually("the insert is done") {
             try Administration.run(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
                     + "WHERE wait_event = 'SyncRep'", at: url)
@@ -117,7 +117,11 @@ import Testing
             let process = try connection.rows("SELECT pg_backend_pid()", [])[0].integer(0)
             if runs.next() == 1 {
                 kill(Int32(process), SIGKILL)
-                if isGoneBefore { try blockUntil { kill(Int32(process), 0) != 0 } }
+                if isGoneBefore {
+                    try blockUntil("the end of the connection's process") {
+                        kill(Int32(process), 0) != 0
+                    }
+                }
             }
             return try connection.rowsEach("SELECT $1::BIGINT", (1...50).map { [.integer($0)] })
         }
@@ -151,7 +155,7 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(6 * Retry.outageSecondsMax))
         #expect(kinds.count == 30 && kinds.allSatisfy { $0 == .unavailable })
         try await server.start()
-        try await eventually(within: 60) {
+        try await eventually("the database answers again", within: 60) {
             let answer = try? await database.read { try $0.rows("SELECT 1", []) }
             return answer?.count == 1
         }
@@ -179,7 +183,7 @@ import Testing
             }
             #expect(failure?.kind == .unavailable)
         }()
-        try await eventually { !stopped.all.isEmpty }
+        try await eventually("a connection was stopped") { !stopped.all.isEmpty }
         await close(database)
         await answer
         for process in stopped.all { kill(process, SIGCONT) }
@@ -206,7 +210,7 @@ import Testing
             return try connection.rows(
                 "SELECT pg_sleep(\(ConnectionWatchdog.lastCallSecondsMax + 2))::TEXT", [])
         }
-        try await eventually { begun.load(ordering: .relaxed) }
+        try await eventually("the query has begun") { begun.load(ordering: .relaxed) }
         await close(database)
         #expect(try await answer.count == 1)
         try await PostgresCluster.shared.drop(url)
@@ -264,7 +268,9 @@ import Testing
                             acknowledged.add(number)
                         } catch {
                             // Not acknowledged: whoever sent it would send it again.
-                            try await eventually { starts.count == stops.count }
+                            try await eventually("the server runs again") {
+                                starts.count == stops.count
+                            }
                         }
                     }
                 }
@@ -295,6 +301,6 @@ extension Tally.List {
     /// Waits until there are so many more.
     fileprivate func awaitMore(_ count: Int) async throws {
         let before = all.count
-        try await eventually { all.count >= before + count }
+        try await eventually("\(count) more commits") { all.count >= before + count }
     }
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import Eventually
 import Ledger
 import PostgresCluster
 import StoragePostgres
@@ -15,14 +16,14 @@ private final class Gate: Sendable {
     init() { (arrivals, arrived) = AsyncStream.makeStream() }
 
     /// Called within the transaction, whose thread waits.
-    func pass() {
+    func pass() throws {
         arrived.yield()
-        semaphore.wait()
+        try semaphore.wait(for: "the opening of the gate")
         semaphore.signal()
     }
 
-    func waitForArrival() async {
-        for await _ in arrivals { return }
+    func waitForArrival() async throws {
+        try await arrivals.first("a transaction at the gate")
     }
 
     func open() { semaphore.signal() }
@@ -76,9 +77,9 @@ private final class LostConnection: Connection {
             // It has its position before the others.
             async let slow: Void = servers[0].transaction { tx in
                 try tx.append([numberedEntry(0, of: "anna")])
-                gate.pass()
+                try gate.pass()
             }
-            await gate.waitForArrival()
+            try await gate.waitForArrival()
             for number in 1...3 { try await servers[1].tell(number, of: "anna") }
             try await servers[2].numberEvents()
             let early = try await servers[2].numbered()
@@ -105,9 +106,9 @@ private final class LostConnection: Connection {
             let gate = Gate()
             async let slow: Void = servers[0].transaction { tx in
                 _ = try tx.record(DocumentWithFacts(document(1), [fact("1000")]))
-                gate.pass()
+                try gate.pass()
             }
-            await gate.waitForArrival()
+            try await gate.waitForArrival()
             for number in UInt8(2)...5 {
                 let other = PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
                 try await servers[1].keep(number, about: other)
@@ -183,10 +184,10 @@ private final class LostConnection: Connection {
             let gate = Gate()
             async let first = servers[1].driver.write { connection in
                 let count = try DatabaseSession(connection).numberEvents(of: app)
-                gate.pass()
+                try gate.pass()
                 return count
             }
-            await gate.waitForArrival()
+            try await gate.waitForArrival()
             #expect(try await servers[2].numberEvents(isWaiting: false) == 0)
             async let second = servers[2].numberEvents()
             gate.open()
@@ -249,9 +250,9 @@ private final class LostConnection: Connection {
                 _ = runs.next()
                 guard try tx.customer(known: "anna", in: app) != nil else { return }
                 try tx.append([numberedEntry(0, of: "anna")])
-                gate.pass()
+                try gate.pass()
             }
-            await gate.waitForArrival()
+            try await gate.waitForArrival()
             _ = try await servers[1].transaction { tx in
                 try tx.erase(
                     StoredCustomer(customer: "anna", ids: ["anna"]), names: ["anna": "erased_1"],

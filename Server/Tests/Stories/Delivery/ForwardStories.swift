@@ -140,7 +140,9 @@ import Testing
             let again = try await shop.secretServer.post(path)["items"]?.array ?? []
             #expect(again.map { $0["state"] } == ["waiting"])
             #expect(again.map { $0["attempts"] } == [0])
-            try await eventually { try await shop.forwards("?state=accepted").count == 1 }
+            try await eventually("the forward is accepted") {
+                try await shop.forwards("?state=accepted").count == 1
+            }
             let after = try await shop.secretServer.post(path)["items"]?.array ?? []
             #expect(after.map { $0["state"] } == ["accepted"])
             try await shop.settle()
@@ -188,7 +190,7 @@ import Testing
             for _ in 1...20 { try await shop.buy() }
             let statuses = try await shop.tellAll()
             #expect(Set(statuses) == [200])
-            try await eventually {
+            try await eventually("what was sent to the silent address waits") {
                 let waiting = try await shop.forwards("?state=waiting&limit=500")
                 return waiting.count == statuses.count
                     && waiting.allSatisfy { $0["url"]?.string == silent.origin }
@@ -318,7 +320,7 @@ import Testing
                 try receiver.listen()
                 let second = try await program.start()
                 try await shop.simulator.post("/_sim/clock", ["advance": "PT1H"])
-                try await eventually(within: 90) {
+                try await eventually("each notification arrived", within: 90) {
                     Set(receiver.arrivals.map(\.body)).count == payloads.count
                 }
                 second.kill()

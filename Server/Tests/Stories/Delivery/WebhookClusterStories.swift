@@ -48,7 +48,7 @@ import Testing
                     let count = receiver.arrivals.count
                     try await Self.give(1...20, at: [wire])
                     // In the middle of reading the log, rendering, posting, or recording.
-                    try await eventually(within: 120) {
+                    try await eventually("webhooks of round \(round)", within: 120) {
                         receiver.arrivals.count >= count + round * 3
                     }
                     server.kill()
@@ -82,7 +82,7 @@ import Testing
                     return wire
                 }
                 async let giving: Void = Self.give(1...Self.customers, at: wires)
-                try await eventually(within: 600) {
+                try await eventually("a third of the webhooks", within: 600) {
                     receiver.arrivals.count > Self.customers / 3
                 }
                 servers[0].kill()
@@ -136,7 +136,7 @@ import Testing
         }
         let wanted = ids
         // A killed server's leases expire first.
-        try await eventually(within: 1_800) {
+        try await eventually("each event was delivered", within: 1_800) {
             Set(receiver.heads.compactMap { $0["webhook-id"] }) == wanted
         }
         var last: [String: Int64] = [:]

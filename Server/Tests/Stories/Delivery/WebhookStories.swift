@@ -110,7 +110,7 @@ import Testing
             String(decoding: posting.body, as: UTF8.self),
         ]
         try process.run()
-        let status = process.waitForEnd()
+        let status = try process.waitForEnd()
         if [77, 126, 127].contains(status) {
             print("Skipped: Python's standardwebhooks is not installed (PERENNIAL_PYTHON).")
         } else {

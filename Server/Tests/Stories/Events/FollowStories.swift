@@ -20,13 +20,17 @@ import Testing
                 let first = try await program.start()
                 try await Self.give(Self.count, by: program, at: first)
                 let (follower, lines) = try Self.follow(program, in: folder, ["--format", "json"])
-                try await eventually { try lines().count == Self.count }
+                try await eventually("\(Self.count) lines") { try lines().count == Self.count }
                 let (late, lateLines) = try Self.follow(program, in: folder, ["--after", "15"])
                 first.kill()
                 let second = try await program.start()
                 try await Self.give(Self.count, by: program, at: second)
-                try await eventually { try lines().count >= 2 * Self.count }
-                try await eventually { try lateLines().count >= 2 * Self.count - 15 }
+                try await eventually("\(2 * Self.count) lines") {
+                    try lines().count >= 2 * Self.count
+                }
+                try await eventually("the lines of the second reader") {
+                    try lateLines().count >= 2 * Self.count - 15
+                }
                 #expect(try await follower.stop(within: 60, by: SIGINT) == 0)
                 #expect(try await late.stop(within: 60) == 0)
                 second.kill()

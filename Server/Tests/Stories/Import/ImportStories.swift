@@ -281,7 +281,9 @@ import Testing
         if killing {
             let running = try program.begin(arguments)
             // Some of it is read, and not all.
-            try await eventually { try await program.linesImported() > rows / 3 }
+            try await eventually("a third is imported") {
+                try await program.linesImported() > rows / 3
+            }
             running.kill()
             #expect(try await program.linesImported() < rows)
         }

@@ -10,7 +10,7 @@ import Testing
             .contains { life.name.hasPrefix($0) }
     }
 
-    @Test func `each of these lives is there`() { #expect(Self.lives.count == 4) }
+    @Test func `the scenarios of receipts are found`() { #expect(Self.lives.count == 4) }
 
     @Test(arguments: lives)
     func `whoever asks us instead of Apple is told the same`(life: Life) async throws {

@@ -30,7 +30,9 @@ import Testing
                 let made = try await program.run(["backup", file])
                 #expect(made.status == 0, "\(made.output)")
                 backups.append((file, before))
-                try await eventually { acknowledged.all.count > before.count }
+                try await eventually("another acknowledgement") {
+                    acknowledged.all.count > before.count
+                }
             }
             await stream
             #expect(acknowledged.all.count == notifications.count, "a writer was disturbed")
@@ -125,6 +127,13 @@ import Testing
                 var server = try await program.start()
                 try await LogReader(server, program).addAlias("a-1")
                 let before = try await LogReader(server, program).all()
+                let live = try await program.run(["restore", "--mark"])
+                #expect(live.status == 1 && live.output.contains("is in use"), "\(live.output)")
+                let copied = try await program.runWithoutLocation([
+                    "migrate", "--from", address, "--to", folder.path + "/copy.sqlite",
+                ])
+                #expect(copied.status == 1, "\(copied.output)")
+                #expect(copied.output.contains("is in use"))
                 server.kill()
                 let refused = try await program.run(["backup", folder.path + "/b"])
                 #expect(refused.status == 1 && refused.output.contains("pg_dump"))

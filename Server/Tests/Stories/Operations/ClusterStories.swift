@@ -79,7 +79,9 @@ import Testing
                 return await group.reduce(into: [[], [], []]) { $0[$1.server] += $1.found }
             }
             // Without anybody who reads the log.
-            try await eventually(within: 60) { try await !program.hasPendingEvents() }
+            try await eventually("each event has its number", within: 60) {
+                try await !program.hasPendingEvents()
+            }
             for server in servers { server.kill() }
             // How many each has written, the machine decides: whose transactions take longest runs
             // them again most.
@@ -97,7 +99,7 @@ import Testing
         of program: ServerProgram
     ) async throws -> (commits: Int64, rollbacks: Int64) {
         let database = try program.engine.open(program.database)
-        try await eventually {
+        try await eventually("the servers' connections have ended") {
             try await database.read { connection in
                 try connection.rows(
                     "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() "
@@ -146,7 +148,9 @@ import Testing
             let writing = Writing()
             async let read = Self.read(servers.dropFirst().map(\.wire), program.key, writing)
             async let killing: Void = {
-                try await eventually { try await program.eventCount() >= Self.eventsBeforeKill }
+                try await eventually("\(Self.eventsBeforeKill) events") {
+                    try await program.eventCount() >= Self.eventsBeforeKill
+                }
                 servers[0].kill()
             }()
             let given = await withTaskGroup(of: (customer: String, count: Int).self) { group in
@@ -278,7 +282,7 @@ import Testing
             let server = try await program.start()
             let acknowledged = Acknowledged()
             async let stream: Void = Stream.send(notifications, to: [server.wire], acknowledged)
-            try await eventually { !acknowledged.all.isEmpty }
+            try await eventually("the first acknowledgement") { !acknowledged.all.isEmpty }
             let before = acknowledged.all.count
             try await first.stop(.immediate)
             try await second.promote()
@@ -297,6 +301,8 @@ import Testing
 extension Acknowledged {
     /// Waits until so much of all has been acknowledged.
     fileprivate func awaitShare(_ share: Double, of count: Int) async throws {
-        try await eventually { Double(all.count) >= share * Double(count) }
+        try await eventually("acknowledgements of \(share) of \(count)") {
+            Double(all.count) >= share * Double(count)
+        }
     }
 }

@@ -29,7 +29,7 @@ import Testing
         // A clock that runs is kept ahead of itself.
         try await dev.simulator.post("/_sim/clock", ["rate": 86400])
         let start = try await Self.now(dev)
-        try await eventually { try await Self.now(dev) > start }
+        try await eventually("the clock moves") { try await Self.now(dev) > start }
         last = try await Self.now(dev)
         dev.kill()
         let again = try await DevelopmentProgram.start(in: folder)

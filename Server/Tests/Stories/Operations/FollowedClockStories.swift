@@ -68,7 +68,7 @@ import Testing
             try await shop.simulator.post("/_sim/clock", ["advance": "PT1H"])
             let now = try await Stage(simulator: shop.simulator, server: shop.server).now()
             // The server may have been killed while it asked: then its lease must end first.
-            try await eventually {
+            try await eventually("the command reconciles anna") {
                 let one = try await program.run(
                     ["reconcile", "--customer", "anna", "--clock-from", shop.simulator.base])
                 return one.status == 0 && one.output.contains("answered with")

@@ -44,7 +44,9 @@ import Testing
             async let stream: Void = Stream.sendOnce(Array(batch), to: server.wire, acknowledged)
             // Every second kill has something to lose, however slow the machine is.
             if kill.isMultiple(of: 2) {
-                try await eventually { acknowledged.all.count > before }
+                try await eventually("an acknowledgement before kill \(kill)") {
+                    acknowledged.all.count > before
+                }
             }
             try await Task.sleep(for: pause)
             server.kill()

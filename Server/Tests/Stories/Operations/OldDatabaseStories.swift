@@ -122,7 +122,7 @@ import Testing
         process.arguments = ["gzip", "-dc", file]
         process.standardOutput = try FileHandle(forWritingTo: URL(filePath: path))
         try process.run()
-        try #require(process.waitForEnd() == 0)
+        try #require(try process.waitForEnd() == 0)
     }
 
     /// What was there and is not, or is something else. Members that are new do not count.

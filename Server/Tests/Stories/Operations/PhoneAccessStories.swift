@@ -76,6 +76,25 @@ import Testing
         }
     }
 
+    @Test func `the phone's page has the headers that protect every page`() async throws {
+        try await PhoneTable.play { phone in
+            var headers: [[String: String]] = []
+            for path in ["/", "/phone"] {
+                let request = HTTPClientRequest(url: phone.server.base + path)
+                let page = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
+                #expect(page.status == .ok)
+                let names = [
+                    "Content-Security-Policy", "Referrer-Policy", "X-Frame-Options",
+                    "X-Content-Type-Options", "Cache-Control", "Content-Type",
+                ]
+                let pairs = names.map { ($0, page.headers.first(name: $0) ?? "none") }
+                headers.append(Dictionary(uniqueKeysWithValues: pairs))
+            }
+            #expect(headers[0] == headers[1])
+            #expect(!headers[0].values.contains("none"), "\(headers[0])")
+        }
+    }
+
     @Test func `a page that is open sees what others do`() async throws {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")

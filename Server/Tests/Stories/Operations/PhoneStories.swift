@@ -11,7 +11,7 @@ import Testing
             let empty = try await phone.act("no")
             #expect(empty.doneCount == 0)
             #expect(empty.text("line").contains("she has bought nothing"))
-            #expect(empty.text("due").contains("Nothing falls due"))
+            #expect(empty.text("due").contains("Nothing is due"))
 
             let bought = try await phone.act("sheet pro.monthly", "yes")
             try await phone.expect(bought, shows: "paid")
@@ -80,7 +80,7 @@ import Testing
             try await phone.act("sheet pro.monthly", "yes")
             let next = try await phone.act("sheet pro.yearly", "yes")
             #expect(try await phone.book()["renews_to"]?.string == "pro.yearly")
-            #expect(next.text("line").contains("goes on as pro.yearly"))
+            #expect(next.text("line").contains("continues as pro.yearly"))
             let stay = try await phone.act("sheet pro.monthly", "yes")
             #expect(try await phone.book()["renews_to"]?.string == "pro.monthly")
             #expect(stay.text("line").contains("then it renews"))

@@ -2,6 +2,7 @@ import AppStoreFormats
 import AppStoreTrust
 import Dispatch
 import Engine
+import Eventually
 import Ledger
 import Storage
 import StoragePostgres
@@ -49,10 +50,10 @@ import Testing
                 try connection.run("SET LOCAL idle_in_transaction_session_timeout = 0", [])
                 try connection.run("LOCK TABLE documents IN SHARE UPDATE EXCLUSIVE MODE", [])
                 tell.yield()
-                gate.wait()
+                try gate.wait(for: "the end of the rebuild")
             }
             defer { gate.signal() }
-            for await _ in held { break }
+            try await held.first("the lock")
             let rests = Mutex(0)
             let rest: @Sendable (Duration) async throws -> Void = { _ in
                 rests.withLock { $0 += 1 }

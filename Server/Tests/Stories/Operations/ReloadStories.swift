@@ -38,7 +38,9 @@ import Testing
             let both = text.replacing(Self.content(["one"]), with: Self.content(["one", "two"]))
             try Data(both.utf8).write(to: file)
             kill(server.process, SIGHUP)
-            try await eventually(within: 60) { try await shown() == ["one", "two"] }
+            try await eventually("the first change is in use", within: 60) {
+                try await shown() == ["one", "two"]
+            }
 
             try Data(both.replacing("entitlement: pro", with: "entitlment: pro").utf8)
                 .write(to: file)
@@ -47,7 +49,9 @@ import Testing
                 Self.content(["one"]), with: Self.content(["one", "two", "three"]))
             try Data((three + settings).utf8).write(to: file)
             kill(server.process, SIGHUP)
-            try await eventually(within: 60) { try await shown() == ["one", "three", "two"] }
+            try await eventually("the last change is in use", within: 60) {
+                try await shown() == ["one", "three", "two"]
+            }
             #expect(
                 try await wire.send("GET", "/metrics").status == 200, "addresses need a restart")
         }

@@ -190,7 +190,7 @@ import Testing
             _ = try await Self.post([transaction], as: "anna", in: shop)
             try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/refund")
             let text = try await shop.engine.explain("anna", app: "birds", environment: .production)
-            #expect(text.contains("pro: shut, refunded. Refunded on 2026-01-01 12:00 UTC."))
+            #expect(text.contains("pro: closed, refunded. Refunded on 2026-01-01 12:00 UTC."))
             #expect(text.contains("linked by device"))
             #expect(text.contains("notification from the App Store"))
             #expect(text.components(separatedBy: "notification").count > 2, "\(text)")

@@ -165,7 +165,7 @@ import Testing
                 // While nobody serves, renewal is switched off, and nobody is told.
                 try await shop.simulator.post("/_sim/subscriptions/\(original)/cancel")
                 // The server may have been killed while it asked: then its lease must end first.
-                try await eventually {
+                try await eventually("the command reconciles the customer") {
                     let one = try await program.run(["reconcile", "--customer", Stage.account])
                     return one.status == 0 && one.output.contains("answered with")
                 }

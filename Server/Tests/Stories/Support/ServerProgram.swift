@@ -39,7 +39,7 @@ struct ServerProgram: Sendable {
     /// A secret key of the app.
     let key: String
 
-    fileprivate static let startSeconds = 300.0
+    fileprivate static let startSeconds = waitSecondsMax
 
     struct Missing: Error, CustomStringConvertible {
         var description: String
@@ -111,11 +111,12 @@ struct ServerProgram: Sendable {
             let isDecided = try await isSoon(within: ServerProgram.startSeconds) {
                 hasEnded = !program.isRunning
                 guard !hasEnded else { return true }
-                return (try? await wire.send("GET", path))?.status == 200
+                return (try? await wire.impatient.send("GET", path))?.status == 200
             }
             if isDecided { return !hasEnded }
             kill()
-            throw Missing(description: "the program did not become ready")
+            let what = "\(wire.base)\(path) of the started program"
+            throw NeverCame(what, within: ServerProgram.startSeconds)
         }
 
         /// As an operator ends it. Returns how it ended; nil where it had to be killed.
@@ -198,14 +199,21 @@ struct ServerProgram: Sendable {
     ///
     /// - Parameter seconds: after which it is killed.
     func run(
-        _ arguments: [String], within seconds: Double? = nil
+        _ arguments: [String], within seconds: Double = waitSecondsMax
     ) async throws -> (status: Int32, output: String) {
         try await Self.run(arguments, on: configuration, database, within: seconds)
     }
 
+    /// Runs a command that names its databases itself.
+    func runWithoutLocation(
+        _ arguments: [String]
+    ) async throws -> (status: Int32, output: String) {
+        try await Self.output(ofProgramWith: arguments, within: waitSecondsMax)
+    }
+
     private static func run(
         _ arguments: [String], on configuration: String, _ database: String,
-        within seconds: Double? = nil
+        within seconds: Double = waitSecondsMax
     ) async throws -> (status: Int32, output: String) {
         try await output(
             ofProgramWith: arguments + ["--config", configuration, "--database", database],
@@ -213,23 +221,13 @@ struct ServerProgram: Sendable {
     }
 
     fileprivate static func output(
-        ofProgramWith arguments: [String], within seconds: Double?
+        ofProgramWith arguments: [String], within seconds: Double
     ) async throws -> (status: Int32, output: String) {
         let process = Process()
         process.executableURL = try executable()
         process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let number = process.processIdentifier
-        let guardian = DispatchWorkItem { Foundation.kill(number, SIGKILL) }
-        if let seconds {
-            DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: guardian)
-        }
-        defer { guardian.cancel() }
-        let output = await onOwnThread { pipe.fileHandleForReading.readDataToEndOfFile() }
-        return (await process.waitForEnd(), String(decoding: output, as: UTF8.self))
+        let (status, bytes) = try await process.output(withErrors: true, within: seconds)
+        return (status, String(decoding: bytes, as: UTF8.self))
     }
 
     /// Whether the rows are what the documents make, and the log tells of all of them.

@@ -1,5 +1,6 @@
 import AppStoreFormats
 import AsyncHTTPClient
+import Eventually
 import Foundation
 import NIOCore
 
@@ -7,12 +8,13 @@ import NIOCore
 struct Wire: Sendable {
     let base: String
     var bearer: String?
-    var patience = TimeAmount.seconds(600)
+    /// How long to wait for an answer, in seconds. A request may play years.
+    var patience = 300.0
 
     /// One that turns elsewhere soon where nobody answers.
     var impatient: Wire {
         var wire = self
-        wire.patience = .seconds(1)
+        wire.patience = 1
         return wire
     }
 
@@ -52,12 +54,17 @@ struct Wire: Sendable {
             request.headers.add(name: "Authorization", value: "Bearer \(bearer)")
         }
         if let body { request.body = .bytes(ByteBuffer(bytes: body)) }
-        let response = try await Self.client.execute(request, timeout: patience)
-        let bytes = try await response.body.collect(upTo: Self.answerBytesMax)
-        return Answer(
-            status: Int(response.status.code), body: Array(bytes.readableBytesView),
-            retryAfter: response.headers.first(name: "Retry-After"),
-            etag: response.headers.first(name: "ETag"))
+        do {
+            let response = try await Self.client.execute(
+                request, timeout: .milliseconds(Int64(patience * 1_000)))
+            let bytes = try await response.body.collect(upTo: Self.answerBytesMax)
+            return Answer(
+                status: Int(response.status.code), body: Array(bytes.readableBytesView),
+                retryAfter: response.headers.first(name: "Retry-After"),
+                etag: response.headers.first(name: "ETag"))
+        } catch HTTPClientError.deadlineExceeded {
+            throw NeverCame("the answer to \(method) \(base)\(path)", within: patience)
+        }
     }
 
     /// The JSON of a successful answer; anything else is thrown with what was said.

@@ -1,7 +1,7 @@
 /// Suggestions for misspelt words.
-enum Spelling {
+package enum Spelling {
     /// Returns the most similar known word, if it is similar enough to be a typing mistake.
-    static func nearest(to word: String, among known: some Sequence<String>) -> String? {
+    package static func nearest(to word: String, among known: some Sequence<String>) -> String? {
         let slipsMax = word.count < 4 ? 1 : max(2, word.count / 3)
         return known.map { (word: $0, slips: distance(word, $0)) }
             .filter { $0.slips <= slipsMax }
@@ -9,7 +9,7 @@ enum Spelling {
     }
 
     /// Returns a remedy for an unknown word: the most similar known word, or else the other text.
-    static func remedy(
+    package static func remedy(
         for word: String, among known: some Sequence<String>, else other: String
     ) -> String {
         nearest(to: word, among: known).map { "Did you mean \($0)?" } ?? other
@@ -17,7 +17,7 @@ enum Spelling {
 
     /// The number of letters to change, insert, or remove (Levenshtein distance), computed row by
     /// row.
-    static func distance(_ one: String, _ other: String) -> Int {
+    package static func distance(_ one: String, _ other: String) -> Int {
         let columns = Array(other)
         var row = Array(0...columns.count)
         for (line, letter) in one.enumerated() {

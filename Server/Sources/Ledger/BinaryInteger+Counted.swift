@@ -1,0 +1,8 @@
+extension BinaryInteger {
+    /// The number with its noun: `1 row`, `2 rows`.
+    ///
+    /// - Parameter plural: nil adds an s.
+    package func counted(_ noun: String, _ plural: String? = nil) -> String {
+        "\(self) \(self == 1 ? noun : plural ?? noun + "s")"
+    }
+}

@@ -1,0 +1,44 @@
+/// A wait without a limit holds up all tests, and does not say what it waited for. The waits of
+/// Tests/Eventually have limits and names.
+enum Waits {
+    /// Files that may wait in another way, how often, and why.
+    static let allowed: [String: (count: Int, why: String)] = [
+        "HTTPServerTests/BodyTimeTests.swift": (2, "a channel in memory; the test moves its time"),
+        "HTTPServerTests/ListeningServer.swift": (1, "a gate in the server, which a test opens"),
+        "ProgramTests/LineLogTests.swift": (1, "the writer is a thread of the test with a limit"),
+    ]
+
+    private static let folder = "Server/Tests/"
+
+    static func violations(in file: SourceFile) -> [Violation] {
+        guard file.isSwift, file.path.hasPrefix(folder) || file.path.hasPrefix("Tests/"),
+            !file.path.hasPrefix(folder + "Eventually/")
+        else { return [] }
+        let most = allowed[String(file.path.trimmingPrefix(folder))]?.count ?? 0
+        return lines(in: file).dropFirst(most).map { line in
+            Violation(
+                path: file.path, line: line, what: "A test waits without a limit.",
+                remedy: "wait by Tests/Eventually: `eventually`, `first`, `wait(for:)`, "
+                    + "`waitForEnd`, `output`; for a loop, give the test a `.timeLimit`.")
+        }
+    }
+
+    /// The lines that wait without a limit.
+    static func lines(in file: SourceFile) -> [Int] {
+        // The SDK's suites have their time limits in files of their own.
+        let mayLoop = file.path.hasPrefix(folder) && !file.code.contains(".timeLimit(")
+        return file.codeLines.enumerated().filter { _, line in
+            blocks(line) || mayLoop && loops(line)
+        }.map { $0.offset + 1 }
+    }
+
+    private static func blocks(_ line: Substring) -> Bool {
+        line.contains(#/\.wait\(\)|\b(waitUntilExit|readDataToEndOfFile|readToEnd)\(/#)
+    }
+
+    /// A loop over elements that others send. The tasks of a group wait with limits of their own.
+    private static func loops(_ line: Substring) -> Bool {
+        line.contains(#/\bfor (try )?await \w+ in /#)
+            && !line.contains(#/ in (group|tasks|sequence\(\))\b/#)
+    }
+}
