@@ -52,8 +52,21 @@ import Testing
             (50, "0.05"), (500, "0.50"), (-1500, "-1.50"), (-5, "-0.005"),
             (Int64.max, "9223372036854775.807"), (Int64.min, "-9223372036854775.808"),
         ] as [(Int64, String)])
-    func `money is exact, with at least two places`(milliunits: Int64, amount: String) {
+    func `money is exact, with the places of its currency at least`(milliunits: Int64, amount: String) {
         #expect(Money(milliunits: milliunits, currency: "USD").amount == amount)
+    }
+
+    @Test(
+        arguments: [
+            ("JPY", 1_500_000, "1500"), ("KRW", 9_900_000, "9900"), ("VND", 249_000_000, "249000"),
+            ("CLP", 0, "0"), ("JPY", 1_050_500, "1050.5"), ("KWD", 3_500, "3.500"),
+            ("BHD", 10, "0.010"), ("OMR", -1_000, "-1.000"), ("EUR", 59_204, "59.204"),
+            ("EUR", 59_200, "59.20"), ("HUF", 990_000, "990.00"), ("", 990, "0.99"),
+        ] as [(String, Int64, String)])
+    func `a currency has its own decimal places`(
+        currency: String, milliunits: Int64, amount: String
+    ) {
+        #expect(Money(milliunits: milliunits, currency: currency).amount == amount)
     }
 
     @Test(arguments: [

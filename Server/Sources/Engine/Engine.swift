@@ -31,6 +31,7 @@ package struct Engine: Sendable {
     private(set) var shownRuleChecks = RuleChecks()
     let backfillBackoff = BackfillBackoff()
     let reportFetchPauses = ReportFetchPauses()
+    let reportVersions = ReportVersions()
     let historyWalks = HistoryWalkStates()
     let roundRobin = RoundRobin()
     private(set) var signers: [AppID: OfferSigner]

@@ -34,38 +34,55 @@ package struct ExchangeRates: Hashable, Sendable {
     /// A converted amount, with the day of the rate that was used.
     package struct Conversion: Hashable, Sendable {
         package var amount: Int64
-        package var rateDay: Int64
+        /// Nil if no rate of the table was needed: the rate is fixed by law, or it is one currency.
+        package var rateDay: Int64?
     }
 
     /// Converts an amount at the rates of a day, or of the last day before it on which both
-    /// currencies have one, rounded to the nearest. Returns nil if there is no such day within ten.
+    /// currencies have one, rounded to the nearest. A currency that had joined the euro by then has
+    /// the rate of the law for ever. Returns nil if there is no such day within ten.
     package func convert(
         _ amount: Int64, from currency: String, to other: String, on day: Int64
     ) -> Conversion? {
-        guard currency != other else { return Conversion(amount: amount, rateDay: day) }
+        guard currency != other else { return Conversion(amount: amount, rateDay: nil) }
         guard let (rateDay, from, to) = rates(of: currency, and: other, upTo: day) else {
             return nil
         }
+        return convert(amount, from: from, to: to).map { Conversion(amount: $0, rateDay: rateDay) }
+    }
+
+    private func convert(_ amount: Int64, from: Int64, to: Int64) -> Int64? {
         let product = amount.magnitude.multipliedFullWidth(by: to.magnitude)
         guard product.high < from.magnitude else { return nil }
         let (quotient, rest) = from.magnitude.dividingFullWidth(product)
         guard quotient < UInt64(Int64.max) else { return nil }
         let rounded = Int64(quotient) + (rest >= from.magnitude - rest ? 1 : 0)
-        return Conversion(amount: amount < 0 ? -rounded : rounded, rateDay: rateDay)
+        return amount < 0 ? -rounded : rounded
     }
 
-    private func rate(of currency: String, on day: Int64) -> Int64? {
-        currency == base ? Self.unit : rates[day]?[currency].flatMap { $0 > 0 ? $0 : nil }
+    /// - Parameter wanted: the day of the amount, which says which currencies are the euro by then.
+    private func rate(of currency: String, on day: Int64, for wanted: Int64) -> Int64? {
+        if currency == base { return Self.unit }
+        if let euro = EuroChangeover(currency), euro.day <= wanted {
+            return rate(of: EuroChangeover.euro, on: day, for: wanted)
+                .flatMap { convert($0, from: Self.unit, to: euro.millionths) }
+        }
+        return rates[day]?[currency].flatMap { $0 > 0 ? $0 : nil }
     }
 
     /// The last day on which both currencies have a rate, and these rates.
     private func rates(
         of one: String, and other: String, upTo day: Int64
-    ) -> (day: Int64, one: Int64, other: Int64)? {
+    ) -> (day: Int64?, one: Int64, other: Int64)? {
+        if let first = EuroChangeover.rate(of: one, on: day),
+            let second = EuroChangeover.rate(of: other, on: day)
+        {
+            return (nil, first, second)
+        }
         for place in days[..<placeAfter(day)].indices.reversed() {
             guard day - days[place] <= Self.daysMax else { return nil }
-            if let first = rate(of: one, on: days[place]),
-                let second = rate(of: other, on: days[place])
+            if let first = rate(of: one, on: days[place], for: day),
+                let second = rate(of: other, on: days[place], for: day)
             {
                 return (days[place], first, second)
             }

@@ -6,6 +6,8 @@ package struct MovementSum: Hashable, Sendable {
     /// Counted from 1970-01-01, in the owner's time zone.
     package var day: Int64
     package var kind: Movement.Kind
+    /// Whether it is the difference that refunds made until they were reversed.
+    package var isMeanwhile = false
     /// Nil if no document names a price.
     package var currency: String?
     /// The value of the property by which the report is divided; nil for all together.
@@ -13,10 +15,12 @@ package struct MovementSum: Hashable, Sendable {
     package var totals: Totals
 
     package init(
-        day: Int64, kind: Movement.Kind, currency: String?, part: String? = nil, totals: Totals
+        day: Int64, kind: Movement.Kind, isMeanwhile: Bool = false, currency: String?,
+        part: String? = nil, totals: Totals
     ) {
         self.day = day
         self.kind = kind
+        self.isMeanwhile = isMeanwhile
         self.currency = currency
         self.part = part
         self.totals = totals

@@ -244,12 +244,9 @@ struct ReportFold {
         guard let currency,
             let conversion = rates.convert(amount, from: own, to: currency, on: day)
         else { return nil }
-        let days = rateDays ?? conversion.rateDay...conversion.rateDay
-        if own != currency {
-            rateDays =
-                min(
-                    days.lowerBound, conversion.rateDay)...max(
-                    days.upperBound, conversion.rateDay)
+        if let day = conversion.rateDay {
+            let days = rateDays ?? day...day
+            rateDays = min(days.lowerBound, day)...max(days.upperBound, day)
         }
         return conversion.amount
     }
@@ -261,14 +258,5 @@ extension ArraySlice<MovementSum> {
         let end = firstIndex { $0.day >= day } ?? endIndex
         defer { self = self[end...] }
         return self[..<end]
-    }
-}
-
-extension Movement.Amounts {
-    /// Without what only flows: a charge is nothing that is there later.
-    fileprivate var ofStock: Self {
-        var stock = self
-        (stock.gross, stock.refunded, stock.tax, stock.commission) = (0, 0, 0, 0)
-        return stock
     }
 }

@@ -112,7 +112,7 @@ extension ReportCatalogue {
     }
 
     static let refundCohorts = ReportDefinition(
-        name: "refund_cohorts", version: 1, title: "Refunds by day of the charge",
+        name: "refund_cohorts", version: 2, title: "Refunds by day of the charge",
         sentence: "Of the payments of a period, how much was refunded later.",
         cohort: .transactions,
         columns: [
@@ -125,7 +125,7 @@ extension ReportCatalogue {
             },
             Column("gross", .money, .computed, "What was charged.") { .money($0.cohort[1]) },
             Column("refunded", .money, .computed, "What of it was refunded so far.") {
-                .money($0.cohort[2])
+                .money($0.cohort[7])
             },
         ])
 

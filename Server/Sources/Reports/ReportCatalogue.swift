@@ -17,19 +17,25 @@ package enum ReportCatalogue {
     private static let notRenewing: Set<Movement.Kind> = [
         .consumable, .nonConsumable, .nonRenewing, .oneTime,
     ]
-    static let charging = Set(Movement.Kind.allCases).subtracting([.refund])
+    static let charging = Set(Movement.Kind.allCases).subtracting([.refund, .credit])
 
     // MARK: - Money
 
     static let revenue = ReportDefinition(
-        name: "revenue", version: 1, title: "Revenue",
+        name: "revenue", version: 2, title: "Revenue",
         sentence: "What customers were charged, and what you get of it.",
         columns: [
             Column("gross", .money, .flow(charging), "Prices charged, on the day of the charge.") {
                 .money($0.flow.amounts.gross)
             },
             Column("refunded", .money, .flow([.refund]), "Money given back, on that day.") {
-                .money($0.flow.amounts.refunded)
+                .money($0.flow(of: .refund).amounts.refunded)
+            },
+            Column(
+                "credited", .money, .flow([.credit]),
+                "What upgrades gave back of the periods that they replaced."
+            ) {
+                .money($0.flow(of: .credit).amounts.refunded)
             },
             Column("tax", .money, .computed, "Sales tax in gross, less that in refunds.") {
                 .money($0.flow.amounts.tax)
@@ -219,17 +225,17 @@ package enum ReportCatalogue {
     // MARK: - Payments
 
     static let refunds = ReportDefinition(
-        name: "refunds", version: 1, title: "Refunds",
+        name: "refunds", version: 2, title: "Refunds",
         sentence: "The share of the charged money that was refunded, on the day of the refund.",
         columns: [
             Column("gross", .money, .flow(charging), "Prices charged.") {
                 .money($0.flow.amounts.gross)
             },
             Column("refunded", .money, .flow([.refund]), "Money given back.") {
-                .money($0.flow.amounts.refunded)
+                .money($0.flow(of: .refund).amounts.refunded)
             },
             Column("refund_rate", .percent, .computed, "Refunded, of gross.") {
-                .share($0.flow.amounts.refunded, of: $0.flow.amounts.gross)
+                .share($0.flow(of: .refund).amounts.refunded, of: $0.flow.amounts.gross)
             },
         ])
 

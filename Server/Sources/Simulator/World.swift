@@ -274,6 +274,14 @@ extension World {
         return device
     }
 
+    /// All devices of an account are in another storefront from now on. Subscriptions renew in the
+    /// one in which they were bought.
+    mutating func move(_ account: Account.Key, to storefront: Storefront) {
+        for id in devices.keys.filter({ devices[$0]?.account == account }) {
+            devices[id]?.storefront = storefront
+        }
+    }
+
     private mutating func ensureAccount(
         _ key: Account.Key, family: String?, at now: AppStoreDate
     ) throws(SimulatorProblem) {

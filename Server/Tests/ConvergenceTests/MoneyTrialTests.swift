@@ -11,7 +11,8 @@ import Testing
         let report = try await MoneyTrial.play(200, months: 14, seed: 1, in: TrialFixture())
         #expect(report.differences == [], "\(report.differencesCount) differences")
         // There was something to compare.
-        #expect(report.compared > 2000)
+        #expect(report.compared > 4000)
+        #expect(report.restated > 0 && report.mixed > 0)
         #expect(report.reconciled > 2000)
         #expect(report.explained > 0)
         #expect(report.moments == 20)

@@ -15,7 +15,9 @@ import Testing
         #expect(text(9_990) == "$9.99")
     }
 
-    @Test func `yen have no cents`() {
+    @Test func `yen have no cents, and dinars have a thousand`() {
+        #expect(text(9_900_499, "KRW") == "₩9,900")
+        #expect(text(3_504, "KWD") == "KWD\u{A0}3.504")
         #expect(text(833_333, "JPY") == "¥833")
         #expect(text(4_500_000, "JPY") == "¥4,500")
     }

@@ -57,7 +57,8 @@ import Testing
         #expect(
             report.definition.columns.map(\.name) == [
                 "revenue", "net_of_tax", "proceeds", "perennial_gross", "perennial_refunded",
-                "perennial_tax", "perennial_commission", "perennial_proceeds",
+                "perennial_credited", "perennial_tax", "perennial_commission",
+                "perennial_proceeds",
             ])
         #expect(report.rows.map(\.currency) == ["EUR", "USD"])
         #expect(

@@ -27,6 +27,31 @@ import Testing
         }
     }
 
+    @Test func `between a refund and its reversal a purchase stands as it was attested then`() {
+        let seed = Dice.seed(announcedBy: "RandomHistoryTests", usual: 6)
+        var dice = Dice(seed: seed)
+        var meanwhile = 0
+        for number in 0..<Self.purchases {
+            let history = RandomHistory(number, &dice)
+            let marked = history.movements.filter(\.isMeanwhile)
+            guard let first = marked.map(\.at).min(), let last = marked.map(\.at).max() else {
+                continue
+            }
+            var moment = first - .days(2) + .seconds(1)
+            while moment < last + .days(2) {
+                let now = history.standing(at: moment, history.movements)
+                let then = history.standing(
+                    at: moment, history.movements(attestedBy: moment))
+                #expect(now == then, "purchase \(number), \(moment), seed \(seed)")
+                let restated = history.standing(
+                    at: moment, history.movements.filter { !$0.isMeanwhile })
+                meanwhile += restated == now ? 0 : 1
+                moment = moment + .days(1)
+            }
+        }
+        #expect(meanwhile > 50)
+    }
+
     private func expectPossible(_ sum: Totals, _ place: String) {
         let (amounts, counts) = (sum.amounts, sum.counts)
         #expect(counts.active + counts.trials <= 1, "\(place)")
@@ -130,9 +155,11 @@ import Testing
 }
 
 /// A purchase to which things happen at random: trials, offers, changes of product and price,
-/// commitments, gaps, refunds, grace and retry, renewal switched off, members of a family.
+/// commitments, gaps, refunds, some of them reversed, grace and retry, renewal switched off, members of a family.
 private struct RandomHistory {
     private(set) var movements: [Movement] = []
+    private(set) var facts: [Fact] = []
+    private let purchase: PurchaseID
 
     static let days: Range<Int64> = 20_454..<20_454 + 800
     private static let products: [(id: ProductID, days: Int64, price: Int64)] = [
@@ -182,6 +209,25 @@ private struct RandomHistory {
             facts.append(Fact(about: purchase, attestedAt: payment.from, .payment(payment)))
         }
         movements = PurchaseBooks(of: purchase, facts, rules: Self.rules).movements
+        (self.facts, self.purchase) = (facts, purchase)
+    }
+
+    /// What was active or free at a moment, by all movements until then or without those of
+    /// meanwhile.
+    func standing(at moment: Instant, _ movements: [Movement]) -> Totals {
+        var sum = movements.filter { $0.at <= moment }.reduce(Totals()) {
+            $0 + Totals($1.amounts.ofStock, $1.counts)
+        }
+        sum.counts = Movement.Counts(active: sum.counts.active, trials: sum.counts.trials)
+        sum.amounts = Movement.Amounts(mrr: sum.amounts.mrr)
+        return sum
+    }
+
+    /// The movements by what had been attested at a moment.
+    func movements(attestedBy moment: Instant) -> [Movement] {
+        PurchaseBooks(
+            of: purchase, facts.filter { $0.attestedAt <= moment }, rules: Self.rules
+        ).movements
     }
 
     /// What happens within or after a period. Returns when the next one begins.
@@ -209,6 +255,16 @@ private struct RandomHistory {
             renewal.renewsAt = end
             say(renewal, at: end)
             return end + .days(Int.random(in: 1..<100, using: &dice))
+        case 4:
+            // Refunded, and charged again: within the period, or after it.
+            let refunded = payment.from + .days(3)
+            var then = payment
+            then.revocation = Revocation(
+                at: refunded, kind: .refund, percentage: Bool.random(using: &dice) ? 40_000 : nil)
+            facts.append(Fact(about: purchase, attestedAt: refunded, .payment(then)))
+            let again = refunded + .days(Int.random(in: 1...60, using: &dice))
+            facts.append(Fact(about: purchase, attestedAt: again, .payment(payment)))
+            return end + .days(Bool.random(using: &dice) ? 0 : 20)
         case 3 where payment.commitment == nil:
             payment.isUpgraded = true
             return payment.from + .days(4)

@@ -160,6 +160,60 @@ import Testing
         #expect(rates.convert(1000, from: "USD", to: "EUR", on: day + 30) == nil)
     }
 
+    /// The table of the European Central Bank has `N/A` for the lev since the euro came.
+    private static let joined = """
+        Date,USD,BGN
+        2026-02-27,1.15,N/A
+        2026-01-02,1.15,N/A
+        2025-12-31,1.15,1.9558
+        2025-12-15,1.20,1.9557
+        """
+
+    /// An amount of a day, what it is in another currency, and the day of the rate; 0 for the law.
+    private static let conversions: [(Int64, String, String, String, Int64?, String?)] = [
+        // Before the changeover the table counts, from that day on the law.
+        (97_790, "BGN", "EUR", "2025-12-15", 50_003, "2025-12-15"),
+        (97_790, "BGN", "EUR", "2025-12-31", 50_000, "2025-12-31"),
+        (97_790, "BGN", "EUR", "2026-01-01", 49_999, nil),
+        (97_790, "BGN", "EUR", "2030-06-30", 49_999, nil),
+        (50_000, "EUR", "BGN", "2026-02-28", 97_792, nil),
+        // Through the euro, at the dollar's own rate.
+        (97_790, "BGN", "USD", "2026-01-04", 57_499, "2026-01-02"),
+        (97_790, "BGN", "USD", "2026-05-01", nil, nil),
+        // Others that are gone: from one to the other without any table.
+        (7_534_500, "HRK", "EUR", "2023-01-01", 1_000_000, nil),
+        (7_534_500, "HRK", "BGN", "2026-01-01", 1_955_830, nil),
+        (7_534_500, "HRK", "EUR", "2022-12-31", nil, nil),
+        (1_000_000, "DEM", "FRF", "2026-01-01", 3_353_855, nil),
+    ]
+
+    @Test(arguments: conversions)
+    func `a currency that joined the euro has the rate of the law from that day on`(
+        amount: Int64, from: String, to: String, day: String, expected: Int64?, rateDay: String?
+    ) throws {
+        let rates = try ExchangeRates(table: Self.joined)
+        let number = try #require(CivilDate(day)).dayNumber
+        let found = rates.convert(amount, from: from, to: to, on: number)
+        #expect(found?.amount == expected)
+        #expect(found?.rateDay == rateDay.flatMap { CivilDate($0)?.dayNumber })
+    }
+
+    @Test func `a year that was paid before the changeover stays in the converted months`() throws {
+        let rates = try ExchangeRates(table: Self.joined)
+        func day(_ text: String) throws -> Int64 { try #require(CivilDate(text)).dayNumber }
+        let report = Report(
+            ReportCatalogue.mrr,
+            ReportPeriod.periods(.month, in: try day("2025-12-01")..<(try day("2026-03-01"))),
+            from: [
+                MovementSum(
+                    day: try day("2025-12-15"), kind: .new, currency: "BGN",
+                    totals: Totals(Movement.Amounts(mrr: 8_149)))
+            ], in: "EUR", rates: rates, today: try day("2026-02-28"))
+        #expect(report.unconverted == [])
+        #expect(report.rows.map(\.currency) == ["EUR", "EUR", "EUR"])
+        #expect(report.rows.map { $0.values[0] } == [.money(4_167), .money(4_167), .money(4_167)])
+    }
+
     @Test(arguments: [
         ("", 1), ("Datum,USD\n", 1), ("Date,usd\n", 1), ("Date,USD\n2026-11-20\n", 2),
         ("Date,USD\n2026-11-31,1.0\n", 2), ("Date,USD\n2026-11-20,1.0\n2026-11-20,1.0\n", 3),
@@ -186,7 +240,9 @@ import Testing
                 1970-01-02,4,0.25
                 """)
         func conversion(_ day: Int64, _ one: String, _ other: String) -> [Int64]? {
-            rates.convert(1_000, from: one, to: other, on: day).map { [$0.amount, $0.rateDay] }
+            rates.convert(1_000, from: one, to: other, on: day).map {
+                [$0.amount, $0.rateDay ?? -1]
+            }
         }
         #expect(conversion(5, "CHF", "EUR") == [2_000, 3])
         #expect(conversion(5, "USD", "EUR") == [500, 5])

@@ -71,6 +71,18 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         PlantedDifference("a product of another app", .unknownProduct) { _, apples, _ in
             apples.append(.sale(on: 10, "other", units: 4))
         },
+        PlantedDifference("items in place of a product", .itemSKUs, isResidual: false) {
+            _, apples, _ in
+            let product = apples.removeFirst()
+            for (items, units) in [("'a','b'", product.units - 1), ("'c'", 1)] {
+                apples.append(.sale(on: product.key.day, ProductID(rawValue: items), units: units))
+            }
+        },
+        PlantedDifference("items of which a part is missing", .unknownProduct, .notInFile) {
+            _, apples, _ in
+            let product = apples.removeFirst()
+            apples.append(.sale(on: product.key.day, "'a'", units: product.units - 1))
+        },
         PlantedDifference("another price", .price) { _, apples, _ in
             apples[0].gross += 1000
             apples[0].proceeds = apples[0].gross * 7 / 10

@@ -35,16 +35,19 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
             apples.active += 1
             apples.grace += 1
         },
-        PlantedStanding("a refund that is reversed later", [.refundReversed], isResidual: false) {
+        PlantedStanding(
+            "a refund that was reversed before we knew", [.refundReversed], isResidual: false
+        ) {
             ours, apples in
             ours.restored = 1
-            apples.active -= 1
+            apples.active += 1
         },
         PlantedStanding(
-            "a free period that is given back later", [.refundReversed], isResidual: false
+            "a free period that was given back before we knew", [.refundReversed],
+            isResidual: false
         ) { ours, apples in
             ours.restoredTrials = 1
-            apples.trials -= 1
+            apples.trials += 1
         },
         PlantedStanding(
             "a free period that began in grace", [.chargeOnAnotherDay], isResidual: false
@@ -65,10 +68,10 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
             ours.overSoon = 1
             apples.retry -= 2
         },
-        PlantedStanding("a reversed refund, and one more", [.refundReversed, .notInFile]) {
+        PlantedStanding("a reversed refund, and one more", [.refundReversed, .notHeardOf]) {
             ours, apples in
             ours.restored = 1
-            apples.active -= 2
+            apples.active += 2
         },
     ]
 }

@@ -262,6 +262,16 @@ import Testing
             #expect(report.rows.map(\.countryOfSale).sorted() == countries)
             #expect(report.rows.allSatisfy { $0.quantity == 1 && $0.direction == .sale })
         }
+        // Amounts of several currencies have no sum: the file of all regions has those of countries.
+        let all = try await stage.simulator.report(Self.finance("2026-04", "ZZ")).get()
+        let lines = String(decoding: try Self.unzipped(all), as: UTF8.self).split(separator: "\n")
+        #expect(
+            lines.suffix(6) == [
+                "Total_Rows\t4",
+                "Country Of Sale\tPartner Share Currency\tQuantity\tExtended Partner Share",
+                "DE\tEUR\t1\t20.993", "FR\tEUR\t1\t20.993", "AR\tUSD\t1\t20.993",
+                "US\tUSD\t1\t6.993",
+            ])
         for (month, region) in [("2026-04", "JP"), ("2026-06", "US"), ("2025-04", "US")] {
             let call = try Self.finance(month, region)
             #expect(await stage.simulator.report(call) == .failure(.noSales))
@@ -277,6 +287,16 @@ import Testing
         let rows = try SalesReport<FinancialRow>(parsing: Self.unzipped(file)).rows
         #expect(rows.map(\.direction) == [.sale, .return] && rows.map(\.quantity) == [1, 0])
         #expect(rows.map(\.extendedPartnerShare) == [6993, -(6993 - 3497)])
+    }
+
+    @Test func `free units are rows without an amount in a financial report`() async throws {
+        let stage = try await stage()
+        try await stage.simulator.addDevice(account: "ben")
+        try await stage.buy("pro.yearly", on: "ben-1")
+        try await stage.advance("P2M")
+        let file = try await stage.simulator.report(Self.finance("2026-04", "ZZ")).get()
+        let rows = try SalesReport<FinancialRow>(parsing: Self.unzipped(file)).rows
+        #expect(rows.contains { $0.vendorIdentifier == "pro.yearly" && $0.isFree })
     }
 
     // MARK: - Settings

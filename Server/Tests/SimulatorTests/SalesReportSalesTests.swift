@@ -97,6 +97,18 @@ import Testing
         #expect(paid.customerPrice == 59_990 && paid.orderType == nil && paid.promoCode.isEmpty)
     }
 
+    @Test func `a purchase through the Advanced Commerce API names its items`() async throws {
+        let stage = try Stage()
+        try await stage.buy("pro.monthly")
+        let id = try await stage.truth().originalTransactionID
+        let change = AdvancedCommerceChange(.migration, skus: ["item.a", "item.b"])
+        try await stage.simulator.change(id, .advancedCommerce(change))
+        try await stage.advance("P35D")
+        let row = try await stage.sale("2026-02-10")
+        #expect(row.sku == "'item.a','item.b'" && row.title.hasPrefix("'"))
+        #expect(row.units == 1 && row.customerPrice == 9_990)
+    }
+
     @Test func `neither the sandbox nor a family member is in a report`() async throws {
         let stage = try Stage()
         for (name, environment) in [

@@ -1,7 +1,8 @@
 /// An amount as exact decimal text, with its currency. Amounts of different currencies are never
 /// added.
 public struct Money: Hashable, Sendable, Codable {
-    /// For example `9.99`. Has at least two decimal places, and a third only if it is not zero.
+    /// For example `9.99`. Has as many decimal places as the currency has, such as none for yen and
+    /// two for euros; more, up to three, only if they are not zero.
     public var amount: String
     /// The currency code according to ISO 4217.
     public var currency: String
@@ -13,15 +14,27 @@ public struct Money: Hashable, Sendable, Codable {
 
     /// Makes an amount from thousandths of the currency's unit, which is how the App Store counts.
     public init(milliunits: Int64, currency: String) {
-        let thousandths = milliunits.magnitude
-        let (units, fraction) = thousandths.quotientAndRemainder(dividingBy: 1000)
-        let (hundredths, last) = fraction.quotientAndRemainder(dividingBy: 10)
-        var amount = milliunits < 0 ? "-" : ""
-        amount += String(units)
-        amount += hundredths < 10 ? ".0" : "."
-        amount += String(hundredths)
-        if last > 0 { amount += String(last) }
+        let (units, fraction) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)
+        var decimals = Array(String(fraction + 1000).dropFirst())
+        while decimals.count > Self.decimals(of: currency), decimals.last == "0" {
+            decimals.removeLast()
+        }
+        let amount =
+            (milliunits < 0 ? "-" : "") + String(units)
+            + (decimals.isEmpty ? "" : "." + String(decimals))
         self.init(amount: amount, currency: currency)
+    }
+
+    /// The decimal places of a currency's smallest unit according to ISO 4217: two, unless it is
+    /// one of the few that have none or three.
+    public static func decimals(of currency: String) -> Int {
+        switch currency {
+        case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI",
+            "VND", "VUV", "XAF", "XOF", "XPF":
+            0
+        case "BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND": 3
+        default: 2
+        }
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {

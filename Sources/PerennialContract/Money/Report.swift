@@ -28,6 +28,8 @@ public struct Report: Hashable, Sendable, Codable {
     public var unconverted: [String]
     /// If the report shows what was known at an earlier moment: that moment.
     public var asKnownAt: Timestamp?
+    /// Whether refunds that were reversed are left out, as if they had never been given.
+    public var isRestated: Bool
     /// Whether rows of earlier purchases are still being derived, so that numbers are too small.
     public var isFilling: Bool
     public var columns: [Column]
@@ -38,8 +40,8 @@ public struct Report: Hashable, Sendable, Codable {
         sentence: String, environment: StoreEnvironment, from: String, to: String, by: String,
         timeZone: String,
         segment: String?, currency: String?, ratesFrom: String?, ratesTo: String?,
-        unconverted: [String], asKnownAt: Timestamp?, isFilling: Bool, columns: [Column],
-        rows: [Row]
+        unconverted: [String], asKnownAt: Timestamp?, isRestated: Bool = false, isFilling: Bool,
+        columns: [Column], rows: [Row]
     ) {
         self.id = id
         self.name = name
@@ -58,6 +60,7 @@ public struct Report: Hashable, Sendable, Codable {
         self.ratesTo = ratesTo
         self.unconverted = unconverted
         self.asKnownAt = asKnownAt
+        self.isRestated = isRestated
         self.isFilling = isFilling
         self.columns = columns
         self.rows = rows
@@ -81,6 +84,7 @@ public struct Report: Hashable, Sendable, Codable {
         case ratesTo = "rates_to"
         case unconverted
         case asKnownAt = "as_known_at"
+        case isRestated = "is_restated"
         case isFilling = "is_filling"
         case columns
         case rows

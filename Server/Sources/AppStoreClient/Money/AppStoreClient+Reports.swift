@@ -13,6 +13,15 @@ package enum ReportDownload: Hashable, Sendable {
     case notYet
     /// Apple no longer has it.
     case noLonger
+    /// Apple does not serve such a report with these parameters, whatever the day.
+    case refused(ReportRefusal)
+}
+
+/// Why App Store Connect does not serve a report.
+package struct ReportRefusal: Hashable, Sendable {
+    package var sentence: String
+    /// The version of the report that Apple serves, if it says so.
+    package var version: SalesReportVersion?
 }
 
 extension AppStoreClient {
@@ -57,7 +66,10 @@ extension AppStoreClient {
         }
         let error = ConnectProblem(response)
         guard response.status == 404, error.code == "NOT_FOUND" else {
-            throw .refused(code: Int64(response.status), message: "\(error)")
+            return .refused(
+                ReportRefusal(
+                    sentence: "The App Store refused with \(response.status) \(error)",
+                    version: error.latestVersion))
         }
         // Apple says both with the same code.
         return error.detail.contains("not available yet") ? .notYet : .noSales
@@ -94,6 +106,15 @@ private struct ConnectProblem: CustomStringConvertible {
         code = error["code"]?.string ?? ""
         title = error["title"]?.string ?? ""
         detail = String((error["detail"]?.string ?? "").prefix(Self.quotedMax))
+    }
+
+    /// The last version that the text names: "The latest version for this report is 1_4."
+    var latestVersion: SalesReportVersion? {
+        guard code.hasPrefix("PARAMETER_ERROR"), detail.lowercased().contains("version") else {
+            return nil
+        }
+        return detail.split { !$0.isNumber && $0 != "_" }
+            .compactMap { SalesReportVersion($0) }.last
     }
 
     var description: String {

@@ -47,7 +47,23 @@ package struct FinancialRow: SalesReportRow {
         return isCountable ? nil : "Customer Price"
     }
 
-    /// The amounts of all rows are added up, whatever their currencies.
+    /// Nothing was paid for it: Apple lists free units, too.
+    package var isFree: Bool {
+        customerPrice == 0 && partnerShare == 0 && extendedPartnerShare == 0
+    }
+
+    package static func countrySums(of rows: [Self]) -> SalesReportCountrySums? {
+        var sums = SalesReportCountrySums()
+        for row in rows {
+            let isAdded = sums.add(
+                .init(country: row.countryOfSale, currency: row.partnerShareCurrency),
+                quantity: row.quantity, amount: row.extendedPartnerShare, isFree: row.isFree)
+            guard isAdded else { return nil }
+        }
+        return sums
+    }
+
+    /// Of a file of one region. The amounts of all rows are added up, whatever their currencies.
     package static func totals(of rows: [Self]) -> [SalesReportTotal]? {
         var (amount, units): (Int64, Int64) = (0, 0)
         for row in rows {
@@ -57,7 +73,8 @@ package struct FinancialRow: SalesReportRow {
             (amount, units) = (newAmount, newUnits)
         }
         return [
-            SalesReportTotal(name: "Total_Rows", value: Int64(rows.count), isAmount: false),
+            SalesReportTotal(
+                name: SalesReportTotal.rowsName, value: Int64(rows.count), isAmount: false),
             SalesReportTotal(name: "Total_Amount", value: amount, isAmount: true),
             SalesReportTotal(name: "Total_Units", value: units, isAmount: false),
         ]

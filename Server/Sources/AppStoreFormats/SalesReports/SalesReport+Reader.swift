@@ -21,10 +21,10 @@ extension SalesReport {
         let (version, columns) = try header.columns(for: Row.self)
         var reader = SalesReportReader<Row>(header: header, columns: columns)
         while let line = try lines.next() { try reader.add(line) }
-        try reader.finish()
+        let ending = try reader.finish()
         return Self(
             version: version, form: header.form, header: header.names, rows: reader.rows,
-            additional: reader.additional)
+            additional: reader.additional, ending: ending)
     }
 }
 
@@ -100,12 +100,18 @@ private struct SalesReportReader<Row: SalesReportRow> {
 
     // MARK: - Totals
 
+    private static var sumIsTooLarge: SalesReportFailure {
+        SalesReportFailure(.limit, found: "a sum of more than 64 bits", expected: "a smaller sum")
+    }
+
     /// Compares the totals of the file with its rows: every one must be there, and nothing else.
-    func finish() throws(SalesReportFailure) {
-        guard let expected = Row.totals(of: rows) else {
-            throw SalesReportFailure(
-                .limit, found: "a sum of more than 64 bits", expected: "a smaller sum")
+    /// Returns how the file ends.
+    func finish() throws(SalesReportFailure) -> SalesReportEnding {
+        if totals.count > 1, SalesReportCountrySums.isHeader(totals[1]) {
+            try finishByCountry()
+            return .countries
         }
+        guard let expected = Row.totals(of: rows) else { throw Self.sumIsTooLarge }
         for (place, total) in expected.enumerated() {
             guard place < totals.count else {
                 throw SalesReportFailure(
@@ -120,6 +126,16 @@ private struct SalesReportReader<Row: SalesReportRow> {
                 .cellCount, found: "another line", expected: "the end of the file",
                 line: totals[expected.count].number)
         }
+        return .totals
+    }
+
+    /// The number of rows, and then the sums of each country and currency.
+    private func finishByCountry() throws(SalesReportFailure) {
+        let count = SalesReportTotal(
+            name: SalesReportTotal.rowsName, value: Int64(rows.count), isAmount: false)
+        try check(totals[0], count)
+        guard let sums = Row.countrySums(of: rows) else { throw Self.sumIsTooLarge }
+        try sums.check(totals[2...], after: totals[1].number)
     }
 
     /// A total is a name and a number. Editors may fill up the line with blank cells.

@@ -5,11 +5,7 @@ extension SalesReport {
     ///   cannot contain a tab or a line break, because a text consists of one space, which means
     ///   blank, or because the version of the report has no column for a value.
     package func bytes() throws(SalesReportFailure) -> [UInt8] {
-        guard let totals = Row.totals(of: rows) else {
-            throw SalesReportFailure(
-                .limit, found: "a sum of more than 64 bits", expected: "a smaller sum",
-                remedy: Self.changeValue)
-        }
+        let last = try lastLines()
         var file: [UInt8] = []
         write(header, to: &file)
         let keys = header.map(SalesReportLayout.key)
@@ -19,8 +15,23 @@ extension SalesReport {
             try refuseValues(of: absent, in: row, line: place + 2)
             write(try cells(of: row, at: place, columns), to: &file)
         }
-        for total in totals { write([total.name, total.text], to: &file) }
+        for line in last { write(line, to: &file) }
         return file
+    }
+
+    /// What follows the rows.
+    private func lastLines() throws(SalesReportFailure) -> [[String]] {
+        let tooLarge = SalesReportFailure(
+            .limit, found: "a sum of more than 64 bits", expected: "a smaller sum",
+            remedy: Self.changeValue)
+        switch ending {
+        case .totals:
+            guard let totals = Row.totals(of: rows) else { throw tooLarge }
+            return totals.map { [$0.name, $0.text] }
+        case .countries:
+            guard let sums = Row.countrySums(of: rows) else { throw tooLarge }
+            return [[SalesReportTotal.rowsName, String(rows.count)]] + sums.lines
+        }
     }
 
     /// Reads back what it writes, so that no value can be lost.

@@ -12,31 +12,52 @@ package struct SalesReport<Row: SalesReportRow>: Hashable, Sendable {
     /// Columns that have no meaning here, as texts: those of a data loader, and those of a newer
     /// version.
     package let additional: [SalesReportAddition]
+    package let ending: SalesReportEnding
 
     /// A report in Apple's form, or that of data loaders.
     ///
     /// - Parameter version: by default the newest one; must be one of the row's versions.
     package init(
-        version: SalesReportVersion? = nil, form: SalesReportForm = .tabs, rows: [Row]
+        version: SalesReportVersion? = nil, form: SalesReportForm = .tabs, rows: [Row],
+        ending: SalesReportEnding = .totals
     ) {
         guard let layout = Row.layouts.last(where: { $0.version == version ?? $0.version }) else {
             preconditionFailure("The report \(Row.kind.rawValue) has no version \(version as Any).")
         }
         self.init(
             version: layout.version, form: form, header: layout.header.map(form.spelling),
-            rows: rows, additional: [])
+            rows: rows, additional: [], ending: ending)
     }
 
     init(
         version: SalesReportVersion, form: SalesReportForm, header: [String], rows: [Row],
-        additional: [SalesReportAddition]
+        additional: [SalesReportAddition], ending: SalesReportEnding
     ) {
         self.version = version
         self.form = form
         self.header = header
         self.rows = rows
         self.additional = additional
+        self.ending = ending
     }
+}
+
+/// What follows the rows of a file.
+package enum SalesReportEnding: Hashable, Sendable {
+    /// The sums of all rows; nothing if the report has none.
+    case totals
+    /// The number of rows, and the sums of each country and currency. A financial report of all
+    /// regions ends so, because amounts of several currencies have no sum.
+    case countries
+}
+
+/// Whether unknown columns of a report are read as those of a newer version, and kept as texts.
+package enum SalesReportNewerColumns: Hashable, Sendable {
+    case refused
+    /// Anywhere in the header.
+    case anywhere
+    /// After all known columns.
+    case atEnd
 }
 
 /// A column that has no meaning here.
@@ -54,19 +75,30 @@ package protocol SalesReportRow: Hashable, Sendable {
     static var columns: [SalesReportColumn<Self>] { get }
     /// The known versions, the oldest first.
     static var layouts: [SalesReportLayout] { get }
-    /// Whether unknown columns are a newer version, which is read as far as it is known.
-    static var allowsNewerColumns: Bool { get }
+    static var newerColumns: SalesReportNewerColumns { get }
     /// The totals that end a file. Empty if its report has none. Nil if they are too large.
     static func totals(of rows: [Self]) -> [SalesReportTotal]?
+    /// The sums of each country and currency, for a file that ends in these. Nil if its report
+    /// never does, or if they are too large.
+    static func countrySums(of rows: [Self]) -> SalesReportCountrySums?
     /// The column of an amount that, multiplied by the row's count, exceeds
     /// ``SalesReportCell/productMax``. Nil if there is none.
     var uncountableColumn: String? { get }
 }
 
 extension SalesReportRow {
-    package static var allowsNewerColumns: Bool { false }
+    package static var newerColumns: SalesReportNewerColumns { .refused }
     package static func totals(of rows: [Self]) -> [SalesReportTotal]? { [] }
+    package static func countrySums(of rows: [Self]) -> SalesReportCountrySums? { nil }
     package var uncountableColumn: String? { nil }
+
+    /// Whether files of a version can be read: of a known one, or of a newer one as far as its
+    /// columns are known.
+    package static func canRead(_ version: SalesReportVersion) -> Bool {
+        if layouts.contains(where: { $0.version == version }) { return true }
+        guard newerColumns != .refused, let newest = layouts.last?.version else { return false }
+        return version > newest
+    }
 
     static func isCountable(_ count: Int64, _ amount: Int64) -> Bool {
         let (product, isOver) = count.multipliedReportingOverflow(by: amount)
@@ -76,6 +108,9 @@ extension SalesReportRow {
 
 /// A line at the end of a file that sums up its rows.
 package struct SalesReportTotal: Hashable, Sendable {
+    /// Of the line with the number of rows.
+    static let rowsName = "Total_Rows"
+
     package let name: String
     /// Of an amount, in thousandths.
     package let value: Int64

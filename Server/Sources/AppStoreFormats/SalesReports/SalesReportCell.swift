@@ -28,13 +28,16 @@ enum SalesReportCell {
 
     // MARK: - Numbers
 
-    /// An amount in thousandths of its unit, exactly. Returns nil for more than three decimals that
-    /// count, an exponent, a separator of thousands, and anything else.
+    /// An amount in thousandths of its unit, exactly. The zero before the point may be missing:
+    /// Apple's page "Summary Sales Report" writes `.99`. Returns nil for more than three decimals
+    /// that count, an exponent, a separator of thousands, and anything else.
     static func amount(_ cell: ArraySlice<UInt8>) -> Int64? {
         let isNegative = cell.first == minus
         let parts = (isNegative ? cell.dropFirst() : cell).split(
             separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
-        guard let whole = parts.first, let units = number(whole, digitsMax: wholeDigitsMax),
+        guard let whole = parts.first,
+            let units = whole.isEmpty && parts.count == 2
+                ? 0 : number(whole, digitsMax: wholeDigitsMax),
             let thousandths = thousandths(parts.count == 2 ? parts[1] : [zero])
         else { return nil }
         let amount = units * 1000 + thousandths

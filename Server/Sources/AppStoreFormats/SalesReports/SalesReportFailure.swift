@@ -76,7 +76,14 @@ package struct SalesReportFailure: Error, Hashable, Sendable, CustomStringConver
         "Decompress the file (gunzip) and use the text that comes out, unchanged."
     static let saveAsUTF8 =
         "The file was saved in another encoding: use the file as it was downloaded."
+    static let missingColumn =
+        "The file lacks a column that Apple's files of every known year have. If it was edited, "
+        + "use it as it was downloaded; if not, its layout is not known, and it cannot be "
+        + "imported. Report the first line of the file, so that the layout can be added."
     static let newerVersion =
         "If Apple has a new version of this report, upgrade Perennial; if not, download the file "
         + "again."
+    static let otherCountries =
+        "The rows and the sums of the file are not about the same countries, so rows or sums were "
+        + "removed or added. Use the file as it was downloaded, or download it again."
 }

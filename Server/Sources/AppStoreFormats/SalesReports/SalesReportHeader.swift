@@ -82,18 +82,19 @@ struct SalesReportHeader {
         let known = ReportColumns<Row>(for: self)
         let layout = known.layout
         if let name = known.missing(in: layout).first {
+            let hasUnknown = known.indices.contains(nil)
             throw SalesReportFailure(
                 .version, found: "no column \"\(form.spelling(name))\"",
                 expected: "the columns of \(Row.kind.rawValue) \(layout.version)",
-                remedy: SalesReportFailure.newerVersion, line: 1)
+                remedy: hasUnknown
+                    ? SalesReportFailure.newerVersion : SalesReportFailure.missingColumn, line: 1)
         }
         var version = layout.version
         for (place, index) in known.indices.enumerated() {
             if let index, known.indices[..<place].contains(index) { throw repeated(place) }
             if known.has(place, in: layout) { continue }
             if index == nil, form == .commas, Self.isLoaders(keys[place]) { continue }
-            guard index == nil, Row.allowsNewerColumns, layout.version > Row.layouts[0].version
-            else {
+            guard index == nil, known.allowsNewer(at: place) else {
                 throw foreign(place, layout.version, isKnown: index != nil)
             }
             if let newest = Row.layouts.last?.version { version = newest }
@@ -145,15 +146,30 @@ private struct ReportColumns<Row: SalesReportRow> {
         indices = header.keys.map { places[$0] }
     }
 
-    /// The names of the version's columns that are not in the header.
-    ///
-    /// Data loaders mix the spellings of versions. In Apple's own form each version has its own.
+    /// The names of the version's columns that are not in the header, without those that files of
+    /// earlier years lack at their end.
     func missing(in layout: SalesReportLayout) -> [String] {
-        zip(layout.header, layout.keys).filter { _, key in
-            guard !headerKeys.contains(key) else { return false }
-            guard form == .commas, let place = places[key] else { return true }
-            return !Row.columns[place].keys.contains { headerKeys.contains($0) }
-        }.map(\.0)
+        let absent = layout.keys.indices.filter { !hasColumn(layout.keys[$0]) }
+        var end = layout.keys.count
+        while end > layout.requiredCount, absent.contains(end - 1) { end -= 1 }
+        return absent.filter { $0 < end }.map { layout.header[$0] }
+    }
+
+    /// Data loaders mix the spellings of versions. In Apple's own form each version has its own.
+    private func hasColumn(_ key: String) -> Bool {
+        if headerKeys.contains(key) { return true }
+        guard form == .commas, let place = places[key] else { return false }
+        return Row.columns[place].keys.contains { headerKeys.contains($0) }
+    }
+
+    /// Whether an unknown column may be one of a newer version.
+    func allowsNewer(at place: Int) -> Bool {
+        switch Row.newerColumns {
+        case .refused: false
+        case .anywhere: layout.version > Row.layouts[0].version
+        case .atEnd:
+            layout.keys.allSatisfy(hasColumn) && indices[place...].allSatisfy { $0 == nil }
+        }
     }
 
     /// Whether a column of the header is one of the version's.
@@ -175,8 +191,8 @@ private struct ReportColumns<Row: SalesReportRow> {
     /// The number of missing columns and of columns of other versions, and that of names that are
     /// spelled in another way.
     private func cost(_ layout: SalesReportLayout) -> (Int, Int) {
-        let missing = missing(in: layout).count
-        let foreign = indices.count { $0 != nil } - (layout.keys.count - missing)
-        return (missing + foreign, layout.keys.count { !headerKeys.contains($0) })
+        let absent = layout.keys.count { !hasColumn($0) }
+        let foreign = indices.count { $0 != nil } - (layout.keys.count - absent)
+        return (absent + foreign, layout.keys.count { !headerKeys.contains($0) })
     }
 }

@@ -7,6 +7,19 @@ package enum SalesReportKind: String, Hashable, Sendable, CaseIterable {
     case offerCodeRedemption = "SUBSCRIPTION_OFFER_CODE_REDEMPTION"
     case preOrder = "PRE_ORDER"
     case financial = "FINANCIAL"
+
+    /// Whether files of a version of this report can be read.
+    package func canRead(_ version: SalesReportVersion) -> Bool {
+        switch self {
+        case .sales: SalesRow.canRead(version)
+        case .subscription: SubscriptionRow.canRead(version)
+        case .subscriptionEvent: SubscriptionEventRow.canRead(version)
+        case .subscriber: SubscriberRow.canRead(version)
+        case .offerCodeRedemption: OfferCodeRedemptionRow.canRead(version)
+        case .preOrder: PreOrderRow.canRead(version)
+        case .financial: FinancialRow.canRead(version)
+        }
+    }
 }
 
 /// The version of a report's columns, which Apple writes as `1_3`.
@@ -18,6 +31,19 @@ package struct SalesReportVersion: Hashable, Comparable, Sendable, CustomStringC
         self.major = major
         self.minor = minor
     }
+
+    /// Reads Apple's spelling, such as `1_3`. Returns nil for anything else.
+    package init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count == 2,
+            parts.allSatisfy({ (1...Self.digitsMax).contains($0.utf8.count) }),
+            text.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || (0x30...0x39).contains($0) }),
+            let major = Int(parts[0]), let minor = Int(parts[1])
+        else { return nil }
+        self.init(major, minor)
+    }
+
+    private static let digitsMax = 4
 
     package var description: String { "\(major)_\(minor)" }
 
@@ -47,21 +73,29 @@ package struct SalesReportLayout: Hashable, Sendable {
     package let header: [String]
     /// The names as they are compared.
     let keys: [String]
+    /// The columns that every file has. Files of earlier years end before the others.
+    let requiredCount: Int
 
-    /// - Parameter names: the columns' names, separated by `", "`, which is in no name.
-    init(_ version: SalesReportVersion, _ names: String) {
-        self.init(version, header: names.split(separator: ", ").map(String.init))
+    /// - Parameters:
+    ///   - names: the columns' names, separated by `", "`, which is in no name.
+    ///   - later: the names of columns that files of earlier years lack at their end.
+    init(_ version: SalesReportVersion, _ names: String, later: String = "") {
+        let required = names.split(separator: ", ").map(String.init)
+        let added = later.split(separator: ", ").map(String.init)
+        self.init(version, header: required + added, requiredCount: required.count)
     }
 
-    private init(_ version: SalesReportVersion, header: [String]) {
+    private init(_ version: SalesReportVersion, header: [String], requiredCount: Int) {
         self.version = version
         self.header = header
+        self.requiredCount = requiredCount
         keys = header.map(Self.key)
     }
 
     /// These columns, and more at the end.
     func adding(_ names: String, version: SalesReportVersion) -> Self {
-        Self(version, header: header + names.split(separator: ", ").map(String.init))
+        let header = header + names.split(separator: ", ").map(String.init)
+        return Self(version, header: header, requiredCount: header.count)
     }
 
     /// The form of a name in which columns are compared: lower case, with one underscore for

@@ -38,6 +38,16 @@ package struct SalesReportRequest: Hashable, Sendable {
         self.vendorNumber = try ReportRequestFailure.checkedVendorNumber(vendorNumber)
     }
 
+    /// The same report in another version.
+    package func with(version: SalesReportVersion) -> Self {
+        Self(copying: self, version: version)
+    }
+
+    private init(copying other: Self, version: SalesReportVersion) {
+        (kind, period, vendorNumber) = (other.kind, other.period, other.vendorNumber)
+        self.version = version
+    }
+
     private static let newestVersions: [SalesReportKind: SalesReportVersion] = [
         .sales: SalesReportVersion(1, 0), .subscription: SalesReportVersion(1, 4),
         .subscriptionEvent: SalesReportVersion(1, 3), .subscriber: SalesReportVersion(1, 3),

@@ -64,6 +64,7 @@ package struct SalesRow: SalesReportRow {
     // MARK: - Columns
 
     package static var kind: SalesReportKind { .sales }
+    package static var newerColumns: SalesReportNewerColumns { .atEnd }
 
     package static let columns: [SalesReportColumn<Self>] = [
         .text("Provider", \.provider), .text("Provider Country", \.providerCountry),
@@ -91,7 +92,8 @@ package struct SalesRow: SalesReportRow {
             "Provider, Provider Country, SKU, Developer, Title, Version, Product Type Identifier, "
                 + "Units, Developer Proceeds, Begin Date, End Date, Customer Currency, "
                 + "Country Code, Currency of Proceeds, Apple Identifier, Customer Price, "
-                + "Promo Code, Parent Identifier, Subscription, Period, Category, CMB, Device, "
-                + "Supported Platforms, Proceeds Reason, Preserved Pricing, Client, Order Type")
+                + "Promo Code, Parent Identifier, Subscription, Period, Category",
+            later: "CMB, Device, Supported Platforms, Proceeds Reason, Preserved Pricing, Client, "
+                + "Order Type")
     ]
 }

@@ -71,7 +71,7 @@ package struct SubscriptionRow: SalesReportRow {
     // MARK: - Columns
 
     package static var kind: SalesReportKind { .subscription }
-    package static var allowsNewerColumns: Bool { true }
+    package static var newerColumns: SalesReportNewerColumns { .anywhere }
 
     package static let columns: [SalesReportColumn<Self>] = [
         .text("App Name", \.appName), .identifier("App Apple ID", \.appAppleID),

@@ -23,18 +23,24 @@ struct MoneyFigures: Hashable, Sendable {
     private static let counts = [
         ("active", "active"), ("active", "grace"), ("trials", "closing"), ("billing", "retry"),
     ]
-    private static let money = ["gross", "refunded", "tax", "commission", "proceeds"]
+    private static let money = [
+        "gross", "refunded", "credited", "tax", "commission", "proceeds",
+    ]
 
     /// What reports say at a moment.
     ///
-    /// - Parameter isAsKnown: as it was known at that moment.
+    /// - Parameters:
+    ///   - isAsKnown: as it was known at that moment.
+    ///   - isRestated: without refunds that were reversed.
     init(
-        _ engine: Engine, _ app: AppID, at moment: Instant, isAsKnown: Bool = false
+        _ engine: Engine, _ app: AppID, at moment: Instant, isAsKnown: Bool = false,
+        isRestated: Bool = false
     ) async throws {
         func rows(_ name: String) async throws -> (columns: [String], rows: [Report.Row]) {
             let today = WallClock.utc.dayNumber(at: moment)
             var query = ReportQuery(name, days: today - Self.reportDays...today, by: .day)
             if isAsKnown { query.asKnownAt = moment }
+            query.isRestated = isRestated
             let report = try await engine.report(query, of: app).report
             return (report.definition.columns.map(\.name), report.rows)
         }
@@ -70,17 +76,24 @@ struct MoneyFigures: Hashable, Sendable {
         }
     }
 
-    /// What the simulator's books say, as is known now.
-    init(_ store: AppStoreSimulator, _ days: ClosedRange<Int64>) async throws {
-        let books = try await store.dailyBooksAsKnownNow(
+    /// What the simulator's books say.
+    ///
+    /// - Parameter isRestated: without refunds that were reversed.
+    init(
+        _ store: AppStoreSimulator, _ days: ClosedRange<Int64>, isRestated: Bool
+    ) async throws {
+        let books = try await store.dailyBooksAsCollected(
             from: AppStoreFormats.CivilDate(daysSince1970: days.lowerBound),
-            to: AppStoreFormats.CivilDate(daysSince1970: days.upperBound))
+            to: AppStoreFormats.CivilDate(daysSince1970: days.upperBound), isRestated: isRestated)
         for day in books.days {
             let date = day.date.daysSince1970
             for (currency, sum) in day.money {
                 for (name, amount) in zip(
                     Self.money,
-                    [sum.charged, sum.refunded, sum.tax, sum.commission, sum.proceeds])
+                    [
+                        sum.charged, sum.refunded - sum.reversed, sum.credited, sum.tax,
+                        sum.commission, sum.proceeds,
+                    ])
                 {
                     numbers[Key(date, currency, name)] = amount
                 }

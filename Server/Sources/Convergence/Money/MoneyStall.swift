@@ -66,6 +66,18 @@ struct MoneyStall: Sendable {
         }
     }
 
+    /// Purchases that were paid in more than one currency, because the customer moved.
+    var mixedPurchases: Int {
+        get async {
+            var count = 0
+            for name in names.all {
+                let purchases = (try? await store.purchases(of: name)) ?? []
+                count += purchases.count { Set($0.charges.map(\.currency)).count > 1 }
+            }
+            return count
+        }
+    }
+
     /// Notifications arrive in time again.
     func calm() async { await store.setFaults { $0.notifications.odds = [:] } }
 

@@ -15,6 +15,10 @@ package struct MoneyTrial: Sendable {
         package internal(set) var notifications = 0
         /// Numbers that were compared with the books: of a day and currency, or of a day.
         package internal(set) var compared = 0
+        /// Of those: numbers that differ between what happened and what is known now.
+        package internal(set) var restated = 0
+        /// Purchases that were paid in more than one currency.
+        package internal(set) var mixed = 0
         /// Amounts of the files that were compared, and how many had to be explained.
         package internal(set) var reconciled = 0
         package internal(set) var explained = 0
@@ -136,14 +140,22 @@ package struct MoneyTrial: Sendable {
     // MARK: - Comparisons
 
     private mutating func compare(_ stall: MoneyStall) async throws {
-        let figures = try await MoneyFigures(engine, stall.app.id, at: clock.now)
-        report.add(figures.openParts)
         let days = stall.firstDay...WallClock.utc.dayNumber(at: clock.now) - 1
-        let books = try await MoneyFigures(stall.store, days)
-        let (compared, found) = figures.differences(from: books, in: days)
-        report.compared += compared
-        report.add(found.map { "\(stall.app.id): \($0)" })
-        progress("\(stall.app.id): \(compared) numbers compared with the books")
+        var readings: [MoneyFigures] = []
+        for isRestated in [false, true] {
+            let figures = try await MoneyFigures(
+                engine, stall.app.id, at: clock.now, isRestated: isRestated)
+            report.add(figures.openParts)
+            let books = try await MoneyFigures(stall.store, days, isRestated: isRestated)
+            let (compared, found) = figures.differences(from: books, in: days)
+            report.compared += compared
+            let reading = isRestated ? "restated" : "as it happened"
+            report.add(found.map { "\(stall.app.id), \(reading): \($0)" })
+            progress("\(stall.app.id), \(reading): \(compared) numbers compared with the books")
+            readings.append(figures)
+        }
+        report.mixed += await stall.mixedPurchases
+        report.restated += readings[0].differences(from: readings[1], in: days).found.count
         for (day, bytes) in await stall.store.salesFiles(days) {
             let name = "S_D_80000001_\(Ledger.CivilDate(dayNumber: day).text).txt"
             _ = try await engine.importAppleReport(bytes, name: name, of: stall.app.id)

@@ -9,41 +9,24 @@ package enum ChartUnit: Hashable, Sendable {
     /// Thousandths: 378 is 37.8 %.
     case share
 
-    /// Money is rounded to the cent.
+    /// Money is rounded to the currency's smallest unit.
     package func text(_ value: Int64) -> String {
         switch self {
-        case .money(let currency): Figures.money(Self.rounded(value, currency))
+        case .money(let currency):
+            Figures.money(Money(milliunits: value, currency: currency))
         case .count: Figures.count(value)
         case .share: Figures.percent(thousandths: Int(value))
         }
     }
 
-    /// With a plus, too: `+ $9.99`. Money is rounded to the cent.
+    /// With a plus, too: `+ $9.99`. Money is rounded to the currency's smallest unit.
     package func signedText(_ value: Int64) -> String {
         switch self {
-        case .money(let currency): Figures.signedMoney(Self.rounded(value, currency))
+        case .money(let currency):
+            Figures.signedMoney(Money(milliunits: value, currency: currency))
         case .count: Figures.change(value)
         case .share: (value > 0 ? "+\u{A0}" : "") + Figures.percent(thousandths: Int(value))
         }
-    }
-
-    /// As ``signedText(_:)``, or as ``text(_:)``, with the thousandths: `+ $4.999`. For rows that
-    /// one adds up.
-    func exactText(_ value: Int64, isSigned: Bool = true) -> String {
-        guard case .money(let currency) = self else {
-            return isSigned ? signedText(value) : text(value)
-        }
-        let money = Money(milliunits: value, currency: currency)
-        return isSigned ? Figures.signedMoney(money) : Figures.money(money)
-    }
-
-    /// To the cent, half a cent away from zero; yen, which have no cents, to the yen.
-    private static func rounded(_ value: Int64, _ currency: String) -> Money {
-        let step: UInt64 = currency == "JPY" ? 1000 : 10
-        let rest = value.magnitude % step
-        let change = rest * 2 >= step ? Int64(step - rest) : -Int64(rest)
-        let (sum, isTooLarge) = value.addingReportingOverflow(value < 0 ? -change : change)
-        return Money(milliunits: isTooLarge ? value : sum, currency: currency)
     }
 
     /// Amounts of so many thousandths and more are shown without cents.

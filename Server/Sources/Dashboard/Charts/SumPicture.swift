@@ -74,8 +74,7 @@ package struct SumPicture: Sendable {
     }
 
     private var verdict: Markup {
-        let isTiny = difference != 0 && unit.text(difference) == unit.text(0)
-        let text = isTiny ? unit.exactText(difference) : unit.text(difference)
+        let text = unit.text(difference)
         guard difference != 0 else {
             return "\(Icon.check.markup) The parts add up. Difference: \(text)"
         }

@@ -23,7 +23,8 @@ package enum Figures {
         "\(count(number)) \(number == 1 ? one : many ?? one + "s")"
     }
 
-    /// `$9.99`, `−$9.99`, `¥4,500`, `CHF 4.00`.
+    /// `$9.99`, `−$9.99`, `¥4,500`, `CHF 4.00`: rounded to the currency's smallest unit, half of it
+    /// away from zero. What is not nothing is never written as nothing.
     package static func money(_ money: Money) -> String {
         let amount = Amount(money)
         return (amount.isNegative ? minus : "") + amount.text
@@ -74,20 +75,47 @@ private struct Amount {
     let fraction: Substring
 
     init(_ money: Money) {
-        isNegative = money.amount.hasPrefix("-")
-        let parts = money.amount.drop { $0 == "-" }.split(separator: ".", maxSplits: 1)
+        let text = money.milliunits.map { Self.rounded($0, money.currency) } ?? money.amount
+        isNegative = text.hasPrefix("-")
+        let parts = text.drop { $0 == "-" }.split(separator: ".", maxSplits: 1)
         units = parts.first ?? "0"
-        // Yen have no cents, which the contract writes all the same.
-        let decimals = parts.count > 1 ? parts[1] : ""
-        fraction = money.currency == "JPY" && decimals.allSatisfy { $0 == "0" } ? "" : decimals
+        fraction = parts.count > 1 ? parts[1] : ""
         symbol =
             Self.symbols[money.currency]
             ?? money.currency.prefix(Self.currencyLettersMax) + "\u{A0}"
+    }
+
+    private static func rounded(_ milliunits: Int64, _ currency: String) -> String {
+        let steps: [UInt64] = [1000, 100, 10, 1]
+        let step = steps[min(Money.decimals(of: currency), steps.count - 1)]
+        let rest = milliunits.magnitude % step
+        let change = rest * 2 >= step ? Int64(step - rest) : -Int64(rest)
+        let (sum, isTooLarge) = milliunits.addingReportingOverflow(
+            milliunits < 0 ? -change : change)
+        let isNothing = sum == 0 && milliunits != 0
+        return Money(
+            milliunits: isTooLarge || isNothing ? milliunits : sum, currency: currency
+        ).amount
     }
 
     var isZero: Bool { (units + fraction).allSatisfy { $0 == "0" } }
 
     var text: String {
         symbol + Figures.grouped(units) + (fraction.isEmpty ? "" : "." + fraction)
+    }
+}
+
+extension Money {
+    /// In thousandths of the currency's unit. Nil if the text is no such amount.
+    var milliunits: Int64? {
+        let parts = amount.drop { $0 == "-" }.split(
+            separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        let decimals = parts.count > 1 ? parts[1] : ""
+        let isNumber = (parts + [decimals]).allSatisfy { $0.utf8.allSatisfy { (48...57).contains($0) } }
+        guard let units = parts.first, !units.isEmpty, decimals.count <= 3, isNumber else {
+            return nil
+        }
+        let digits = units + decimals + String(repeating: "0", count: 3 - decimals.count)
+        return Int64((amount.hasPrefix("-") ? "-" : "") + digits)
     }
 }

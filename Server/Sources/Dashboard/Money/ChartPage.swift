@@ -6,6 +6,9 @@ package struct ChartPage: Sendable {
     package var title: String
     package var lede: String
     package var filters: [ChartFilter]
+    /// The first and the last day that were chosen, such as `2026-01-31`; empty for those of the
+    /// last twelve periods.
+    package var days: (from: String, to: String)
     /// The number that matters, and what it is of: `$16,288.59`, `now, November so far`.
     package var headline: String
     package var headlineRemark: String
@@ -34,7 +37,8 @@ package struct ChartPage: Sendable {
 
     package init(
         menu: ChartMenu = .known, name: String, title: String, lede: String,
-        filters: [ChartFilter] = [], headline: String = "", headlineRemark: String = "",
+        filters: [ChartFilter] = [], days: (from: String, to: String) = ("", ""),
+        headline: String = "", headlineRemark: String = "",
         aside: String = "", finding: String = "", period: String = "Month", content: Content,
         definition: ChartDefinition? = nil, breakdowns: [Breakdown] = [], gaps: [Notice] = []
     ) {
@@ -43,6 +47,7 @@ package struct ChartPage: Sendable {
         self.title = title
         self.lede = lede
         self.filters = filters
+        self.days = days
         self.headline = headline
         self.headlineRemark = headlineRemark
         self.aside = aside
@@ -61,7 +66,7 @@ package struct ChartPage: Sendable {
             "menu": .html(menu.markup(current: name, in: frame)),
             "action": .html(frame.link(.chart(name))),
             "environment": .html(frame.environmentField),
-            "filters": .html(filters.enumerated().map { $1.markup(number: $0) }.joined()),
+            "filters": .html(filterFields),
             "gaps": .html(gaps.map { $0.markup(in: frame) }.joined()),
             "panels": .html(panels(in: frame)),
             "definition": .html(definition?.markup ?? ""),
@@ -74,12 +79,25 @@ package struct ChartPage: Sendable {
         ).html(in: frame)
     }
 
+    private var filterFields: Markup {
+        guard !filters.isEmpty else { return "" }
+        let dates = [("from", "From", days.from), ("to", "To", days.to)].map {
+            name, label, value -> Markup in
+            """
+            <div><label for="d-\(.value(name))">\(.bdi(label))</label>\
+            <input id="d-\(.value(name))" name="\(.value(name))" type="date" \
+            value="\(.value(value))"></div>
+            """
+        }
+        return filters.enumerated().map { $1.markup(number: $0) }.joined() + dates.joined()
+    }
+
     private func downloads(in frame: Frame) -> Markup {
         guard hasNumbers else { return "" }
         return ["csv", "json"].map { format -> Markup in
             let path = filters.reduce(DashboardPath.chart(name)) { path, filter in
                 path.with(filter.name, filter.selected)
-            }.with("format", format)
+            }.with("from", days.from).with("to", days.to).with("format", format)
             return """
                 <a class="btn" href="\(frame.link(path))">\(Icon.download.markup)\
                 \(format.uppercased())</a>

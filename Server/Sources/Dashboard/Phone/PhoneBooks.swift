@@ -32,7 +32,7 @@ struct PhoneBooks: Hashable, Sendable {
         var (monthly, revenue): ([String: Int64], Int64) = ([:], 0)
         for event in state.events.sorted(by: { PhonePicture.order($0) < PhonePicture.order($1) }) {
             if let money = event.money, money.currency == currency {
-                revenue += Self.milliunits(money)
+                revenue += money.milliunits ?? 0
             }
             if let purchase = event.purchaseID, let after = event.after {
                 monthly[purchase] =
@@ -52,15 +52,6 @@ struct PhoneBooks: Hashable, Sendable {
         }
     }
 
-    /// The amount in thousandths of the currency's unit, which is how the App Store counts.
-    static func milliunits(_ money: Money) -> Int64 {
-        let parts = money.amount.drop { $0 == "-" }.split(separator: ".", maxSplits: 1)
-        let fraction = parts.count > 1 ? parts[1].prefix(3) : ""
-        let thousandths = String(fraction) + String(repeating: "0", count: 3 - fraction.count)
-        let amount = (parts.first.flatMap { Int64($0) } ?? 0) * 1000 + (Int64(thousandths) ?? 0)
-        return money.amount.hasPrefix("-") ? -amount : amount
-    }
-
     // MARK: - Drawing
 
     var markup: Markup {
@@ -76,8 +67,7 @@ struct PhoneBooks: Hashable, Sendable {
     }
 
     private func text(_ milliunits: Int64) -> String {
-        let cents = (milliunits + 5) / 10
-        return Figures.money(Money(milliunits: cents * 10, currency: currency))
+        Figures.money(Money(milliunits: milliunits, currency: currency))
     }
 
     private static let (width, floor, height): (Int64, Int64, Int64) = (1000, 260, 240)

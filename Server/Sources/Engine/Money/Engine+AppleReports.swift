@@ -14,6 +14,8 @@ package struct AppleReportImport: Hashable, Sendable {
     package var isKnown: Bool
     /// The name of the file that counted until now, if it is another one: the last import counts.
     package var replacedName: String? = nil
+    /// The name of the file of all regions that counts in place of this one of a region.
+    package var displacedBy: String? = nil
     /// The vendor number in the file's name, if the configuration has another one.
     package var otherVendorNumber: String? = nil
 
@@ -59,20 +61,45 @@ extension Engine {
         let stored = AppleReport(
             kind: report.kind.rawValue, days: days, digest: Array(SHA256.hash(data: content)),
             name: name, rowsCount: report.rowsCount, importedAt: now, content: content)
-        let found = try await transaction { tx in try tx.insert(stored, in: app) }
-        let fileName = ReportFileName(name)
-        let replaced = found.later.last {
-            $0.hasContent
-                && (report.kind != .financial
-                    || ReportFileName($0.name).regionKey == fileName.regionKey)
+        let (before, found) = try await transaction { tx in
+            let before =
+                report.kind == .financial
+                ? try tx.appleReportFiles(of: app, in: days, limit: Self.appleFilesMax) : []
+            return (before, try tx.insert(stored, in: app))
         }
+        let fileName = ReportFileName(name)
+        let financial = before.filter { $0.kind == stored.kind && $0.hasContent }
+        let replaced =
+            report.kind == .financial
+            ? Self.replaced(by: stored, among: financial, found)
+            : found.later.last { $0.hasContent }
         let vendorNumber = reconciliation.reports(app)?.vendorNumber ?? settings.money.vendorNumber
         return AppleReportImport(
             kind: stored.kind, days: days, rowsCount: stored.rowsCount, isKnown: found.isKnown,
             replacedName: replaced?.name,
+            displacedBy: fileName.region == FinanceReportRequest.allRegions
+                ? nil
+                : financial.first {
+                    ReportFileName($0.name).region == FinanceReportRequest.allRegions
+                }?.name,
             otherVendorNumber: fileName.vendorNumber.flatMap { number in
                 vendorNumber.map { $0 == number } ?? true ? nil : number
             })
+    }
+
+    /// The file of the same region that counted until now.
+    ///
+    /// - Parameter files: the financial files about any of the days, the ones imported last first.
+    private static func replaced(
+        by report: AppleReport, among files: [AppleReportFile], _ found: AppleReportInsertion
+    ) -> AppleReportFile? {
+        let region = ReportFileName(report.name).region
+        guard let last = files.first(where: { ReportFileName($0.name).region == region }) else {
+            return nil
+        }
+        // The same content was imported last.
+        let isSame = found.isKnown && last.days == report.days && !found.later.contains(last)
+        return isSame ? nil : last
     }
 
     /// Compares our sales with the App Store's daily sales reports.
@@ -90,13 +117,18 @@ extension Engine {
                 try tx.transactionSales(of: appID, in: span)
             )
         }
-        var apples = SalesFigures()
         let latest = files.latest { $0.days.count == 1 ? $0.days.lowerBound : nil }
         // A day without sales has no content.
+        var rows: [SalesRow] = []
         for file in latest.values where !file.content.isEmpty {
-            for row in try file.rows(SalesRow.self)
-            where row.productType.isInAppPurchase && app.sells(row) { apples.add(row) }
+            rows += try file.rows(SalesRow.self)
+                .filter { $0.productType.isInAppPurchase && app.sells($0) }
         }
+        let products = try await products(
+            known: app.namedProducts.union(app.soldProducts ?? []), named: Set(rows.map(\.sku)),
+            soldIn: sales, of: appID)
+        var apples = SalesFigures()
+        for row in rows { apples.add(row, products) }
         var ours = SalesFigures()
         for sale in sales {
             ours.add(sale) { moment in

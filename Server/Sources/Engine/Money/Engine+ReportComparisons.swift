@@ -148,8 +148,8 @@ extension Engine {
         return figures
     }
 
-    /// How many subscriptions were refunded at a moment, and charged again later: paid ones, and
-    /// free ones.
+    /// How many subscriptions were refunded at a moment as far as documents say, and charged again
+    /// later: paid ones, and free ones.
     private static func restored(
         _ shifts: [TransactionShift], in country: String?, at moment: Instant
     ) -> (paid: Int64, free: Int64) {
@@ -256,47 +256,37 @@ extension Engine {
         let reports = try await scan { tx in
             try tx.appleReports(SalesReportKind.financial.rawValue, of: known.app, in: known.days)
         }
-        let files = Self.financialFiles(
+        let files = FinancialFiles(
             reports.filter {
-                known.days.contains($0.days.lowerBound) && known.days.contains($0.days.upperBound)
+                let month = FinancialFiles.month(of: $0.days)
+                return known.days.contains(month.lowerBound)
+                    && known.days.contains(month.upperBound)
             })
-        guard !files.isEmpty else { return nil }
-        let months = Set(files.map(\.days))
+        guard !files.counting.isEmpty else { return nil }
+        let months = files.months
         @Sendable func month(_ moment: Instant) -> Int64? {
             let day = known.clock.dayNumber(at: moment)
             return months.first { $0.contains(day) }?.lowerBound
         }
-        var apples = SalesFigures()
-        for report in files where !report.content.isEmpty {
-            for row in try report.rows(FinancialRow.self) { apples.add(row) }
+        var rows: [(month: Int64, row: FinancialRow)] = []
+        for report in files.counting where !report.content.isEmpty {
+            let month = FinancialFiles.month(of: report.days).lowerBound
+            rows += try report.rows(FinancialRow.self).map { (month, $0) }
         }
+        let products = try await products(
+            known: known.products, named: Set(rows.map(\.row.vendorIdentifier)),
+            soldIn: known.sales, of: known.app)
+        var apples = SalesFigures()
+        for (month, row) in rows { apples.add(row, products, month: month) }
         var ours = SalesFigures()
-        // Free units are in no financial report.
+        // Of free units nothing is settled.
         for sale in known.sales where sale.isPurchased && sale.gross > 0 {
             ours.add(sale, day: month)
         }
         let shifts = known.shifts.compactMap { SalesShift($0, day: month) }
         return Self.comparison(
-            .financial, ours, apples, Set(months.map(\.lowerBound)), shifts, files: files.count,
-            products: known.products)
-    }
-
-    /// Those that count: of each month either the file of all regions or those of single ones, and
-    /// of several files of a region the one that was imported last.
-    private static func financialFiles(_ reports: [AppleReport]) -> [AppleReport] {
-        struct Key: Hashable {
-            var month: ClosedRange<Int64>
-            var region: String
-        }
-        let latest = reports.latest {
-            Key(month: $0.days, region: ReportFileName($0.name).regionKey)
-        }
-        return Dictionary(grouping: latest, by: \.key.month).values.flatMap { files in
-            let all = files.filter { $0.key.region == FinanceReportRequest.allRegions }
-            let regions = files.filter { $0.key.region != FinanceReportRequest.allRegions }
-            let hasAll = all.contains { !$0.value.content.isEmpty } || regions.isEmpty
-            return (hasAll ? all : regions).map(\.value)
-        }
+            .financial, ours, apples, Set(months.map(\.lowerBound)), shifts,
+            files: files.counting.count, products: known.products)
     }
 
     /// - Parameter products: those of the app, if rows name products, and may be about other apps.

@@ -36,65 +36,80 @@ extension Engine {
     }
 
     /// Fetches the report files of one app that are due and missing, the oldest first. Returns nil
-    /// if the configuration has no key for reports. A file is stored as a whole or not at all.
+    /// if the configuration has no key for reports. A file is stored as a whole or not at all. A
+    /// report that Apple refuses does not keep others from being fetched.
     ///
-    /// - Parameter isPatient: whether to wait after failures before the same is tried again.
+    /// - Parameters:
+    ///   - isPatient: whether to wait after failures before the same is tried again.
+    ///   - leftOut: reports and files that are not asked for, because they failed a moment ago.
     package func fetchReports(
-        of app: AppID, isPatient: Bool = true
+        of app: AppID, isPatient: Bool = true, besides leftOut: Set<String> = []
     ) async throws(EngineFailure) -> ReportFetchOutcome? {
         guard let source = reconciliation.reports(app) else { return nil }
         var outcome = ReportFetchOutcome()
+        outcome.leftOut = leftOut
         let now = now()
-        guard !isPatient || !reportFetchPauses.isPaused(app.rawValue, at: now) else {
-            return outcome
+        func isPaused(_ name: String) -> Bool {
+            isPatient && reportFetchPauses.isPaused(name, at: now)
         }
-        let missing = try await missingReports(of: app, source, at: now)
-        for file in missing {
-            let name = "\(app) \(file.name)"
+        guard !isPaused(app.rawValue) else { return outcome }
+        for file in try await missingReports(of: app, source, at: now) {
             guard outcome.count < Self.filesMax else { break }
-            guard !isPatient || !reportFetchPauses.isPaused(name, at: now) else { continue }
+            guard outcome.leftOut.isDisjoint(with: [file.report, file.name]),
+                !isPaused("\(app) \(file.report)"), !isPaused("\(app) \(file.name)")
+            else { continue }
             do throws(FetchTrouble) {
                 try await fetch(file, of: app, source, into: &outcome)
             } catch {
-                outcome.troubles.append("\(file.name): \(error.sentence)")
-                logger.error(
-                    "a report file was not fetched",
-                    metadata: [
-                        "app": "\(app)", "file": "\(file.name)", "error": "\(error.sentence)",
-                    ])
-                if error.isAboutFile {
-                    reportFetchPauses.pause(name, until: now + ReportFetchPauses.afterRefusal)
-                } else {
-                    reportFetchPauses.pause(
-                        app.rawValue, until: now + ReportFetchPauses.afterFailure)
-                    break
-                }
+                report(error, about: file, of: app, in: &outcome, at: now)
+                if outcome.isBrokenOff { break }
             }
         }
         return outcome
+    }
+
+    /// Writes a trouble into the log and the outcome, and sets when it is tried again.
+    private func report(
+        _ trouble: FetchTrouble, about file: MissingReport, of app: AppID,
+        in outcome: inout ReportFetchOutcome, at now: Instant
+    ) {
+        let subject: String
+        switch trouble.scope {
+        case .file:
+            subject = file.name
+            outcome.leftOut.insert(file.name)
+            reportFetchPauses.pause(
+                "\(app) \(file.name)", until: now + ReportFetchPauses.afterRefusal)
+        case .report:
+            subject = file.report
+            outcome.leftOut.insert(file.report)
+            reportFetchPauses.pause(
+                "\(app) \(file.report)", until: now + ReportFetchPauses.afterRefusal)
+        case .app:
+            subject = file.name
+            outcome.isBrokenOff = true
+            reportFetchPauses.pause(app.rawValue, until: now + ReportFetchPauses.afterFailure)
+        }
+        outcome.troubles.append("\(subject): \(trouble.sentence)")
+        logger.error(
+            "a report file was not fetched",
+            metadata: ["app": "\(app)", "file": "\(subject)", "error": "\(trouble.sentence)"])
     }
 
     private func fetch(
         _ file: MissingReport, of app: AppID, _ source: ReportFileSource,
         into outcome: inout ReportFetchOutcome
     ) async throws(FetchTrouble) {
-        let download: ReportDownload
-        do throws(AppStoreFailure) {
-            switch file.request {
-            case .sales(let request): download = try await source.client.report(request)
-            case .finance(let request): download = try await source.client.report(request)
-            }
-        } catch {
-            throw FetchTrouble(sentence: "\(error) \(error.remedy)", isAboutFile: false)
-        }
-        switch download {
+        switch try await download(file, of: app, source) {
+        case .refused(let refusal): throw FetchTrouble(refusal)
         case .notYet:
+            outcome.leftOut.insert(file.name)
             reportFetchPauses.pause(
                 "\(app) \(file.name)", until: now() + ReportFetchPauses.afterFailure)
         case .noLonger:
             throw FetchTrouble(
                 sentence: "Apple no longer has this report, or not in this version. Import the "
-                    + "file if you have it, or upgrade Perennial.", isAboutFile: true)
+                    + "file if you have it, or upgrade Perennial.", scope: .file)
         case .noSales:
             try await insert(file.emptyReport(at: now()), of: app)
             outcome.empty.append(file.name)
@@ -106,17 +121,47 @@ extension Engine {
                 if !done.isKnown { outcome.stored.append(file.name) }
             } catch {
                 throw FetchTrouble(
-                    sentence: "\(error). Nothing of it was stored.", isAboutFile: true)
+                    sentence: "\(error). Nothing of it was stored.", scope: .file)
             }
             reportFetchPauses.pause(
                 "\(app) \(file.name)", until: now() + ReportFetchPauses.afterRefusal)
         }
     }
 
+    /// Downloads a report, in the version that Apple asks for if that one can be read.
+    private func download(
+        _ file: MissingReport, of app: AppID, _ source: ReportFileSource
+    ) async throws(FetchTrouble) -> ReportDownload {
+        let name = "\(app) \(file.report)"
+        do throws(AppStoreFailure) {
+            switch file.request {
+            case .finance(let request): return try await source.client.report(request)
+            case .sales(let request):
+                let known = request.with(version: reportVersions[name] ?? request.version)
+                let first = try await source.client.report(known)
+                guard case .refused(let refusal) = first, let version = refusal.version,
+                    version != known.version, file.kind.canRead(version)
+                else { return first }
+                let second = try await source.client.report(request.with(version: version))
+                guard case .refused = second else {
+                    reportVersions[name] = version
+                    logger.notice(
+                        "Apple serves another version of a report",
+                        metadata: [
+                            "app": "\(app)", "report": "\(file.report)",
+                            "version": "\(version)",
+                        ])
+                    return second
+                }
+                return second
+            }
+        } catch { throw FetchTrouble(error) }
+    }
+
     private func insert(_ report: AppleReport, of app: AppID) async throws(FetchTrouble) {
         do throws(EngineFailure) {
             _ = try await transaction { tx in try tx.insert(report, in: app) }
-        } catch { throw FetchTrouble(sentence: "\(error)", isAboutFile: false) }
+        } catch { throw FetchTrouble(sentence: "\(error)", scope: .app) }
     }
 
     // MARK: - What is missing
@@ -132,6 +177,7 @@ extension Engine {
         }
         let byDay = Dictionary(grouping: stored, by: \.days.lowerBound)
         let byName = Dictionary(grouping: stored, by: \.name)
+        let financial = stored.filter { $0.kind == SalesReportKind.financial.rawValue }
         var reports = days.flatMap { day in
             Self.dailyKinds.compactMap { MissingReport($0, day, source.vendorNumber, moment) }
         }
@@ -141,7 +187,9 @@ extension Engine {
             }
         }
         return reports.filter { report in
-            let found = (byDay[report.days.lowerBound] ?? []) + (byName[report.name] ?? [])
+            let found =
+                (report.kind == .financial ? financial : byDay[report.days.lowerBound] ?? [])
+                + (byName[report.name] ?? [])
             return report.isMissing(among: found, source.vendorNumber, at: now)
         }
     }
@@ -161,6 +209,8 @@ private struct MissingReport {
     let expectedAt: Instant
     /// As it is stored: Apple sends no name.
     let name: String
+    /// What of Apple's it is one file of: the type, and the region of a financial report.
+    let report: String
 
     /// Returns nil if Apple does not have it at this moment.
     init?(_ kind: SalesReportKind, _ day: Int64, _ vendorNumber: String, _ now: AppStoreDate) {
@@ -171,6 +221,7 @@ private struct MissingReport {
         else { return nil }
         self.request = .sales(request)
         self.kind = kind
+        report = kind.rawValue
         days = day...day
         expectedAt = Instant(milliseconds: request.expected.milliseconds)
         let word = kind == .sales ? "S" : kind.rawValue
@@ -187,6 +238,7 @@ private struct MissingReport {
         else { return nil }
         self.request = .finance(request)
         kind = .financial
+        report = "\(SalesReportKind.financial.rawValue) \(region)"
         expectedAt = Instant(milliseconds: request.expected.milliseconds)
         days = month.first.daysSince1970...month.last.daysSince1970
         name = "\(vendorNumber)_\(month)_\(region).txt.gz"
@@ -208,9 +260,9 @@ private struct MissingReport {
 
     private func isAbout(_ file: AppleReportFile) -> Bool {
         guard file.name != name else { return true }
-        return file.kind == kind.rawValue && file.days == days
-            && (kind != .financial
-                || ReportFileName(file.name).regionKey == ReportFileName(name).regionKey)
+        guard kind == .financial else { return file.kind == kind.rawValue && file.days == days }
+        return file.kind == kind.rawValue && file.days.overlaps(days)
+            && ReportFileName(file.name).region == ReportFileName(name).region
     }
 
     /// The row of a report without a file, which is identified by its name.
@@ -222,9 +274,38 @@ private struct MissingReport {
 }
 
 private struct FetchTrouble: Error {
+    /// What must wait because of it.
+    enum Scope {
+        case file
+        /// All files of the same report.
+        case report
+        case app
+    }
+
     let sentence: String
-    /// Whether other files may be fetched all the same.
-    let isAboutFile: Bool
+    let scope: Scope
+}
+
+extension FetchTrouble {
+    /// A refused key, a limit and an outage concern every request; anything else only those of the
+    /// same report.
+    init(_ failure: AppStoreFailure) {
+        sentence = "\(failure) \(failure.remedy)"
+        switch failure {
+        case .unauthorized, .rateLimited, .unavailable: scope = .app
+        case .unknownID, .refused, .unreadable: scope = .report
+        }
+    }
+
+    init(_ refusal: ReportRefusal) {
+        let remedy =
+            refusal.version.map {
+                "Version \($0) cannot be read: upgrade Perennial, or import the files by hand."
+            }
+            ?? "Compare vendor_number, regions and the role of the key with App Store Connect."
+        sentence = "\(refusal.sentence). \(remedy) Other reports are fetched."
+        scope = .report
+    }
 }
 
 extension AppleFiscalMonth {

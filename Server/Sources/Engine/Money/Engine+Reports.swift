@@ -21,7 +21,7 @@ extension Engine {
         let periods = try query.periods(today: today)
         let filter = MovementFilter(
             app: appID, environment: query.environment, until: moment, division: query.division,
-            part: query.part, asKnownAt: query.asKnownAt)
+            part: query.part, asKnownAt: query.asKnownAt, isRestated: query.isRestated)
         let ours = query.profile.flatMap { _ in ReportCatalogue.named(query.name) }
         try Self.check(query, [definition] + (ours.map { [$0] } ?? []))
         let numbers = try await numbers(
@@ -180,7 +180,8 @@ extension Engine {
             today: app.money.rules.clock.dayNumber(at: moment))
         let filter = MovementFilter(
             app: appID, environment: query.environment, until: moment, currency: query.currency,
-            division: query.division, part: query.part, asKnownAt: query.asKnownAt)
+            division: query.division, part: query.part, asKnownAt: query.asKnownAt,
+            isRestated: query.isRestated)
         let days = periods[0].days.lowerBound..<periods[periods.count - 1].days.upperBound
         var all = filter
         (all.currency, all.division, all.part) = (nil, nil, nil)

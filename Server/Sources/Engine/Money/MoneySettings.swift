@@ -7,6 +7,8 @@ package struct MoneySettings: Hashable, Sendable {
     package var rules: MoneyRules
     /// Empty if the owner has no table of rates: then no amounts are converted.
     package var rates: ExchangeRates
+    /// The currency in which pages show amounts. Nil for the one in which most was paid.
+    package var displayCurrency: String?
     /// The app's SKU in App Store Connect, by which its rows are found in reports about several
     /// apps.
     package var appSKU: String?

@@ -5,10 +5,9 @@ import Ledger
 /// `S_D_80012345_20261121.txt.gz`, or `80012345_0126_ZZ.txt` of a financial report.
 struct ReportFileName {
     let vendorNumber: String?
-    /// Of a financial report, such as `US`.
-    let region: String?
-    /// What distinguishes files of one month: the region, or the whole name if it does not say it.
-    let regionKey: String
+    /// Of a financial report, such as `US`. A file whose name does not say it is one of all
+    /// regions: that is how App Store Connect names its single file.
+    let region: String
     /// Counted from 1970-01-01.
     let day: Int64?
 
@@ -17,13 +16,11 @@ struct ReportFileName {
 
     init(_ name: String) {
         let parts = name.split { !$0.isLetter && !$0.isNumber }.map(String.init)
-        region = parts.last { part in
-            part.utf8.count == 2
-                && part.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
-        }
-        regionKey = region ?? name
+        let named = Self.region(parts)
+        region = named ?? FinanceReportRequest.allRegions
         let frequency = parts.firstIndex(where: Self.frequencies.contains)
-        let place = frequency.map { $0 + 1 } ?? (region == nil ? nil : 0)
+        let isFinancial = named != nil || Self.isFinancial(parts)
+        let place = frequency.map { $0 + 1 } ?? (isFinancial ? 0 : nil)
         vendorNumber = place.flatMap { place in
             guard parts.indices.contains(place), Self.isVendorNumber(parts[place]) else {
                 return nil
@@ -33,9 +30,34 @@ struct ReportFileName {
         day = Self.day(in: name)
     }
 
+    /// Two capital letters, or two letters after the digits of the month.
+    private static func region(_ parts: [String]) -> String? {
+        let place = parts.indices.last { place in
+            guard parts[place].utf8.count == 2, parts[place].utf8.allSatisfy(isLetter) else {
+                return false
+            }
+            return parts[place].uppercased() == parts[place]
+                || place > 0 && isDigits(parts[place - 1])
+        }
+        return place.map { parts[$0].uppercased() }
+    }
+
+    /// A vendor number and a month without a region, as in `80012345_0126.txt`.
+    private static func isFinancial(_ parts: [String]) -> Bool {
+        parts.count >= 2 && isVendorNumber(parts[0]) && isDigits(parts[1])
+            && parts[1].utf8.count == 4
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte & ~0x20)
+    }
+
+    private static func isDigits(_ text: String) -> Bool {
+        text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+
     private static func isVendorNumber(_ text: String) -> Bool {
-        (1...SalesReportRequest.vendorDigitsMax).contains(text.utf8.count)
-            && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        (1...SalesReportRequest.vendorDigitsMax).contains(text.utf8.count) && isDigits(text)
     }
 
     /// The last eight digits in a row.

@@ -1,4 +1,5 @@
 import AppStoreClient
+import AppStoreFormats
 import Ledger
 import Synchronization
 
@@ -31,17 +32,33 @@ package struct ReportFetchOutcome: Hashable, Sendable {
     package var empty: [String] = []
     /// Sentences about files that were not stored, each with its remedy.
     package var troubles: [String] = []
+    /// What need not be asked for again at once: files that could not be read or do not exist yet,
+    /// and reports that Apple refused, of which no file was fetched.
+    package var leftOut: Set<String> = []
+    /// Whether Apple was not available or refused the key, so that the rest was not fetched.
+    package var isBrokenOff = false
 
     package init() {}
 
     package var count: Int { stored.count + empty.count }
 }
 
-/// When this process tries again what failed: by app, or by file.
+/// The versions that Apple was found to serve, where they are not the newest known ones. A new
+/// process finds them out again.
+final class ReportVersions: Sendable {
+    private let versions = Mutex<[String: SalesReportVersion]>([:])
+
+    subscript(report: String) -> SalesReportVersion? {
+        get { versions.withLock { $0[report] } }
+        set { versions.withLock { $0[report] = newValue } }
+    }
+}
+
+/// When this process tries again what failed: by app, by report, or by file.
 final class ReportFetchPauses: Sendable {
     /// After Apple was not available, refused the key, or had no file yet.
     static let afterFailure = Duration.seconds(1800)
-    /// After a file that could not be read.
+    /// After a file that could not be read, or a report that Apple refused.
     static let afterRefusal = Duration.seconds(86_400)
     /// Files that are remembered; with more, all of them are tried again.
     private static let namesMax = 10_000

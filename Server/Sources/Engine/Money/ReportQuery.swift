@@ -20,6 +20,9 @@ package struct ReportQuery: Hashable, Sendable {
     /// The currency to convert amounts to; nil to show each currency by itself.
     package var currency: String?
     package var asKnownAt: Instant?
+    /// Whether refunds that were reversed are left out, as if they had never been given. Otherwise
+    /// the report says what happened.
+    package var isRestated = false
     /// Whose definitions to use, with ours beside them; nil for ours alone.
     package var profile: ReportProfile?
 
@@ -67,9 +70,17 @@ package struct ReportQuery: Hashable, Sendable {
             }
             return periods
         }
-        var first = length.start(of: today)
-        for _ in 1..<Self.periodsUsual { first = length.start(of: first - 1) }
-        return ReportPeriod.periods(length, in: first..<today + 1)
+        let days = Self.usualDays(until: today, by: length)
+        return ReportPeriod.periods(length, in: days.lowerBound..<days.upperBound + 1)
+    }
+
+    /// The days of twelve periods, the last of which ends with a day.
+    package static func usualDays(
+        until last: Int64, by length: ReportPeriod.Length
+    ) -> ClosedRange<Int64> {
+        var first = length.start(of: last)
+        for _ in 1..<periodsUsual { first = length.start(of: first - 1) }
+        return first...last
     }
 }
 

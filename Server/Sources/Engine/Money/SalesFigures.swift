@@ -76,10 +76,10 @@ struct SalesFigures {
     }
 
     /// Adds a row of a sales report.
-    mutating func add(_ row: SalesRow) {
+    mutating func add(_ row: SalesRow, _ products: ReportProducts) {
         var figure = SalesFigure(
             SalesFigure.Key(
-                day: row.begin.daysSince1970, product: ProductID(rawValue: row.sku),
+                day: row.begin.daysSince1970, product: products.product(named: row.sku),
                 country: row.countryCode, currency: row.customerCurrency))
         if row.isRefund {
             figure.refundedUnits = max(-row.units, row.isPartialRefund ? 1 : 0)
@@ -114,11 +114,13 @@ struct SalesFigures {
         add(figure)
     }
 
-    /// Adds a row of a financial report, to the first day of its fiscal month.
-    mutating func add(_ row: FinancialRow) {
+    /// Adds a row of a financial report, to the first day of its fiscal month. Free units are left
+    /// out: of those the App Store settles nothing.
+    mutating func add(_ row: FinancialRow, _ products: ReportProducts, month: Int64) {
+        guard !row.isFree else { return }
         var figure = SalesFigure(
             SalesFigure.Key(
-                day: row.start.daysSince1970, product: ProductID(rawValue: row.vendorIdentifier),
+                day: month, product: products.product(named: row.vendorIdentifier),
                 country: row.countryOfSale, currency: row.customerCurrency))
         if row.isRefund || row.partialRefunds != 0 {
             figure.refundedUnits = row.partialRefunds + abs(row.quantity)

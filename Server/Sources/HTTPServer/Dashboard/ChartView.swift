@@ -9,8 +9,12 @@ struct ChartView: Sendable {
     let definition: ReportDefinition
     var query: ReportQuery
     /// The currency whose amounts are drawn: those converted to it, or else only those in it. Nil
-    /// for the one with the largest amounts.
+    /// if nothing was paid yet.
     var currency: String?
+    /// In which currency amounts are shown if the query does not say it.
+    private let display: DisplayCurrency?
+    /// Whether a currency can be converted.
+    private let rated: Set<String>
     /// The column that is drawn. Nil for those that are stacked.
     var column: String?
     /// The word in the query for the moment of ``ReportQuery/asKnownAt``.
@@ -39,7 +43,14 @@ struct ChartView: Sendable {
 
     /// - Throws: ``ProblemError`` or ``EngineFailure`` if there is no such report, or if a word of
     ///   the query is unknown.
-    init(_ name: String, of page: PageRequest, rates: ExchangeRates) throws {
+    ///
+    /// - Parameters:
+    ///   - rates: by which amounts can be converted.
+    ///   - display: the currency to show if the query names none.
+    init(
+        _ name: String, of page: PageRequest, rates: ExchangeRates,
+        display: DisplayCurrency? = nil
+    ) throws {
         guard let definition = ReportCatalogue.named(name) else {
             throw EngineFailure.unknownReport(name, known: ReportCatalogue.all.map(\.name))
         }
@@ -47,11 +58,21 @@ struct ChartView: Sendable {
         self.definition = definition
         self.fields = fields
         query = try PerennialServer.reportQuery(named: name, in: page.environment) { name in
-            ["by", "segment"].contains(name) ? fields[name] : nil
+            ["by", "segment", "from", "to"].contains(name) ? fields[name] : nil
+        } days: {
+            try Self.days(
+                from: fields["from"], to: fields["to"], by: $0,
+                today: page.frame.now.milliseconds / 86_400_000)
         }
-        currency = fields["currency"]?.uppercased()
-        if let currency, rates.currencies.contains(currency), definition.cohort == nil {
-            query.currency = currency
+        self.display = display
+        rated = rates.currencies
+        let wanted = fields["currency"]?.uppercased()
+        if let wanted, wanted.hasPrefix(Self.onlyPrefix) {
+            currency = String(wanted.dropFirst(Self.onlyPrefix.count))
+        } else {
+            currency = wanted ?? display?.currency
+            let isConverted = wanted.map(rates.currencies.contains) ?? display?.isConverted ?? false
+            if isConverted, definition.cohort == nil { query.currency = currency }
         }
         known = fields["known"] ?? ""
         let days =
@@ -71,6 +92,25 @@ struct ChartView: Sendable {
         }
     }
 
+    /// The days that the query names, of which one is enough: a browser sends a form as soon as one
+    /// of its fields changes. Without a last day it is today; without a first one, twelve periods
+    /// are shown.
+    private static func days(
+        from: String?, to: String?, by length: ReportPeriod.Length, today: Int64
+    ) throws -> ClosedRange<Int64>? {
+        guard let from else {
+            guard let to else { return nil }
+            let last = try PerennialServer.days(from: to, to: to).upperBound
+            return ReportQuery.usualDays(until: last, by: length)
+        }
+        let first = try PerennialServer.days(from: from, to: from).lowerBound
+        guard let to else { return first...max(first, today) }
+        return try PerennialServer.days(from: from, to: to)
+    }
+
+    /// The days of the query as its fields have them; empty if it names none.
+    var chosenDays: (from: String, to: String) { (fields["from"] ?? "", fields["to"] ?? "") }
+
     /// The columns that are stacked if no other is chosen and nothing divides them.
     var stack: [String]? { Self.stacks[definition.name] }
 
@@ -85,6 +125,9 @@ struct ChartView: Sendable {
         let name = column ?? stack?.first
         return definition.columns.firstIndex { $0.name == name } ?? 0
     }
+
+    /// Begins the word of the query for amounts of one currency, without any that were converted.
+    private static let onlyPrefix = "ONLY-"
 
     /// Whether each amount is shown in its own currency: then purchases add up to a number.
     var isUnconverted: Bool { query.currency == nil }
@@ -107,8 +150,7 @@ struct ChartView: Sendable {
 
     // MARK: - Filters
 
-    /// - Parameter currencies: those that can be chosen.
-    func filters(_ currencies: [String]) -> [ChartFilter] {
+    var filters: [ChartFilter] {
         var filters = [
             Self.filter(
                 "by", "Period",
@@ -125,12 +167,8 @@ struct ChartView: Sendable {
                         + Division.allCases.map { ($0.rawValue, Self.title($0.rawValue)) },
                     query.division?.rawValue ?? ""))
         }
-        if currencies.count > 1 {
-            filters.append(
-                Self.filter(
-                    "currency", isConvertible ? "Converted to" : "Currency",
-                    [("", isConvertible ? "Nothing" : "The largest")]
-                        + currencies.map { ($0, $0) }, currency ?? ""))
+        if let display, display.currencies.count > 1 || display.currencies != [display.currency] {
+            filters.append(currencyFilter(display))
         }
         guard definition.cohort?.isOfPresent != true else { return filters }
         filters.append(
@@ -147,10 +185,24 @@ struct ChartView: Sendable {
                 + definition.columns.map { ($0.name, Self.title($0.name)) }, column ?? "")
     }
 
+    /// Amounts in one currency, converted to it if there are rates; or those in one currency alone.
+    private func currencyFilter(_ display: DisplayCurrency) -> ChartFilter {
+        let others = display.currencies.filter { $0 != display.currency }
+        let canConvert = display.isConverted && definition.cohort == nil
+        let all = canConvert ? "All in " : ""
+        var options = [("", all + display.currency)]
+        if canConvert {
+            options += others.filter(rated.contains).map { ($0, all + $0) }
+            options += display.currencies.map { (Self.onlyPrefix + $0, "Only \($0)") }
+        } else {
+            options += others.map { ($0, $0) }
+        }
+        let selected = fields["currency"]?.uppercased() ?? ""
+        return Self.filter("currency", "Currency", options, selected)
+    }
+
     /// Whether each column is what is left of the one before, so that all are shown as a table.
     var showsCohorts: Bool { definition.cohort == .payments }
-
-    private var isConvertible: Bool { currency != nil && query.currency != nil }
 
     private static func filter(
         _ name: String, _ label: String, _ options: [(String, String)], _ selected: String

@@ -46,35 +46,25 @@ extension DashboardRoutes {
 
     @Sendable private func chart(_ page: PageRequest) async throws -> Response {
         let rates = try engine.settings(of: app).money.rates
-        let view = try ChartView(try page.parameter("name"), of: page, rates: rates)
+        let display = try await engine.displayCurrency(of: app, in: page.environment)
+        let view = try ChartView(
+            try page.parameter("name"), of: page, rates: rates, display: display)
         let result = try await engine.report(view.query, of: app)
         switch page.query["format"] {
         case "csv": return PerennialServer.csv(PerennialContract.Report(result))
         case "json": return try JSONResponse.ok(PerennialContract.Report(result))
         default: break
         }
-        let currencies = try await self.currencies(view, result)
-        let picture = ReportPicture(view, result)
         return response(
-            chart(picture, currencies: currencies).html(in: page.frame), to: page.request)
+            chart(ReportPicture(view, result)).html(in: page.frame), to: page.request)
     }
 
-    /// The currencies that can be chosen. Of converted amounts only the one is left.
-    private func currencies(
-        _ view: ChartView, _ result: ReportResult
-    ) async throws -> [String] {
-        guard view.query.currency != nil else { return ReportPicture(view, result).currencies }
-        var query = view.query
-        query.currency = nil
-        return ReportPicture(view, try await engine.report(query, of: app)).currencies
-    }
-
-    func chart(_ picture: ReportPicture, currencies: [String]) -> ChartPage {
+    func chart(_ picture: ReportPicture) -> ChartPage {
         let (view, definition) = (picture.view, picture.view.definition)
         let column = picture.view.drawnStack?.first ?? view.drawnColumn
         return ChartPage(
             menu: Self.menu, name: definition.name, title: definition.title,
-            lede: definition.sentence, filters: view.filters(currencies),
+            lede: definition.sentence, filters: view.filters, days: view.chosenDays,
             headline: Self.headline(picture),
             headlineRemark: picture.result.periods.last.map { picture.name(of: $0) } ?? "",
             aside: "", finding: Self.finding(picture),
@@ -145,14 +135,16 @@ extension DashboardRoutes {
 
     private static func gaps(_ picture: ReportPicture) -> [Notice] {
         var gaps = [filling(picture)].compactMap(\.self)
-        let others = picture.currencies.filter { $0 != picture.currency }
         let drawn = picture.view.drawnStack?.first ?? picture.view.drawnColumn
-        if !others.isEmpty, picture.currency(of: drawn) != nil {
-            let names = others.joined(separator: ", ")
+        if picture.currency(of: drawn) != nil, let conversion = picture.conversion {
+            let isWhole = picture.otherCurrencies.isEmpty
             gaps.append(
                 Notice(
-                    .about, "Not in the picture: \(names).",
-                    "Amounts of different currencies are never added. Choose the currency above."))
+                    .about, conversion,
+                    isWhole
+                        ? "Numbers that were converted do not open: choose one currency alone."
+                        : "Amounts of different currencies are never added. Choose the currency "
+                            + "above."))
         }
         let column = picture.view.drawnColumn
         if picture.view.query.division != nil,

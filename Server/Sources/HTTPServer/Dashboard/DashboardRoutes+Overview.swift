@@ -12,23 +12,27 @@ extension DashboardRoutes {
     private static let leftMax = 5
 
     @Sendable func overview(_ page: PageRequest) async throws -> String {
-        let mrr = try await picture("mrr", page)
-        let movement = try await picture("mrr_movement", page)
+        let display = try await engine.displayCurrency(of: app, in: page.environment)
+        let mrr = try await picture("mrr", display, page)
+        let movement = try await picture("mrr_movement", display, page)
         let log = try await newestEvents(
             before: nil, limit: Self.feedMax, in: page.environment
         ) { _ in true }
         let left = try await leaving(page)
         let hasMoney = !mrr.isEmpty
         var tiles: [OverviewPage.Tile] = []
+        var conversions = [mrr.conversion]
         if hasMoney { tiles.append(Self.tile("MRR", mrr, 0)) }
         for (name, title, column) in [
             ("active", "Active subscriptions", 0), ("trials", "In a free trial", 4),
             ("revenue", "Revenue", 0),
         ] {
-            let picture = try await picture(name, page)
+            let picture = try await picture(name, display, page)
+            conversions.append(picture.conversion)
             if !picture.isEmpty { tiles.append(Self.tile(title, picture, column)) }
         }
         return OverviewPage(
+            conversion: Self.longest(conversions + [movement.conversion]),
             warnings: Self.warnings(cachedChecks) + [Self.filling(mrr)].compactMap(\.self),
             tiles: tiles,
             chart: hasMoney ? mrr.line(0) : nil,
@@ -45,8 +49,16 @@ extension DashboardRoutes {
         return Notice(.about, "Earlier purchases are still being counted.", "Numbers will grow.")
     }
 
-    private func picture(_ name: String, _ page: PageRequest) async throws -> ReportPicture {
-        let view = try ChartView(name, of: page, rates: .none)
+    /// One sentence about all numbers: the one that names the most currencies.
+    private static func longest(_ conversions: [String?]) -> String {
+        conversions.compactMap(\.self).max { $0.count < $1.count } ?? ""
+    }
+
+    private func picture(
+        _ name: String, _ display: DisplayCurrency?, _ page: PageRequest
+    ) async throws -> ReportPicture {
+        let rates = try engine.settings(of: app).money.rates
+        let view = try ChartView(name, of: page, rates: rates, display: display)
         return ReportPicture(view, try await engine.report(view.query, of: app))
     }
 

@@ -10,21 +10,37 @@ struct ReportPicture: Sendable {
     let result: ReportResult
     /// The currency of the amounts that are drawn. Nil if nothing is money.
     let currency: String?
-    /// All currencies of the rows, the one with the largest amounts first.
-    let currencies: [String]
+    /// The currencies of the rows that are not drawn, sorted.
+    let otherCurrencies: [String]
 
     init(_ view: ChartView, _ result: ReportResult) {
         self.view = view
         self.result = result
-        let column = view.drawnStack?.first ?? view.drawnColumn
-        var sizes: [String: Int64] = [:]
-        for row in result.report.rows {
-            guard let currency = row.currency else { continue }
-            let size = row.values.indices.contains(column) ? row.values[column].size : 0
-            sizes[currency, default: 0] += size
+        let currencies = Set(result.report.rows.compactMap(\.currency)).sorted()
+        currency = view.currency ?? currencies.first
+        otherCurrencies = currencies.filter { [currency] in $0 != currency }
+    }
+
+    /// The currency of the amounts, if there are others: how they became one, and what is left out.
+    var conversion: String? {
+        guard let currency else { return nil }
+        let left =
+            otherCurrencies.isEmpty
+            ? "" : " Not in them: \(otherCurrencies.joined(separator: ", "))"
+        guard view.query.currency != nil else {
+            return left.isEmpty ? nil : "Amounts are those in \(currency).\(left)."
         }
-        currencies = sizes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
-        currency = view.currency.flatMap { sizes[$0] == nil ? nil : $0 } ?? currencies.first
+        let days = result.report.rateDays.map { days in
+            let (first, last) = (days.lowerBound, days.upperBound)
+            return first == last ? "of \(Self.name(first))" : "of \(Self.name(first)) to \(Self.name(last))"
+        }
+        return "Amounts are in \(currency), at your exchange rates\(days.map { " " + $0 } ?? "")."
+            + (left.isEmpty ? "" : left + ", for which a rate is missing.")
+    }
+
+    private static func name(_ day: Int64) -> String {
+        let date = CivilDate(dayNumber: day)
+        return "\(date.day) \(date.monthName) \(date.year)"
     }
 
     var isEmpty: Bool { result.report.rows.isEmpty }

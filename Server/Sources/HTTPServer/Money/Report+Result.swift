@@ -21,7 +21,7 @@ extension PerennialContract.Report {
             ratesTo: result.report.rateDays.map { CivilDate(dayNumber: $0.upperBound).text },
             unconverted: result.report.unconverted,
             asKnownAt: query.asKnownAt.map { Timestamp($0) },
-            isFilling: result.isFilling, columns: definition.columns.map { Column($0) },
+            isRestated: query.isRestated, isFilling: result.isFilling, columns: definition.columns.map { Column($0) },
             rows: result.report.rows.map { Row($0, today: result.today) })
     }
 
@@ -51,7 +51,7 @@ extension PerennialContract.Report.Row {
             from: CivilDate(dayNumber: row.period.days.lowerBound).text,
             to: CivilDate(dayNumber: row.period.days.upperBound - 1).text,
             isIncomplete: row.period.isIncomplete(on: today), currency: row.currency,
-            part: row.part, values: row.values.map(\.text))
+            part: row.part, values: row.values.map { $0.text(in: row.currency) })
     }
 }
 
@@ -99,17 +99,17 @@ extension ReportTransactionList.Source {
             originalTransactionID: source.purchase.original.rawValue,
             transactionID: source.transaction?.rawValue, productID: source.product?.rawValue,
             currency: source.currency,
-            value: column.value(of: source.totals, kind: source.kind).text,
+            value: column.value(of: source.totals, kind: source.kind).text(in: source.currency),
             documentIDs: source.documents.map { DocumentID(bytes: $0).rawValue })
     }
 }
 
 extension ReportValue {
-    /// A decimal number; empty for a share of nothing.
-    package var text: String {
+    /// A decimal number, with the decimal places of the currency; empty for a share of nothing.
+    package func text(in currency: String?) -> String {
         switch self {
         case .money(let milliunits):
-            PerennialContract.Money(milliunits: milliunits, currency: "").amount
+            PerennialContract.Money(milliunits: milliunits, currency: currency ?? "").amount
         case .count(let count): "\(count)"
         case .share(let part, let whole): whole == 0 ? "" : Self.percent(part, of: whole)
         }

@@ -116,9 +116,13 @@ extension PerennialServer {
             request.formValue)
     }
 
-    /// - Parameter text: the value of a parameter; nil if it is missing.
+    /// - Parameters:
+    ///   - text: the value of a parameter; nil if it is missing.
+    ///   - days: the days that are shown, by the length of a period; by default those that `from`
+    ///     and `to` name together.
     static func reportQuery(
-        named name: String, in environment: Ledger.Environment, _ text: (String) -> String?
+        named name: String, in environment: Ledger.Environment, _ text: (String) -> String?,
+        days: ((ReportPeriod.Length) throws -> ClosedRange<Int64>?)? = nil
     ) throws -> ReportQuery {
         var query = ReportQuery(name, in: environment)
         if let by = text("by") {
@@ -128,7 +132,12 @@ extension PerennialServer {
         query.part = text("part")
         query.currency = text("currency")?.uppercased()
         query.asKnownAt = try text("as_known_at").map(moment)
-        query.days = try days(from: text("from"), to: text("to"))
+        query.isRestated = try text("restated").map { try flag($0, "restated") } ?? false
+        if let days {
+            query.days = try days(query.length)
+        } else if text("from") != nil || text("to") != nil {
+            query.days = try Self.days(from: text("from"), to: text("to"))
+        }
         query.profile = try profile(text("profile"))
         return query
     }
@@ -144,6 +153,14 @@ extension PerennialServer {
             throw invalid(parameter, text, Word.allCases.map(\.rawValue))
         }
         return word
+    }
+
+    private static func flag(_ text: String, _ parameter: String) throws -> Bool {
+        switch text {
+        case "true": true
+        case "false": false
+        default: throw invalid(parameter, text, ["true", "false"])
+        }
     }
 
     private static func invalid(
@@ -166,8 +183,7 @@ extension PerennialServer {
         return Instant(milliseconds: time.milliseconds)
     }
 
-    private static func days(from: String?, to: String?) throws -> ClosedRange<Int64>? {
-        guard from != nil || to != nil else { return nil }
+    static func days(from: String?, to: String?) throws -> ClosedRange<Int64> {
         guard let from, let to, let first = CivilDate(from), let last = CivilDate(to),
             first.dayNumber <= last.dayNumber
         else {
@@ -221,6 +237,13 @@ extension OpenAPIParameter {
         OpenAPIParameter(
             name: "as_known_at",
             description: "Show the report as it was at this time, from what was known then."),
+        OpenAPIParameter(
+            name: "restated",
+            description: """
+                true: leave out refunds that were reversed, as if they had never been given. \
+                Otherwise they count on their days, and the reversals on theirs.
+                """,
+            schema: ["enum": ["true", "false"], "default": "false"]),
         .profile, .environment,
     ]
 

@@ -8,7 +8,7 @@ extension Timeline {
         case legacy
         case both(signed: Attested<Value>, legacy: Attested<Value>)
 
-        var grade: Grade {
+        package var grade: Grade {
             switch self {
             case .signed, .both: .signed
             case .legacy: .legacy

@@ -247,7 +247,9 @@ enum ProofText {
         let lines = [
             "seed \(seed): the money of \(report.accounts) customers",
             "  notifications          \(report.notifications), late, doubled and reordered",
-            "  numbers, in the books  \(report.compared)",
+            "  in two currencies      \(report.mixed) purchases",
+            "  numbers, in the books  \(report.compared), as it happened and restated: "
+                + "\(report.restated) differ between the two",
             "  numbers, in the files  \(report.reconciled) of \(report.files) files, "
                 + "\(report.explained) explained",
             "  as known earlier       \(report.moments) reports",

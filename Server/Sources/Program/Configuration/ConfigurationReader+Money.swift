@@ -13,6 +13,10 @@ extension ConfigurationReader {
         Key("rates_file") { reader, node, money in
             if let rates = reader.rates(node) { money.rates = rates }
         },
+        // After the table of rates, which must have it.
+        Key("display_currency") { reader, node, money in
+            money.displayCurrency = reader.displayCurrency(node, money.rates)
+        },
     ]
     private static let membershipsMax = 50
     private static let taxPercentRange = 0.0...100.0
@@ -81,6 +85,23 @@ extension ConfigurationReader {
         return taxes
     }
 
+    private mutating func displayCurrency(_ node: Node, _ rates: ExchangeRates) -> String? {
+        let text = text(node) ?? ""
+        guard text.utf8.count == 3, text.utf8.allSatisfy({ (65...90).contains($0) }) else {
+            complain(
+                node, "“\(text)” is not a currency.",
+                "Write the three letters of ISO 4217, such as EUR.")
+            return nil
+        }
+        guard rates.isEmpty || rates.currencies.contains(text) else {
+            complain(
+                node, "rates_file has no rate of \(text), the display_currency.",
+                "Choose a currency of the table, or add its rates.")
+            return nil
+        }
+        return text
+    }
+
     private mutating func rates(_ node: Node) -> ExchangeRates? {
         guard let table = textOfFile(node), table.utf8.count <= ExchangeRates.tableBytesMax else {
             complain(
@@ -115,5 +136,6 @@ extension AppSettings {
         }
         return ["money by the days of \(rules.clock.name)"] + memberships + taxes
             + (money.rates.isEmpty ? [] : ["exchange rates"])
+            + (money.displayCurrency.map { ["pages show amounts in \($0)"] } ?? [])
     }
 }

@@ -39,20 +39,30 @@ struct AppleReportsFetchCommand: AsyncParsableCommand {
         }
     }
 
+    /// Fetches until nothing is left that can be fetched.
     private func fetch(_ app: AppID, by engine: Engine) async throws {
+        var leftOut: Set<String> = []
+        var troubles: [String] = []
         while true {
-            guard let outcome = try await engine.fetchReports(of: app, isPatient: false) else {
+            let found = try await engine.fetchReports(of: app, isPatient: false, besides: leftOut)
+            guard let outcome = found else {
                 throw StartFailure(
                     "\(app) has no app_store.reports in the configuration.",
                     remedy: "Add a team key of App Store Connect. docs/apple-reports.md says how.")
             }
             for name in outcome.stored { print("\(name): stored") }
             for name in outcome.empty { print("\(name): no sales") }
-            guard outcome.troubles.isEmpty else {
+            leftOut = outcome.leftOut
+            troubles += outcome.troubles.filter { !troubles.contains($0) }
+            if outcome.isBrokenOff {
                 throw StartFailure(
-                    outcome.troubles.joined(separator: " "), remedy: "Nothing else was fetched.")
+                    troubles.joined(separator: "\n"), remedy: "Nothing else was fetched.")
             }
-            guard outcome.count > 0 else { return }
+            guard outcome.count == 0 else { continue }
+            guard !troubles.isEmpty else { return }
+            throw StartFailure(
+                troubles.joined(separator: "\n"),
+                remedy: "Everything else that is due was fetched.")
         }
     }
 }
@@ -119,6 +129,7 @@ struct AppleReportsImportCommand: AsyncParsableCommand {
     /// Whether the file counts now, if another one did.
     static func standing(of done: AppleReportImport) -> String {
         guard done.isCompared else { return ", stored: only daily sales files are compared" }
+        if let other = done.displacedBy { return ", stored: \(other) counts for all regions" }
         guard let replaced = done.replacedName else { return done.isKnown ? ", known already" : "" }
         return ", counts \(done.isKnown ? "again, " : "")in place of \(replaced)"
     }

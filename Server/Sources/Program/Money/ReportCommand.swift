@@ -25,6 +25,8 @@ struct ReportCommand: AsyncParsableCommand {
     var profile: ReportProfile?
     @Option(help: "As it was known at this time, such as 2026-11-21T08:30:00Z.")
     var asKnownAt: String?
+    @Flag(help: "Leave out refunds that were reversed, as if they had never been given.")
+    var restated = false
     @Option(help: "table, csv or json.") var format = Format.table
     @Option(help: "The app, if there are several.") var app: String?
     @Option(help: "production or sandbox.") var environment = Ledger.Environment.production
@@ -72,6 +74,7 @@ struct ReportCommand: AsyncParsableCommand {
         var query = ReportQuery(
             name, in: environment, by: by, division: segment, currency: currency?.uppercased())
         query.profile = profile
+        query.isRestated = restated
         if from != nil || to != nil {
             query.days = try DayRange.days(from: from, to: to)
         }

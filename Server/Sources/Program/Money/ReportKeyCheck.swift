@@ -20,7 +20,13 @@ struct ReportKeyCheck {
             let request = try SalesReportRequest(
                 .sales, .day(AppStoreFormats.CivilDate(daysSince1970: day)),
                 vendorNumber: source.vendorNumber)
-            _ = try await source.client.report(request)
+            if case .refused(let refusal) = try await source.client.report(request),
+                refusal.version == nil
+            {
+                return Self(
+                    text: "key for reports of \(name): \(refusal.sentence). Compare vendor_number "
+                        + "and the role of the key with App Store Connect.", isOK: false)
+            }
             return Self(
                 text: "key for reports of \(name): App Store Connect accepts it for vendor "
                     + source.vendorNumber, isOK: true)

@@ -37,7 +37,7 @@ package struct MoneyRules: Hashable, Sendable {
     }
 
     /// Raised when rows are derived differently, so that existing ones are derived again.
-    private static let derivation = 6
+    private static let derivation = 7
 
     /// The same text for the same rules. Rows derived by other rules are derived again.
     package var fingerprint: String {

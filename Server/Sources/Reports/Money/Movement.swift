@@ -13,6 +13,11 @@ package struct Movement: Hashable, Sendable {
     package var segment: Segment
     package var amounts: Amounts
     package var counts: Counts
+    /// Whether it is the difference that a refund made until it was reversed: see
+    /// ``PurchaseBooks``. Without these movements the others say how it is known now.
+    package var isMeanwhile = false
+
+    package var category: Category { Category(kind, isMeanwhile: isMeanwhile) }
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case consumable
@@ -38,6 +43,8 @@ package struct Movement: Hashable, Sendable {
         /// A paid period ended, with its grace period, and nothing was paid.
         case churn
         case refund
+        /// What an upgrade gave back of the price: no customer asked for it.
+        case credit
         case graceStarted = "grace_started"
         case graceEnded = "grace_ended"
         case retryStarted = "retry_started"
@@ -49,6 +56,36 @@ package struct Movement: Hashable, Sendable {
         case renewalOff = "renewal_off"
         /// The customer switched renewal on again, or the period ended.
         case renewalOn = "renewal_on"
+    }
+
+    /// What movements are told apart by where they are stored and added up.
+    package struct Category: Hashable, Sendable, RawRepresentable, CaseIterable {
+        package var kind: Kind
+        package var isMeanwhile: Bool
+
+        /// Begins the words of what is of meanwhile, and no other.
+        package static let prefix = "meanwhile_"
+
+        package init(_ kind: Kind, isMeanwhile: Bool = false) {
+            self.kind = kind
+            self.isMeanwhile = isMeanwhile
+        }
+
+        /// The kind's word, or `meanwhile_` and the kind's word.
+        package var rawValue: String { (isMeanwhile ? Self.prefix : "") + kind.rawValue }
+
+        package init?(rawValue: String) {
+            isMeanwhile = rawValue.hasPrefix(Self.prefix)
+            let word = isMeanwhile ? rawValue.dropFirst(Self.prefix.count) : rawValue[...]
+            guard let kind = Kind(rawValue: String(word)) else { return nil }
+            self.kind = kind
+        }
+
+        package static var allCases: [Self] {
+            [false, true].flatMap { isMeanwhile in
+                Kind.allCases.map { Self($0, isMeanwhile: isMeanwhile) }
+            }
+        }
     }
 
     /// Money, in thousandths of the unit of the segment's currency.
@@ -161,5 +198,14 @@ extension Movement.Counts {
             payments: one.payments + other.payments, active: one.active + other.active,
             trials: one.trials + other.trials, grace: one.grace + other.grace,
             retry: one.retry + other.retry, notRenewing: one.notRenewing + other.notRenewing)
+    }
+}
+
+extension Movement.Amounts {
+    /// Without what only flows: a charge is nothing that is there later.
+    var ofStock: Self {
+        var stock = self
+        (stock.gross, stock.refunded, stock.tax, stock.commission) = (0, 0, 0, 0)
+        return stock
     }
 }

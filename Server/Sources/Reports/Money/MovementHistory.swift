@@ -62,12 +62,14 @@ package struct MovementHistory: Hashable, Sendable {
     ) {
         var timeline = Timeline(of: purchase, [])
         var renewals: [Timeline.Attested<Renewal>] = []
+        var payments: [AttestedPayment] = []
         for (index, document) in documents.enumerated() {
             timeline = timeline.adding(document.facts)
             renewals += document.facts.compactMap(\.attestedRenewal)
+            payments += document.facts.compactMap(AttestedPayment.init)
             let next = index + 1 < documents.count ? documents[index + 1] : nil
             guard next?.receivedAt != document.receivedAt else { continue }
-            let books = PurchaseBooks(of: timeline, renewals, rules: rules)
+            let books = PurchaseBooks(of: timeline, renewals, payments, rules: rules)
             apply(Change(from: self, to: books.movements, at: document.receivedAt))
         }
     }
@@ -100,7 +102,8 @@ extension PurchaseBooks {
     /// - Parameter facts: all facts about the purchase.
     package init(of purchase: PurchaseID, _ facts: [Fact], rules: MoneyRules) {
         self.init(
-            of: Timeline(of: purchase, facts), facts.compactMap(\.attestedRenewal), rules: rules)
+            of: Timeline(of: purchase, facts), facts.compactMap(\.attestedRenewal),
+            facts.compactMap(AttestedPayment.init), rules: rules)
     }
 }
 

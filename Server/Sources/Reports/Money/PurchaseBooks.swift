@@ -1,6 +1,10 @@
 import Ledger
 
 /// All that reports know of one purchase: a pure function of its facts and the rules of money.
+///
+/// Transactions are what is known now. Movements are what happened: a refund that was reversed is
+/// among them, and so is its reversal. What they differ in from what is known now is marked: see
+/// ``Movement/isMeanwhile``.
 package struct PurchaseBooks: Hashable, Sendable {
     package private(set) var transactions: [TransactionLine] = []
     /// Sorted by time.
@@ -8,14 +12,30 @@ package struct PurchaseBooks: Hashable, Sendable {
 
     private let rules: MoneyRules
 
-    /// - Parameter renewals: every statement about the purchase's renewal, in any order. The
-    ///   timeline has only the latest one, but grace and retry of earlier years count, too.
+    /// - Parameters:
+    ///   - renewals: every statement about the purchase's renewal, in any order. The timeline has
+    ///     only the latest one, but grace and retry of earlier years count, too.
+    ///   - payments: every statement about its payments, in any order. Without them, refunds that
+    ///     were reversed are left out.
     package init(
-        of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>], rules: MoneyRules
+        of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>],
+        _ payments: [AttestedPayment] = [], rules: MoneyRules
+    ) {
+        self.init(of: timeline, renewals, commissionRates: [:], rules: rules)
+        movements += meanwhile(of: timeline, renewals, payments, rules)
+        movements.sort { $0.precedes($1) }
+    }
+
+    /// What follows from a timeline alone.
+    ///
+    /// - Parameter commissionRates: by period, those that are known already.
+    init(
+        of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>],
+        commissionRates: [String: Int64], rules: MoneyRules
     ) {
         self.rules = rules
         let renewals = renewals.sorted { $0.at < $1.at }
-        addTransactions(of: timeline)
+        addTransactions(of: timeline, commissionRates)
         let spans = SubscriptionSpan.spans(of: timeline, renewals, clock: rules.storeClock) {
             payment in
             rules.monthly(payment, commissionRate: line(of: payment)?.commissionRate ?? 0)
@@ -34,11 +54,13 @@ package struct PurchaseBooks: Hashable, Sendable {
 
     // MARK: - Money
 
-    private mutating func addTransactions(of timeline: Timeline) {
+    private mutating func addTransactions(of timeline: Timeline, _ rates: [String: Int64]) {
         var paid: [Timeline.Period] = []
         for period in timeline.periods {
-            let rate = rules.commissionRate(
-                at: period.from, paidService: PaidTime(before: period, paid, rules).length)
+            let rate =
+                rates[period.id]
+                ?? rules.commissionRate(
+                    at: period.from, paidService: PaidTime(before: period, paid, rules).length)
             transactions.append(TransactionLine(of: period, commissionRate: rate, rules))
             if period.isCountedSubscription, period.payment.isPaid { paid.append(period) }
         }
@@ -92,7 +114,9 @@ package struct PurchaseBooks: Hashable, Sendable {
         let amounts = Movement.Amounts(
             refunded: line.refunded, tax: -line.refundedTax, commission: -line.refundedCommission)
         movements.append(
-            Movement(.refund, at: at, of: line.transaction, line.segment, amounts))
+            Movement(
+                line.isReplaced ? .credit : .refund, at: at, of: line.transaction, line.segment,
+                amounts))
     }
 
     // MARK: - Subscriptions
@@ -140,6 +164,9 @@ package struct PurchaseBooks: Hashable, Sendable {
             replace(before, by: span, leaving: .churn, entering: .trialStarted)
         case (false, false) where before.isSameCurrency(as: span):
             let kind = Self.kind(ofChange: span.mrr - before.mrr)
+            replace(before, by: span, leaving: kind, entering: kind)
+        case (false, false) where before.becomesEuro(in: span):
+            let kind = Self.kind(ofChange: before.change(toEuroOf: span))
             replace(before, by: span, leaving: kind, entering: kind)
         case (false, false):
             replace(before, by: span, leaving: .contraction, entering: .expansion)
@@ -273,6 +300,23 @@ extension SubscriptionSpan {
     fileprivate func isSameCurrency(as other: Self) -> Bool {
         segment.price?.currency == other.segment.price?.currency
     }
+
+    /// Whether the storefront has changed to the euro meanwhile. The customer has not.
+    fileprivate func becomesEuro(in other: Self) -> Bool {
+        other.segment.price?.currency == EuroChangeover.euro
+            && segment.price.flatMap { EuroChangeover($0.currency) } != nil
+            && segment.storefront == other.segment.storefront
+    }
+
+    /// A price that was rounded when it became one in euros is the same price.
+    private static let roundingPart: Int64 = 100
+
+    /// By how much the price of a month in euros differs from this one.
+    fileprivate func change(toEuroOf other: Self) -> Int64 {
+        let euro = segment.price.flatMap { EuroChangeover($0.currency) }
+        let difference = other.mrr - (euro?.euros(mrr) ?? 0)
+        return difference.magnitude <= (other.mrr / Self.roundingPart).magnitude ? 0 : difference
+    }
 }
 
 extension Timeline.Period {
@@ -291,6 +335,7 @@ extension Movement {
         if at != other.at { return at < other.at }
         if transaction != other.transaction { return transaction < other.transaction }
         if kind != other.kind { return kind.rawValue < other.kind.rawValue }
+        if isMeanwhile != other.isMeanwhile { return other.isMeanwhile }
         return counts.active + counts.trials < other.counts.active + other.counts.trials
     }
 }

@@ -28,9 +28,12 @@ package struct TransactionLine: Hashable, Sendable {
     /// Parts of ``refunded``.
     package var refundedTax: Int64
     package var refundedCommission: Int64
+    /// Whether what came back is what was left of the period when another product replaced it.
+    package var isReplaced: Bool
 
     init(of period: Timeline.Period, commissionRate: Int64, _ rules: MoneyRules) {
         let payment = period.payment
+        isReplaced = period.gaveWayToAnother
         transaction = payment.transaction
         line = payment.line
         segment = Segment(of: payment)
@@ -61,5 +64,13 @@ package struct TransactionLine: Hashable, Sendable {
         refundedAt =
             refunded == 0
             ? nil : payment.revocation.map { max($0.at, payment.from) } ?? payment.from
+    }
+}
+
+extension Timeline.Period {
+    /// Whether another product was bought in its place. What was charged ahead and never began may
+    /// not be reported as upgraded; if it has a refund of its own, the customer asked for that.
+    package var gaveWayToAnother: Bool {
+        payment.isUpgraded || isVoid && payment.revocation == nil
     }
 }

@@ -53,6 +53,9 @@ package struct SalesDifference: Hashable, Sendable {
         case unknownProduct = "unknown_product"
         /// A product that we have never seen, in a file about all apps of a developer.
         case otherApp = "other_app"
+        /// The file names the SKUs of items, and its sums are those of products that it does not
+        /// name.
+        case itemSKUs = "item_skus"
         /// Sold by the App Store, and never reported to us.
         case notHeardOf = "not_heard_of"
         /// Known to us, and not in the file of its day.
@@ -78,6 +81,7 @@ package struct SalesDifference: Hashable, Sendable {
             case .freeUnits: "Free periods that only one side lists."
             case .unknownProduct: "No purchase of this product is known. Is it another app's?"
             case .otherApp: "Another app's: no purchase of this product is known."
+            case .itemSKUs: "The file names the items of the purchase, we name its product."
             case .notHeardOf: "Sold, but never reported to us: check notifications and `checks`."
             case .notInFile: "We know it, and the App Store's file does not have it."
             case .price: "The same units at another price."

@@ -42,6 +42,7 @@ package struct SalesReconciliation: Sendable {
         for key in Set(mine.keys).union(theirs.keys).sorted() {
             compare(mine[key] ?? SalesFigure(key), theirs[key] ?? SalesFigure(key))
         }
+        explainItemLists()
         explainByOtherDays()
         differences.sort { $0.key < $1.key }
     }
@@ -193,6 +194,33 @@ package struct SalesReconciliation: Sendable {
         return abs(Double(high) - expected) <= max(expected / 1000, 2)
     }
 
+    // MARK: - Items
+
+    /// Where a file lists items of which we do not know the product, its sums may be those of
+    /// products that we know and the file does not name. Then nothing is missing on either side.
+    private mutating func explainItemLists() {
+        let unnamed = differences.indices.filter {
+            let one = differences[$0]
+            let isUnknown = [.unknownProduct, .otherApp].contains(one.cause)
+            return isUnknown && one.key.product.isItemList
+                || one.cause == .notInFile && !one.key.product.isItemList
+        }
+        let groups = Dictionary(grouping: unnamed) { index -> SalesFigure.Key in
+            var key = differences[index].key
+            key.product = ""
+            return key
+        }
+        for indices in groups.values where indices.contains(where: isOfItems) {
+            let sums = Dictionary(grouping: indices) { differences[$0].quantity }.values.map {
+                $0.reduce(Int64(0)) { $0.addingSaturated(differences[$1].difference) }
+            }
+            guard sums.allSatisfy({ $0 == 0 }) else { continue }
+            for index in indices { differences[index].cause = .itemSKUs }
+        }
+    }
+
+    private func isOfItems(_ index: Int) -> Bool { differences[index].key.product.isItemList }
+
     // MARK: - Other days
 
     /// Explains differences that cancel each other out on different days: first pairs, then runs of
@@ -306,8 +334,14 @@ extension SalesDifference.Cause {
         case .notHeardOf, .notInFile, .price, .commission, .tax, .unknownProduct, .countedTwice:
             true
         case .fileMissing, .dayBoundary, .refundOnAnotherDay, .chargeOnAnotherDay,
-            .refundReversed, .graceAfterTrial, .familySharing, .freeUnits, .otherApp:
+            .refundReversed, .graceAfterTrial, .familySharing, .freeUnits, .itemSKUs, .otherApp:
             false
         }
     }
+}
+
+extension ProductID {
+    /// Whether it is what a report names in place of a product: the SKUs of items, each in single
+    /// quotation marks.
+    fileprivate var isItemList: Bool { rawValue.hasPrefix("'") }
 }

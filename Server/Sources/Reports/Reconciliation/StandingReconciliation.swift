@@ -24,9 +24,10 @@ package struct StandingFigure: Hashable, Sendable {
     /// Of the active ones.
     package var grace: Int64 = 0
     package var retry: Int64 = 0
-    /// Of the active ones, only we know them: refunded then, and charged again since.
+    /// Not among the active ones: refunded then, as far as our documents say, and charged again
+    /// since. The App Store may have charged again before the first document that says so.
     package var restored: Int64 = 0
-    /// Of the trials, the same.
+    /// The same of trials.
     package var restoredTrials: Int64 = 0
     /// Of the active ones, only we know them: in a grace period then, and paid since.
     package var collected: Int64 = 0
@@ -80,12 +81,11 @@ package struct StandingReconciliation: Sendable {
 
     private mutating func compare(_ mine: StandingFigure, _ theirs: StandingFigure) {
         var mine = mine
-        // Apple counted a refunded one as closed until it was charged again.
-        let restored = min(mine.restored, max(0, mine.active.subtractingSaturated(theirs.active)))
-        shift(&mine, \.active, by: -restored, .active, .refundReversed)
+        let restored = min(mine.restored, max(0, theirs.active.subtractingSaturated(mine.active)))
+        shift(&mine, \.active, by: restored, .active, .refundReversed)
         let restoredTrials = min(
-            mine.restoredTrials, max(0, mine.trials.subtractingSaturated(theirs.trials)))
-        shift(&mine, \.trials, by: -restoredTrials, .trials, .refundReversed)
+            mine.restoredTrials, max(0, theirs.trials.subtractingSaturated(mine.trials)))
+        shift(&mine, \.trials, by: restoredTrials, .trials, .refundReversed)
         // What was collected in a grace period counts as paid from its beginning.
         let collected = min(mine.collected, max(0, theirs.grace.subtractingSaturated(mine.grace)))
         shift(&mine, \.grace, by: collected, .grace, .chargeOnAnotherDay)

@@ -15,14 +15,11 @@ package struct TransactionShift: Hashable, Sendable {
     /// For a reversed refund: with what was refunded then, which is nothing for a free period.
     package var line: TransactionLine
 
-    /// Documents of different kinds date the same refund with and without milliseconds.
-    private static let sameRefundMax = Duration.seconds(1)
-
     /// Whether facts leave a shift possible. Most purchases have none.
     package static func mayExist(in facts: [Fact]) -> Bool {
         let payments = facts.compactMap(AttestedPayment.init)
         if payments.contains(where: { $0.refund != nil }) { return true }
-        return Dictionary(grouping: payments.filter(\.payment.isRenewal), by: \.id).values
+        return Dictionary(grouping: payments.filter(\.payment.isRenewal), by: \.subject).values
             .contains { told in told.allSatisfy { $0.at > $0.payment.from } }
     }
 
@@ -35,12 +32,13 @@ package struct TransactionShift: Hashable, Sendable {
         let payments = facts.compactMap(AttestedPayment.init)
         let timeline = Timeline(of: purchase, facts)
         let books = PurchaseBooks(of: timeline, [], rules: rules)
+        let reversals = ReversedRefund.all(of: timeline, payments)
         return zip(timeline.periods, books.transactions).flatMap { period, line -> [Self] in
             guard line.ownership == .purchased else { return [] }
             let own = payments.filter {
                 timeline.period(toldBy: $0.payment, $0.grade)?.id == period.id
             }
-            return collectedLater(line, own) + reversed(line, of: purchase, own, rules)
+            return collectedLater(line, own) + reversed(line, period, reversals, rules)
         }
     }
 
@@ -52,47 +50,18 @@ package struct TransactionShift: Hashable, Sendable {
     }
 
     private static func reversed(
-        _ line: TransactionLine, of purchase: PurchaseID, _ told: [AttestedPayment],
+        _ line: TransactionLine, _ period: Timeline.Period, _ reversals: [ReversedRefund],
         _ rules: MoneyRules
     ) -> [Self] {
-        var seen = line.refundedAt.map { [$0] } ?? []
-        return told.sorted { $0.at < $1.at }.compactMap { news in
-            guard let refund = news.refund, !seen.contains(where: { isSame($0, refund.at) })
-            else { return nil }
-            seen.append(refund.at)
-            let then = Timeline(of: purchase, [news.fact])
-            guard let period = then.periods.first,
-                let reversed = told.filter({ $0.at > news.at && $0.refund?.at != refund.at })
-                    .map(\.at).min()
-            else { return nil }
-            var refunded = TransactionLine(
-                of: period, commissionRate: line.commissionRate, rules)
+        reversals.filter { $0.period == period.id }.compactMap { reversal in
+            var then = period
+            then.payment.revocation = reversal.refund
+            var refunded = TransactionLine(of: then, commissionRate: line.commissionRate, rules)
             guard refunded.refunded > 0 || refunded.gross == 0 else { return nil }
             // What cost nothing has no refund of its own, but was revoked.
-            refunded.refundedAt = refunded.refundedAt ?? max(refund.at, refunded.from)
-            return Self(kind: .refundReversed(at: reversed), line: refunded)
+            refunded.refundedAt =
+                refunded.refundedAt ?? max(reversal.refund.at, refunded.from)
+            return Self(kind: .refundReversed(at: reversal.reversedAt), line: refunded)
         }
     }
-
-    private static func isSame(_ one: Instant, _ other: Instant) -> Bool {
-        max(one, other) - min(one, other) <= sameRefundMax
-    }
-}
-
-/// What one document says of a payment.
-private struct AttestedPayment {
-    let fact: Fact
-    let payment: Payment
-
-    init?(_ fact: Fact) {
-        guard case .payment(let payment) = fact.statement else { return nil }
-        self.fact = fact
-        self.payment = payment
-    }
-
-    var at: Instant { fact.attestedAt }
-    var grade: Grade { fact.grade }
-    var id: String { payment.line ?? payment.transaction.rawValue }
-
-    var refund: Revocation? { payment.revocation.flatMap { $0.kind == .refund ? $0 : nil } }
 }

@@ -129,7 +129,12 @@ extension AdvancedCommerceChange {
         SimulatorRoute.Field("display_name", "string", "The name that the customer sees."),
         SimulatorRoute.Field("description", "string", "The text below it."),
         SimulatorRoute.Field("price", "string", "For PRICE_CHANGE, such as \"12.99\"."),
+        SimulatorRoute.Field(
+            "skus", "array", "For MIGRATION: the items' SKUs; by default the product's id."),
     ]
+
+    /// Items of one subscription at most.
+    private static let itemsMax = 100
 
     init(_ body: RequestBody) throws(SimulatorProblem) {
         guard let kind = try body.word("type", Kind.self) else {
@@ -138,6 +143,16 @@ extension AdvancedCommerceChange {
         }
         self.init(
             kind, displayName: try body.string("display_name"),
-            description: try body.string("description"), price: try body.milliunits("price"))
+            description: try body.string("description"), price: try body.milliunits("price"),
+            skus: try Self.skus(body))
+    }
+
+    private static func skus(_ body: RequestBody) throws(SimulatorProblem) -> [String]? {
+        guard let list = body.value("skus") else { return nil }
+        let skus = (list.array ?? []).compactMap(\.string).filter { !$0.isEmpty }
+        guard (1...itemsMax).contains(skus.count), skus.count == list.array?.count else {
+            throw RequestBody.invalidField("skus", "a list of 1 to \(itemsMax) texts")
+        }
+        return skus
     }
 }

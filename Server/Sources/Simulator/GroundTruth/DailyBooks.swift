@@ -18,17 +18,21 @@ package struct DailyBooks: Hashable, Sendable {
     package struct Money: Hashable, Sendable {
         /// By the day on which the paid period begins.
         package internal(set) var charged: Int64 = 0
-        /// By the day of the refund, without what was reversed since.
+        /// By the day of the refund, also if it was reversed later.
         package internal(set) var refunded: Int64 = 0
-        /// Refunds of this day that were reversed later.
+        /// Refunds that were reversed on this day.
         package internal(set) var reversed: Int64 = 0
-        /// Sales tax in ``charged``, less what of it was refunded.
+        /// What upgrades gave back of the periods that they replaced, by the day of the upgrade.
+        package internal(set) var credited: Int64 = 0
+        /// Sales tax in ``charged``, less what of it was given back.
         package internal(set) var tax: Int64 = 0
-        /// What of ``charged`` is the developer's, less what of it was refunded.
+        /// What of ``charged`` is the developer's, less what of it was given back.
         package internal(set) var proceeds: Int64 = 0
 
-        /// Apple's share, less what of it was refunded.
-        package var commission: Int64 { charged - refunded - tax - proceeds }
+        /// Apple's share, less what of it was given back.
+        package var commission: Int64 {
+            charged - refunded + reversed - credited - tax - proceeds
+        }
     }
 
     /// Numbers of subscriptions. Each is in one of these states, or in none.
@@ -100,13 +104,17 @@ package struct DailyBooks: Hashable, Sendable {
         add(\.charged, transaction.price, currency, at: day)
         add(\.tax, whole.tax, currency, at: day)
         add(\.proceeds, whole.proceeds, currency, at: day)
-        for refund in charge.refunds {
-            let isReversed = refund.reversed != nil
-            add(isReversed ? \.reversed : \.refunded, refund.amount, currency, at: refund.at)
-            guard !isReversed else { continue }
+        // A refund of what had not begun may be reversed before it counts.
+        for refund in charge.refunds where refund.reversed.map({ refund.at < $0 }) ?? true {
+            let isCredit = transaction.isUpgraded && refund.reversed == nil
             let rest = parts(of: transaction.price - refund.amount, of: transaction, isReduced)
+            add(isCredit ? \.credited : \.refunded, refund.amount, currency, at: refund.at)
             add(\.tax, rest.tax - whole.tax, currency, at: refund.at)
             add(\.proceeds, rest.proceeds - whole.proceeds, currency, at: refund.at)
+            guard let reversed = refund.reversed else { continue }
+            add(\.reversed, refund.amount, currency, at: reversed)
+            add(\.tax, whole.tax - rest.tax, currency, at: reversed)
+            add(\.proceeds, whole.proceeds - rest.proceeds, currency, at: reversed)
         }
     }
 
@@ -161,12 +169,15 @@ extension AppStoreSimulator {
         try dailyBooks(from: first, to: last, \.self)
     }
 
-    /// The sums of each day as they are known now: a refund that was reversed was never given, and
-    /// what was collected in a grace period was paid at its beginning.
-    package func dailyBooksAsKnownNow(
-        from first: CivilDate, to last: CivilDate
+    /// The sums of each day with what was collected in a grace period as if it had been paid at its
+    /// beginning.
+    ///
+    /// - Parameter isRestated: whether refunds that were reversed are left out, as if they had
+    ///   never been given.
+    package func dailyBooksAsCollected(
+        from first: CivilDate, to last: CivilDate, isRestated: Bool
     ) throws(SimulatorProblem) -> DailyBooks {
-        try dailyBooks(from: first, to: last) { $0.asKnownNow }
+        try dailyBooks(from: first, to: last) { $0.asCollected(isRestated: isRestated) }
     }
 
     private func dailyBooks(
@@ -193,6 +204,7 @@ extension DailyBooks.Day {
                 "currency": .string(currency), "charged_milliunits": .integer(sum.charged),
                 "refunded_milliunits": .integer(sum.refunded),
                 "reversed_milliunits": .integer(sum.reversed),
+                "credited_milliunits": .integer(sum.credited),
                 "tax_milliunits": .integer(sum.tax),
                 "commission_milliunits": .integer(sum.commission),
                 "proceeds_milliunits": .integer(sum.proceeds),

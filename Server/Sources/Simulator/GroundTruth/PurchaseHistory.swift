@@ -38,13 +38,15 @@ struct PurchaseHistory: Sendable {
     /// When the renewal date was extended.
     let extensions: [AppStoreDate]
 
-    /// The history as it is known now: as if the refunds that were reversed had never been given,
-    /// and what was collected in a grace period had been paid at its beginning.
-    var asKnownNow: Self {
+    /// The history as if what was collected in a grace period had been paid at its beginning.
+    ///
+    /// - Parameter isRestated: whether it is also as if the refunds that were reversed had never
+    ///   been given.
+    func asCollected(isRestated: Bool) -> Self {
         let known = charges.map { charge in
             Charge(
                 transaction: charge.transaction, at: charge.transaction.purchased,
-                refunds: charge.refunds.filter { $0.reversed == nil })
+                refunds: charge.refunds.filter { !isRestated || $0.reversed == nil })
         }
         return Self(charges: known, steps: steps, extensions: extensions)
     }

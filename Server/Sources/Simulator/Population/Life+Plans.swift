@@ -149,6 +149,10 @@ extension Life {
         case .stopSharing: return .stopSharing
         case .massExtension: return .massExtend
         case .testNotification: return .testNotification
+        case .move:
+            // In the new storefront, for its price and in its currency.
+            follow(with: dice.happens(0.5) ? .redeemOffer : .buyOnce)
+            return .move
         case .buySomethingElse: return dice.happens(0.7) ? .buyOnce : .refundOnce
         }
     }

@@ -27,6 +27,8 @@ struct Life: Sendable {
         case stopSharing
         case massExtend
         case testNotification
+        /// Moves to another country.
+        case move
     }
 
     struct Plan: Hashable, Sendable {
@@ -90,6 +92,7 @@ struct Life: Sendable {
         case .stopSharing: try stopSharing(in: &world)
         case .massExtend: try massExtend(in: &world, at: now)
         case .testNotification: return [world.testNotification(in: key.environment, at: now)]
+        case .move: world.move(key, to: dice.pick(Storefront.all) ?? .unitedStates)
         }
         return []
     }

@@ -45,6 +45,7 @@ enum LifeWeights {
         (0.006, .redeemOffer), (0.002, .externalToken), (0.004, .rescindConsent),
         (0.020, .refundPastPeriod), (0.010, .buySomethingElse), (0.010, .leaveFamily),
         (0.010, .stopSharing), (0.001, .massExtension), (0.001, .testNotification),
+        (0.010, .move),
     ]
 
     /// An occasional act.
@@ -69,5 +70,6 @@ enum LifeWeights {
         case stopSharing
         case massExtension
         case testNotification
+        case move
     }
 }

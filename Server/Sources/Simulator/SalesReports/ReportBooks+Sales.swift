@@ -52,8 +52,8 @@ extension ReportBooks {
         let transaction = sale.transaction
         let product = transaction.product
         var row = SalesRow()
-        row.sku = product.id
-        row.title = title(of: product)
+        row.sku = transaction.reportedItems { $0.sku } ?? product.id
+        row.title = transaction.reportedItems { $0.displayName } ?? title(of: product)
         row.productType = product.reportedType
         row.units = sale.units
         row.developerProceeds = sale.proceeds(rules)
@@ -83,14 +83,12 @@ extension ReportBooks {
     // MARK: - Financial
 
     /// The rows of FINANCIAL for a fiscal month and a region; ``FinanceReportRequest/allRegions``
-    /// for all. Free units are not in it.
+    /// for all. Free units are rows without an amount, as in Apple's files.
     func financialRows(of month: AppleFiscalMonth, region: String) -> [FinancialRow] {
         let span = calendar.span(from: month.first, to: month.last)
         let rows = purchases.flatMap { $0.sales(in: span) }.compactMap { sale -> FinancialRow? in
             let own = sale.transaction.storefront.reportRegion
-            guard sale.customerPrice != 0, region == own || region == Self.allRegions else {
-                return nil
-            }
+            guard region == own || region == Self.allRegions else { return nil }
             var row = financialRow(of: sale)
             (row.start, row.end) = (month.first, month.last)
             return row
@@ -144,5 +142,18 @@ extension StoreKitProduct {
         case .nonRenewing: .nonRenewing
         default: .inAppPurchase
         }
+    }
+}
+
+extension StoreTransaction {
+    /// How the sales report names what was sold through the Advanced Commerce API: the SKUs or the
+    /// names of all items, each in single quotation marks (Apple: "Summary Sales Report").
+    ///
+    /// - Returns: nil for another purchase.
+    fileprivate func reportedItems(
+        _ name: (AdvancedCommerceTransactionItem) -> String?
+    ) -> String? {
+        guard let items = advancedCommerce?.value.items, !items.isEmpty else { return nil }
+        return items.map { "'\(name($0) ?? "")'" }.joined(separator: ",")
     }
 }

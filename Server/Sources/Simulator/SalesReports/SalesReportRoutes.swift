@@ -104,15 +104,16 @@ extension AppStoreSimulator {
         try availability.check(request.month, at: clock.now)
         let rows = ReportBooks(world)
             .financialRows(of: request.month, region: request.regionCode)
-        return try bytes(rows, nil)
+        let isOfAllRegions = request.regionCode == FinanceReportRequest.allRegions
+        return try bytes(rows, nil, ending: isOfAllRegions ? .countries : .totals)
     }
 
     private func bytes<Row: SalesReportRow>(
-        _ rows: [Row], _ version: SalesReportVersion?
+        _ rows: [Row], _ version: SalesReportVersion?, ending: SalesReportEnding = .totals
     ) throws(ConnectError) -> [UInt8] {
         guard !rows.isEmpty else { throw .noSales }
         do throws(SalesReportFailure) {
-            return try SalesReport(version: version, rows: rows).bytes()
+            return try SalesReport(version: version, rows: rows, ending: ending).bytes()
         } catch {
             appendToLog(.trouble, [("error", .string("\(error)"))])
             throw .internalError

@@ -34,14 +34,18 @@ package struct AdvancedCommerceChange: Hashable, Sendable {
     package var description: String?
     /// Thousandths of the currency unit; only for ``Kind/priceChange``.
     package var price: Int64?
+    /// Of the items of the subscription; only for ``Kind/migration``. By default the product's id.
+    package var skus: [String]?
 
     package init(
-        _ kind: Kind, displayName: String? = nil, description: String? = nil, price: Int64? = nil
+        _ kind: Kind, displayName: String? = nil, description: String? = nil, price: Int64? = nil,
+        skus: [String]? = nil
     ) {
         self.kind = kind
         self.displayName = displayName
         self.description = description
         self.price = price
+        self.skus = skus
     }
 }
 
@@ -93,7 +97,9 @@ extension World {
                     + "Advanced Commerce.",
                 remedy: "Send MIGRATION once, then METADATA_UPDATE and PRICE_CHANGE.")
         }
-        var info = subscription.advancedCommerce?.value ?? newAdvancedCommerce(subscription)
+        var info =
+            subscription.advancedCommerce?.value
+            ?? newAdvancedCommerce(subscription, change.skus ?? [subscription.nextProduct.id])
         if let name = change.displayName { info.descriptors?.displayName = name }
         if let text = change.description { info.descriptors?.description = text }
         info.requestReferenceId = newUUID()
@@ -106,19 +112,24 @@ extension World {
         return notice
     }
 
-    private func newAdvancedCommerce(_ subscription: Subscription) -> AdvancedCommerceRenewal {
+    private func newAdvancedCommerce(
+        _ subscription: Subscription, _ skus: [String]
+    ) -> AdvancedCommerceRenewal {
         let product = subscription.nextProduct
         var info = AdvancedCommerceRenewal()
         info.descriptors = AdvancedCommerceDescriptors()
         info.descriptors?.displayName = product.displayName
         info.descriptors?.description = product.description
         info.period = product.subscription?.period.description
-        var part = AdvancedCommerceRenewalItem()
-        part.sku = product.id
-        part.displayName = product.displayName
-        part.description = product.description
-        part.price = subscription.nextPrice
-        info.items = [part]
+        info.items = skus.enumerated().map { place, sku in
+            var part = AdvancedCommerceRenewalItem()
+            part.sku = sku
+            part.displayName = product.displayName
+            part.description = product.description
+            // The first item costs the whole price.
+            part.price = place == 0 ? subscription.nextPrice : 0
+            return part
+        }
         return info
     }
 
@@ -161,12 +172,12 @@ extension Subscription {
         info.taxExclusivePrice = latest.price
         info.estimatedTax = 0
         info.taxRate = "0"
-        info.items = renewal.items?.map { sold in
+        info.items = renewal.items?.enumerated().map { place, sold in
             var part = AdvancedCommerceTransactionItem()
             part.sku = sold.sku
             part.displayName = sold.displayName
             part.description = sold.description
-            part.price = latest.price
+            part.price = place == 0 ? latest.price : 0
             return part
         }
         transactions[transactions.count - 1].advancedCommerce = Box(info)

@@ -59,7 +59,6 @@ extension DatabaseSession {
         _ report: AppleReport, in app: AppID
     ) throws(StorageFailure) -> AppleReportInsertion {
         var found = AppleReportInsertion()
-        var last: Int64?
         for row in try connection.rows(
             "SELECT \(Self.appleReportFile), digest FROM apple_reports WHERE app = $1 "
                 + "AND kind = $2 AND first_day = $3 AND last_day = $4 "
@@ -73,11 +72,10 @@ extension DatabaseSession {
                 found = AppleReportInsertion(isKnown: true)
                 continue
             }
-            let file = try AppleReportFile(row)
-            found.later.append(file)
-            last = file.importedAt.milliseconds
+            found.later.append(try AppleReportFile(row))
         }
         // The order must not depend on the clock.
+        let last = try lastImport(besides: report, of: app)
         let importedAt = max(report.importedAt.milliseconds, last.map { $0 + 1 } ?? .min)
         _ = try connection.run(
             "INSERT INTO apple_reports (app, kind, first_day, last_day, digest, name, "
@@ -91,6 +89,20 @@ extension DatabaseSession {
                 .integer(Int64(report.rowsCount)), .integer(importedAt), .bytes(report.content),
             ])
         return found
+    }
+
+    /// When another report of the same kind about any of the days was imported last.
+    private func lastImport(
+        besides report: AppleReport, of app: AppID
+    ) throws(StorageFailure) -> Int64? {
+        let rows = try connection.rows(
+            "SELECT max(imported_at_ms) FROM apple_reports WHERE app = $1 AND kind = $2 "
+                + "AND first_day <= $3 AND last_day >= $4 AND digest <> $5",
+            [
+                .text(app.rawValue), .text(report.kind), .integer(report.days.upperBound),
+                .integer(report.days.lowerBound), .bytes(report.digest),
+            ])
+        return try rows.first?.optionalInteger(0)
     }
 
     private static let appleReportFile =
@@ -216,14 +228,6 @@ extension AppleReportFile {
     }
 }
 
-extension Timeline.Period {
-    /// Whether another product was bought in its place. What was charged ahead and never began may
-    /// not be reported as upgraded; if it has a refund of its own, the customer asked for that.
-    fileprivate var gaveWayToAnother: Bool {
-        payment.isUpgraded || isVoid && payment.revocation == nil
-    }
-}
-
 extension DatabaseSession {
     /// The shifts of the next purchases in production, by the documents from a moment on, and the
     /// purchase after which the list continues; nil at its end.
@@ -281,7 +285,7 @@ package struct TransactionSale: Hashable, Sendable {
     /// Whether the refund is what an upgrade gave back.
     package fileprivate(set) var isReplaced: Bool
     package private(set) var transaction: TransactionID
-    fileprivate var purchase: String
+    private(set) var purchase: String
 
     /// Reports have no units for a refund of a part; it counts as one.
     package var refundedUnits: Int64 { refunded == gross ? quantity : 1 }

@@ -6,6 +6,9 @@ extension DatabaseSession {
     private static let subscriptionKinds =
         "('new', 'converted', 'renewal', 'expansion', 'contraction', 'reactivation')"
 
+    /// Movements that give something back of a payment.
+    private static let givingBack = "('refund', 'credit')"
+
     /// What became of the subscriptions that began on each of the given days.
     package func cohortSums(
         _ cohort: Cohort, _ filter: MovementFilter, in days: Range<Int64>
@@ -82,7 +85,7 @@ extension DatabaseSession {
                 min(CASE WHEN payments > 0 THEN at_ms END) AS paid_at,
                 sum(gross - refunded) AS brought
             FROM money_movements WHERE \(condition)
-            AND (kind = 'refund' OR kind IN \(Self.subscriptionKinds))
+            AND (kind IN \(Self.givingBack) OR kind IN \(Self.subscriptionKinds))
             GROUP BY app, environment, purchase, currency
             """
         // A payment without a price names no currency: then the next one does.
@@ -148,21 +151,29 @@ extension DatabaseSession {
     private func transactionSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
+        // What became of a payment is what is known now.
+        var filter = filter
+        filter.isRestated = true
         let (condition, values) = Self.condition(filter)
         let amounts = ["gross", "refunded", "tax", "commission"]
-        let sums = amounts.map { "sum(\($0)) AS \($0)" }.joined(separator: ", ")
+        let sums =
+            (amounts.map { "sum(\($0)) AS \($0)" }
+            + ["sum(CASE WHEN kind = 'refund' THEN refunded ELSE 0 END) AS returned"])
+            .joined(separator: ", ")
         let totals = amounts.map { "CAST(sum(\($0)) AS BIGINT)" }.joined(separator: ", ")
         let charges = """
             SELECT currency, min(CASE WHEN payments > 0 THEN day END) AS first_day, \(sums)
-            FROM money_movements WHERE \(condition) AND (payments > 0 OR kind = 'refund')
+            FROM money_movements WHERE \(condition)
+            AND (payments > 0 OR kind IN \(Self.givingBack))
             GROUP BY app, environment, purchase, transaction_id, currency
             """
         return try connection.rows(
             """
             SELECT first_day, currency, count(*), \(totals),
-                CAST(sum(CASE WHEN refunded > 0 THEN 1 ELSE 0 END) AS BIGINT),
-                CAST(sum(CASE WHEN refunded > 0 AND refunded >= gross THEN 1 ELSE 0 END)
-                    AS BIGINT)
+                CAST(sum(CASE WHEN returned > 0 THEN 1 ELSE 0 END) AS BIGINT),
+                CAST(sum(CASE WHEN returned > 0 AND returned >= gross THEN 1 ELSE 0 END)
+                    AS BIGINT),
+                CAST(sum(returned) AS BIGINT)
             FROM (\(charges)) AS charges
             WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound)
             GROUP BY first_day, currency ORDER BY first_day

@@ -27,17 +27,50 @@ struct MoneyProjection: Sendable {
     /// Most documents of a device say what is known already.
     var mayChange: Bool {
         guard purchase.appTransaction == nil, !documents.isEmpty else { return false }
-        return documents.contains { $0.facts.contains(where: \.isRenewal) }
+        return documents.contains { $0.facts.contains(where: mayChange) }
             || !after.hasSamePeriods(as: before)
+    }
+
+    /// What was said earlier about a payment than what is known changes nothing but the moments of
+    /// refunds that were reversed.
+    private func mayChange(_ fact: Fact) -> Bool {
+        if fact.isRenewal { return true }
+        guard let payment = AttestedPayment(fact) else { return false }
+        let known = after.period(toldBy: payment.payment, fact.grade)?.attestedAt
+        return payment.refund != nil || known.map { fact.attestedAt < $0 } ?? true
+    }
+
+    /// Whether a refund may have been reversed, so that all statements about payments are needed:
+    /// if one is refunded or was until now, if a document says so, or if movements show it.
+    ///
+    /// - Parameter versions: the stored movements.
+    func mayHaveReversal(_ versions: [Row]) throws(StorageFailure) -> Bool {
+        if before.periods.contains(where: { $0.payment.revocation != nil })
+            || documents.contains(where: { document in
+                document.facts.contains { AttestedPayment($0)?.refund != nil }
+            })
+        {
+            return true
+        }
+        for row in versions where try StoredMovement(row).version.movement.isMeanwhile {
+            return true
+        }
+        return false
     }
 
     /// - Parameters:
     ///   - renewals: the stored facts about the purchase's renewal.
+    ///   - payments: those about its payments; empty if no refund can have been reversed.
     ///   - versions: the stored movements: see ``DatabaseSession/selectVersions``.
     func rows(
-        _ renewals: [Row], _ versions: [Row], _ rules: MoneyRules
+        _ renewals: [Row], _ payments: [Row], _ versions: [Row], _ rules: MoneyRules
     ) throws(StorageFailure) -> Rows {
-        let books = PurchaseBooks(of: after, try statements(renewals), rules: rules)
+        var told: [AttestedPayment] = []
+        for row in payments {
+            let fact = try DatabaseSession.fact(row, about: purchase)
+            if let payment = AttestedPayment(fact) { told.append(payment) }
+        }
+        let books = PurchaseBooks(of: after, try statements(renewals), told, rules: rules)
         let key = DatabaseSession.key(of: purchase, in: app)
         var rows = Rows()
         let former = PurchaseBooks(of: before, [], rules: rules).transactions

@@ -3,9 +3,11 @@ import Reports
 
 /// The rows about money that follow from purchases' facts, all together.
 extension DatabaseSession {
-    private static let selectRenewals =
+    private static let selectStatements =
         "SELECT attested_at_ms, statement FROM facts WHERE app = $1 AND environment = $2 "
-        + "AND purchase = $3 AND subject = ''"
+        + "AND purchase = $3 AND subject "
+    private static let selectRenewals = selectStatements + "= ''"
+    private static let selectPayments = selectStatements + "<> ''"
 
     /// Writes what documents change in the rows of purchases, table by table.
     func recordMoney(_ changes: [MoneyProjection]) throws(StorageFailure) {
@@ -14,15 +16,33 @@ extension DatabaseSession {
         let keys = changes.map { Self.key(of: $0.purchase, in: $0.app) }
         let renewals = try connection.rowsEach(Self.selectRenewals, keys)
         let versions = try connection.rowsEach(Self.selectVersions, keys)
-        let made = zip(changes, zip(renewals, versions)).map { ($0, $1.0, $1.1) }.concurrentMap {
-            [rules] change, renewals, versions in
+        let payments = try self.payments(changes, versions)
+        let made = Array(changes.indices).concurrentMap { [rules] place in
             Result { () throws(StorageFailure) in
-                try change.rows(renewals, versions, rules.money(of: change.app))
+                let change = changes[place]
+                return try change.rows(
+                    renewals[place], payments[place], versions[place], rules.money(of: change.app))
             }
         }
         var rows: [MoneyProjection.Rows] = []
         for each in made { rows.append(try each.get()) }
         try write(rows)
+    }
+
+    /// The statements about payments of those purchases whose refunds may have been reversed.
+    private func payments(
+        _ changes: [MoneyProjection], _ versions: [[Row]]
+    ) throws(StorageFailure) -> [[Row]] {
+        var payments = [[Row]](repeating: [], count: changes.count)
+        var places: [Int] = []
+        for place in changes.indices
+        where try changes[place].mayHaveReversal(versions[place]) { places.append(place) }
+        guard !places.isEmpty else { return payments }
+        let keys = places.map { Self.key(of: changes[$0].purchase, in: changes[$0].app) }
+        for (place, rows) in zip(places, try connection.rowsEach(Self.selectPayments, keys)) {
+            payments[place] = rows
+        }
+        return payments
     }
 
     private func write(_ rows: [MoneyProjection.Rows]) throws(StorageFailure) {

@@ -48,12 +48,14 @@ extension DatabaseSession {
     }
 
     fileprivate static func movement(_ row: Row) throws(StorageFailure) -> Movement {
-        let kind = try Movement.Kind.stored(try row.text(1))
+        let category = try Movement.Category.stored(try row.text(1))
         let totals = try totals(row, at: 6 + SegmentColumns.names.count)
-        return Movement(
-            kind, at: Instant(milliseconds: try row.integer(0)),
+        var movement = Movement(
+            category.kind, at: Instant(milliseconds: try row.integer(0)),
             of: TransactionID(rawValue: try row.text(2)),
             try SegmentColumns.segment(row, at: 6), totals.amounts, totals.counts)
+        movement.isMeanwhile = category.isMeanwhile
+        return movement
     }
 
     /// Reads ``sumColumns`` from the given column on.
@@ -92,7 +94,7 @@ extension DatabaseSession {
     static func name(of version: MovementHistory.Version) -> [Value] {
         let movement = version.movement
         return [
-            .integer(movement.at.milliseconds), .text(movement.kind.rawValue),
+            .integer(movement.at.milliseconds), .text(movement.category.rawValue),
             .text(movement.transaction.rawValue), .integer(version.knownAt.milliseconds),
         ]
     }
@@ -124,11 +126,11 @@ struct StoredMovement: Hashable, Sendable {
     }
 }
 
-extension Movement.Kind {
-    static func stored(_ text: String) throws(StorageFailure) -> Movement.Kind {
-        guard let kind = Movement.Kind(rawValue: text) else {
+extension Movement.Category {
+    static func stored(_ text: String) throws(StorageFailure) -> Self {
+        guard let category = Self(rawValue: text) else {
             throw StorageFailure("unknown kind of movement \(text)")
         }
-        return kind
+        return category
     }
 }

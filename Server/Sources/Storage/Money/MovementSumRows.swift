@@ -14,11 +14,15 @@ package struct MovementFilter: Hashable, Sendable {
     package var asKnownAt: Instant?
     /// What is later than this has not happened yet.
     package var until: Instant
+    /// Whether refunds that were reversed are left out, as if they had never been given.
+    package var isRestated: Bool
 
     package init(
         app: AppID, environment: Environment, until: Instant, currency: String? = nil,
-        division: Division? = nil, part: String? = nil, asKnownAt: Instant? = nil
+        division: Division? = nil, part: String? = nil, asKnownAt: Instant? = nil,
+        isRestated: Bool = false
     ) {
+        self.isRestated = isRestated
         self.app = app
         self.environment = environment
         self.until = until
@@ -41,11 +45,16 @@ extension DatabaseSession {
     package func movementSums(
         _ filter: MovementFilter, in days: Range<Int64>, keepsDays: Bool = true
     ) throws(StorageFailure) -> [MovementSum] {
-        guard filter.asKnownAt == nil, filter.currency == nil, try isMoneyComplete(of: filter.app),
+        let sums: [MovementSum]
+        if filter.asKnownAt == nil, filter.currency == nil, try isMoneyComplete(of: filter.app),
             try hasSums(of: filter.app)
-        else { return try scannedSums(filter, before: days.upperBound, opening: days.lowerBound) }
-        let today = rules.money(of: filter.app).clock.dayNumber(at: filter.until)
-        return try storedSums(filter, SumPlan(days, today: today, keepsDays: keepsDays))
+        {
+            let today = rules.money(of: filter.app).clock.dayNumber(at: filter.until)
+            sums = try storedSums(filter, SumPlan(days, today: today, keepsDays: keepsDays))
+        } else {
+            sums = try scannedSums(filter, before: days.upperBound, opening: days.lowerBound)
+        }
+        return filter.isRestated ? sums.filter { !$0.isMeanwhile } : sums
     }
 
     /// Sums of all movements up to the filter's moment, put together on its day.
@@ -71,8 +80,14 @@ extension DatabaseSession {
         var sets = [values]
         if let first {
             // By the index, which begins with the kind.
-            condition += " AND day >= \(first) AND kind = $\(values.count + 1)"
-            sets = Movement.Kind.allCases.map { values + [.text($0.rawValue)] }
+            condition +=
+                " AND day >= \(first) AND kind IN ($\(values.count + 1), $\(values.count + 2))"
+            sets = Movement.Kind.allCases.map { kind in
+                values
+                    + [false, true].map {
+                        .text(Movement.Category(kind, isMeanwhile: $0).rawValue)
+                    }
+            }
         }
         return try connection.rowsEach(
             "SELECT \(groups.joined(separator: ", ")), \(sums) FROM money_movements "
@@ -80,8 +95,9 @@ extension DatabaseSession {
                 + "GROUP BY \(groups.joined(separator: ", ")) ORDER BY 1 "
                 + "LIMIT \(Self.movementSumsMax + 1)", sets
         ).joined().map { (row) throws(StorageFailure) in
-            MovementSum(
-                day: try row.integer(0), kind: try Movement.Kind.stored(try row.text(1)),
+            let category = try Movement.Category.stored(try row.text(1))
+            return MovementSum(
+                day: try row.integer(0), kind: category.kind, isMeanwhile: category.isMeanwhile,
                 currency: try row.optionalText(2),
                 part: part == nil ? nil : try row.optionalText(3),
                 totals: try Self.totals(row, at: groups.count))
@@ -105,6 +121,9 @@ extension DatabaseSession {
                 .integer(moment.milliseconds))
         } else {
             condition += " AND replaced_at_ms IS NULL"
+        }
+        if filter.isRestated {
+            condition += " AND kind NOT LIKE '\(Movement.Category.prefix)%'"
         }
         if let currency = filter.currency { add({ "currency = $\($0)" }, .text(currency)) }
         if let division = filter.division, let part = filter.part {

@@ -10,6 +10,8 @@ package struct ReportSource: Hashable, Sendable {
     package var purchase: PurchaseID
     /// Nil for a purchase.
     package var kind: Movement.Kind?
+    /// Whether it is the difference that a refund made until it was reversed.
+    fileprivate var isMeanwhile = false
     package var transaction: TransactionID?
     /// Nil if the purchase is linked to nobody.
     package var customer: CustomerID?
@@ -24,7 +26,8 @@ package struct ReportSource: Hashable, Sendable {
     /// The values by which the list continues after this row: see ``SourcePosition``.
     package var position: SourcePosition {
         SourcePosition(
-            day: day, at: at, purchase: purchase.original.rawValue, kind: kind?.rawValue ?? "",
+            day: day, at: at, purchase: purchase.original.rawValue,
+            kind: kind.map { Movement.Category($0, isMeanwhile: isMeanwhile).rawValue } ?? "",
             transaction: transaction?.rawValue ?? "", currency: currency ?? "")
     }
 }
@@ -121,7 +124,13 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> [ReportSource] {
         let (select, values) = Self.selectMovements(
             filter, in: days, after: position, limit: limit)
-        let rows = try connection.rowsEach(select, kinds.map { values + [.text($0.rawValue)] })
+        let categories = kinds.flatMap { kind in
+            (filter.isRestated ? [false] : [false, true]).map {
+                Movement.Category(kind, isMeanwhile: $0)
+            }
+        }
+        let rows = try connection.rowsEach(
+            select, categories.map { values + [.text($0.rawValue)] })
         var sources: [ReportSource] = []
         for row in rows.joined() { sources.append(try Self.source(row)) }
         return Array(sources.sorted { $0.position.isBefore($1.position) }.prefix(limit))
@@ -234,16 +243,19 @@ extension DatabaseSession {
     }
 
     private static func source(_ row: Row) throws(StorageFailure) -> ReportSource {
-        ReportSource(
+        let category = Movement.Category(rawValue: try row.text(4))
+        var source = ReportSource(
             at: Instant(milliseconds: try row.integer(0)), day: try row.integer(1),
             purchase: PurchaseID(
                 TransactionID(rawValue: try row.text(3)),
                 in: try Environment.stored(try row.text(2))),
-            kind: Movement.Kind(rawValue: try row.text(4)),
+            kind: category?.kind,
             transaction: try row.text(5).isEmpty ? nil : TransactionID(rawValue: try row.text(5)),
             customer: try row.optionalText(6).map(CustomerID.init(rawValue:)),
             product: try row.optionalText(7).map(ProductID.init(rawValue:)),
             currency: try row.optionalText(8), totals: try totals(row, at: 9))
+        source.isMeanwhile = category?.isMeanwhile ?? false
+        return source
     }
 }
 
@@ -255,7 +267,8 @@ extension Movement.Kind {
             .renewalOff, .renewalOn, .churn, .trialEnded:
             true
         case .consumable, .nonConsumable, .nonRenewing, .oneTime, .trialStarted, .converted, .new,
-            .renewal, .expansion, .contraction, .reactivation, .refund:
+            .renewal, .expansion, .contraction, .reactivation, .refund,
+            .credit:
             false
         }
     }

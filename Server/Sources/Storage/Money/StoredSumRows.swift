@@ -65,7 +65,7 @@ extension DatabaseSession {
 private struct FoundSums {
     private struct Key: Hashable {
         var day: Int64
-        var kind: Movement.Kind
+        var category: Movement.Category
         /// Empty if there is none.
         var currency: String
         var part: String
@@ -85,7 +85,7 @@ private struct FoundSums {
     /// All changes must be added before the first row.
     mutating func add(_ change: SumChange, on day: Int64) {
         let key = Key(
-            day: day, kind: change.kind, currency: change.segment.price?.currency ?? "",
+            day: day, category: change.category, currency: change.segment.price?.currency ?? "",
             part: division?.part(of: change.segment) ?? "")
         changes[key, default: SumTable.Sum()] += SumTable.Sum(
             totals: change.totals, movements: change.movements)
@@ -109,7 +109,7 @@ private struct FoundSums {
     ) throws(StorageFailure) -> (Key, SumTable.Sum) {
         let first = division == nil ? 3 : 4
         let key = Key(
-            day: try row.integer(0), kind: try Movement.Kind.stored(try row.text(1)),
+            day: try row.integer(0), category: try Movement.Category.stored(try row.text(1)),
             currency: try row.text(2), part: division == nil ? "" : try row.text(3))
         let sum = SumTable.Sum(
             totals: try DatabaseSession.totals(row, at: first + 1),
@@ -119,7 +119,8 @@ private struct FoundSums {
 
     private func sum(_ key: Key, _ totals: Totals) -> MovementSum {
         MovementSum(
-            day: key.day, kind: key.kind, currency: key.currency.isEmpty ? nil : key.currency,
+            day: key.day, kind: key.category.kind, isMeanwhile: key.category.isMeanwhile,
+            currency: key.currency.isEmpty ? nil : key.currency,
             part: key.part.isEmpty ? nil : key.part, totals: totals)
     }
 }

@@ -5,25 +5,25 @@ import Reports
 struct SumChange: Hashable, Sendable {
     /// Counted from 1970-01-01, in the owner's time zone.
     var day: Int64
-    var kind: Movement.Kind
+    var category: Movement.Category
     var segment: Segment
     var totals: Totals
     /// The number of movements: negative if they are taken away.
     var movements: Int64
 
     init(adding movement: Movement, on day: Int64) {
-        self.init(day, movement.kind, movement.segment, Totals(movement), 1)
+        self.init(day, movement.category, movement.segment, Totals(movement), 1)
     }
 
     init(removing movement: Movement, from day: Int64) {
-        self.init(day, movement.kind, movement.segment, -Totals(movement), -1)
+        self.init(day, movement.category, movement.segment, -Totals(movement), -1)
     }
 
     private init(
-        _ day: Int64, _ kind: Movement.Kind, _ segment: Segment, _ totals: Totals,
+        _ day: Int64, _ category: Movement.Category, _ segment: Segment, _ totals: Totals,
         _ movements: Int64
     ) {
-        (self.day, self.kind, self.segment) = (day, kind, segment)
+        (self.day, self.category, self.segment) = (day, category, segment)
         (self.totals, self.movements) = (totals, movements)
     }
 
@@ -41,7 +41,7 @@ struct SumChange: Hashable, Sendable {
 
     /// The same movement, whether it is added or removed.
     private var magnitude: SumChange {
-        movements < 0 ? SumChange(day, kind, segment, -totals, -movements) : self
+        movements < 0 ? SumChange(day, category, segment, -totals, -movements) : self
     }
 }
 
@@ -69,7 +69,7 @@ extension SumChange {
 
     private init(_ reader: inout ByteReader) throws(StorageFailure) {
         day = try reader.number()
-        kind = try reader.named()
+        category = try reader.named()
         segment = Segment(
             product: ProductID(rawValue: try reader.text()), group: try reader.optionalText(),
             storefront: try reader.optionalText(), offer: try reader.optionalOffer(),
@@ -84,7 +84,7 @@ extension SumChange {
 extension ByteWriter {
     fileprivate mutating func write(_ change: SumChange) {
         write(change.day)
-        write(change.kind.rawValue)
+        write(change.category.rawValue)
         write(change.segment.product.rawValue)
         write(change.segment.group) { $0.write($1) }
         write(change.segment.storefront) { $0.write($1) }

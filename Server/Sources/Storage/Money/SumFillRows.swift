@@ -101,8 +101,8 @@ extension DatabaseSession {
             guard let part = Self.part(of: app, in: environment, after: last, through: end) else {
                 continue
             }
-            try eachSum(where: part.condition, part.values) { sum, day, kind, segment in
-                table.add(sum, on: day, kind, segment, in: environment)
+            try eachSum(where: part.condition, part.values) { sum, day, category, segment in
+                table.add(sum, on: day, category, segment, in: environment)
             }
             try connection.run(
                 "DELETE FROM money_changes WHERE app = $1 AND \(part.condition)", part.values)
@@ -143,7 +143,7 @@ extension DatabaseSession {
     /// - Parameter condition: names the environment; the first of the values is the app.
     private func eachSum(
         where condition: String, _ values: [Value],
-        _ body: (SumTable.Sum, Int64, Movement.Kind, Segment) -> Void
+        _ body: (SumTable.Sum, Int64, Movement.Category, Segment) -> Void
     ) throws(StorageFailure) {
         let groups = ["day", "kind"] + SegmentColumns.names
         let columns = groups.joined(separator: ", ")
@@ -156,7 +156,7 @@ extension DatabaseSession {
                 SumTable.Sum(
                     totals: try Self.totals(row, at: groups.count + 1),
                     movements: try row.integer(groups.count)),
-                try row.integer(0), try Movement.Kind.stored(try row.text(1)),
+                try row.integer(0), try Movement.Category.stored(try row.text(1)),
                 try SegmentColumns.segment(row, at: 2))
         }
     }

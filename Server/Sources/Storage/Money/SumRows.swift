@@ -40,7 +40,7 @@ extension DatabaseSession {
     private static func values(of key: SumTable.Key, in app: AppID) -> [Value] {
         [
             .text(app.rawValue), .text(key.environment.rawValue), .text(key.division.rawValue),
-            .text(key.span.rawValue), .integer(key.firstDay), .text(key.kind.rawValue),
+            .text(key.span.rawValue), .integer(key.firstDay), .text(key.category.rawValue),
             .text(key.currency), .text(key.part),
         ]
     }

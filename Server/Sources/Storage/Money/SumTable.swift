@@ -4,7 +4,7 @@ import Reports
 /// Sums of movements by day and by month, and by each division, before they are written.
 struct SumTable {
     /// Raised when sums or the bytes of changes are made differently: existing ones are made again.
-    static let layout: Int64 = 1
+    static let layout: Int64 = 2
 
     /// Over which days one sum extends.
     enum Span: String, Comparable {
@@ -27,7 +27,7 @@ struct SumTable {
         var division: Division
         var span: Span
         var firstDay: Int64
-        var kind: Movement.Kind
+        var category: Movement.Category
         /// Empty if no document names a price.
         var currency: String
         /// Empty if no document says which part it is.
@@ -53,17 +53,17 @@ struct SumTable {
 
     mutating func add(_ change: SumChange, in environment: Environment) {
         add(
-            Sum(totals: change.totals, movements: change.movements), on: change.day, change.kind,
+            Sum(totals: change.totals, movements: change.movements), on: change.day, change.category,
             change.segment, in: environment)
     }
 
     mutating func add(
-        _ sum: Sum, on day: Int64, _ kind: Movement.Kind, _ segment: Segment,
+        _ sum: Sum, on day: Int64, _ category: Movement.Category, _ segment: Segment,
         in environment: Environment
     ) {
         var key = Key(
-            environment: environment, division: .product, span: .day, firstDay: day, kind: kind,
-            currency: segment.price?.currency ?? "", part: "")
+            environment: environment, division: .product, span: .day, firstDay: day,
+            category: category, currency: segment.price?.currency ?? "", part: "")
         let month = Span.month.start(of: day)
         for division in Division.allCases {
             key.division = division
@@ -84,7 +84,7 @@ extension SumTable.Key {
         if division != other.division { return division.rawValue < other.division.rawValue }
         if span != other.span { return span < other.span }
         if firstDay != other.firstDay { return firstDay < other.firstDay }
-        if kind != other.kind { return kind.rawValue < other.kind.rawValue }
+        if category != other.category { return category.rawValue < other.category.rawValue }
         return (currency, part) < (other.currency, other.part)
     }
 }

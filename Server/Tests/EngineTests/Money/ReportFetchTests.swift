@@ -22,6 +22,12 @@ import Testing
             /// By vendor and day.
             var responses: [String: AppStoreResponse] = [:]
             var requests: [String] = []
+            /// The only version of a report that is served, by type.
+            var versions: [String: String] = [:]
+            /// What is said about every file of a type, and how often each type was asked for.
+            var refusals: [String: AppStoreResponse] = [:]
+            var types: [String: Int] = [:]
+            var regions: [String] = []
         }
 
         let engine: Engine
@@ -35,7 +41,20 @@ import Testing
                     request.query.first { $0.0.contains(name) }?.1 ?? ""
                 }
                 let name = "\(text("vendorNumber")) \(text("reportDate"))"
-                guard text("reportType") == "SALES" else { return .noSales }
+                let type = text("reportType")
+                let refused = value.withLock { state -> AppStoreResponse? in
+                    state.types[type, default: 0] += 1
+                    if let refusal = state.refusals[type] { return refusal }
+                    guard let only = state.versions[type], only != text("version") else {
+                        return nil
+                    }
+                    return .problem(
+                        400, "PARAMETER_ERROR.INVALID",
+                        "The version parameter you have specified is invalid. "
+                            + "The latest version for this report is \(only).")
+                }
+                if let refused { return refused }
+                guard type == "SALES" else { return .noSales }
                 return value.withLock { state in
                     state.requests.append(name)
                     return state.responses[name] ?? .noSales
@@ -57,7 +76,7 @@ import Testing
             asking.reports = { _ in
                 ReportFileSource(
                     client: client, vendorNumber: state.value.withLock { $0.vendorNumber },
-                    regions: [], decompress: { $0 })
+                    regions: state.value.withLock { $0.regions }, decompress: { $0 })
             }
             engine = Engine(
                 database: try SQLiteDriver.inMemory(),
@@ -83,12 +102,38 @@ import Testing
             state.value.withLock { $0.responses[name] = response }
         }
 
+        /// Serves only one version of a report.
+        func serve(_ type: SalesReportKind, only version: String) {
+            state.value.withLock { $0.versions[type.rawValue] = version }
+        }
+
+        func refuse(_ type: SalesReportKind, with response: AppStoreResponse) {
+            state.value.withLock { $0.refusals[type.rawValue] = response }
+        }
+
+        func ask(forRegions regions: [String]) { state.value.withLock { $0.regions = regions } }
+
+        /// How often each type was asked for since the last call.
+        func takeTypes() -> [String: Int] {
+            state.value.withLock { state in
+                defer { state.types = [:] }
+                return state.types
+            }
+        }
+
+        /// One run of the server's worker.
+        func work() async throws -> ReportFetchOutcome {
+            try #require(try await engine.fetchReports(of: Self.app))
+        }
+
         /// Fetches all that is due. Returns how often the day was asked for.
         func fetch(_ day: Int64) async throws -> (requests: Int, outcome: ReportFetchOutcome) {
             var all = ReportFetchOutcome()
             while true {
                 let outcome = try #require(
-                    try await engine.fetchReports(of: Self.app, isPatient: false))
+                    try await engine.fetchReports(
+                        of: Self.app, isPatient: false, besides: all.leftOut))
+                all.leftOut = outcome.leftOut
                 all.stored += outcome.stored
                 all.empty += outcome.empty
                 all.troubles += outcome.troubles
@@ -161,6 +206,68 @@ import Testing
         #expect(found.files == 0)
     }
 
+    /// Days of each report that are due at first.
+    private static let days = 59
+
+    @Test func `a report in a version that cannot be read keeps no other from being fetched`()
+        async throws
+    {
+        let scene = try await Scene()
+        scene.ask(forRegions: ["ZZ"])
+        scene.serve(.subscriptionEvent, only: "1_4")
+        let (_, outcome) = try await scene.fetch(scene.lastDay)
+        let types = scene.takeTypes()
+        #expect(types["SUBSCRIPTION_EVENT"] == 1)
+        for type in ["SALES", "SUBSCRIPTION", "SUBSCRIBER"] {
+            #expect(types[type] ?? 0 >= Self.days, "\(type): \(types)")
+        }
+        #expect(types["FINANCIAL"] == 3)
+        // Once for the report, with the version that Apple wants.
+        #expect(outcome.troubles.count == 1)
+        #expect(outcome.troubles.first?.hasPrefix("SUBSCRIPTION_EVENT: ") == true)
+        #expect(outcome.troubles.first?.contains("Version 1_4 cannot be read") == true)
+        // The server does not ask again on the same day.
+        _ = try await scene.work()
+        scene.pass(days: 1)
+        _ = scene.takeTypes()
+        let next = try await scene.work()
+        #expect(scene.takeTypes()["SUBSCRIPTION_EVENT"] == 1)
+        #expect(next.troubles.count == 1 && !next.isBrokenOff)
+    }
+
+    @Test func `a version that can be read is asked for, and from then on at once`() async throws {
+        let scene = try await Scene()
+        scene.serve(.subscriptionEvent, only: "1_2")
+        let (_, outcome) = try await scene.fetch(scene.lastDay)
+        #expect(outcome.troubles == [])
+        let types = scene.takeTypes()
+        #expect(types["SUBSCRIPTION_EVENT"] == (types["SUBSCRIPTION"] ?? 0) + 1)
+    }
+
+    /// What is said about one report, and whether others are fetched all the same.
+    private static let refusals: [(AppStoreResponse, isOfReport: Bool)] = [
+        (.problem(400, "PARAMETER_ERROR.INVALID", "Invalid vendor number specified."), true),
+        (.problem(403, "FORBIDDEN_ERROR", "The API key has no role for this."), true),
+        (.problem(404, "PATH_ERROR", "The URL path is not valid"), true),
+        (AppStoreResponse(status: 406, body: []), true),
+        (AppStoreResponse(status: 401, body: []), false),
+        (AppStoreResponse(status: 429, body: []), false),
+        (AppStoreResponse(status: 503, body: []), false),
+    ]
+
+    @Test(arguments: refusals)
+    func `only a refused key, a limit and an outage stop the other reports`(
+        refusal: AppStoreResponse, isOfReport: Bool
+    ) async throws {
+        let scene = try await Scene()
+        scene.refuse(.subscription, with: refusal)
+        let outcome = try await scene.work()
+        #expect(outcome.isBrokenOff == !isOfReport && outcome.troubles.count == 1)
+        let types = scene.takeTypes()
+        #expect(types["SUBSCRIPTION"] == 1)
+        #expect((types["SALES"] ?? 0 > 1) == isOfReport, "\(types)")
+    }
+
     @Test func `with another vendor number the days are fetched again`() async throws {
         let scene = try await Scene()
         let (day, empty) = (scene.lastDay - 20, scene.lastDay - 30)
@@ -188,14 +295,19 @@ import Testing
 }
 
 extension AppStoreResponse {
-    fileprivate static let noSales = AppStoreResponse(
-        status: 404,
-        body: ([
-            "errors": [
-                [
-                    "status": "404", "code": "NOT_FOUND",
-                    "detail": "There were no sales for the date specified.",
+    fileprivate static let noSales = problem(
+        404, "NOT_FOUND", "There were no sales for the date specified.")
+
+    fileprivate static func problem(_ status: Int, _ code: String, _ detail: String) -> Self {
+        AppStoreResponse(
+            status: status,
+            body: ([
+                "errors": [
+                    [
+                        "status": .string("\(status)"), "code": .string(code),
+                        "detail": .string(detail),
+                    ]
                 ]
-            ]
-        ] as JSON).bytes)
+            ] as JSON).bytes)
+    }
 }

@@ -31,14 +31,16 @@ import Testing
         return try SalesReport(rows: [row]).bytes()
     }
 
-    private static func settled(_ units: [(country: String, Int64)]) throws -> [UInt8] {
+    private static func settled(
+        _ units: [(country: String, Int64)], until lastDay: Int = 31
+    ) throws -> [UInt8] {
         let rows = units.map { country, units in
             var row = FinancialRow()
             (row.vendorIdentifier, row.productType) = ("pro.monthly", .autoRenewable)
             (row.quantity, row.customerPrice, row.countryOfSale) = (units, 9_990, country)
             (row.start, row.end) = (
                 AppStoreFormats.CivilDate(year: 2026, month: 1, day: 4),
-                AppStoreFormats.CivilDate(year: 2026, month: 1, day: 31)
+                AppStoreFormats.CivilDate(year: 2026, month: 1, day: lastDay)
             )
             (row.customerCurrency, row.partnerShareCurrency) = ("USD", "USD")
             return row
@@ -121,5 +123,63 @@ import Testing
         let whole = [("DE", Int64(4)), ("US", Int64(3))]
         #expect(try await units(with: whole, "80000001_0126_ZZ.txt") == [4, 3])
         #expect(try await units(with: [("US", 9)], "80000001_0126_US.txt") == [4, 3])
+    }
+
+    /// The units that Apple's files settle of each country, by its letters.
+    private static func units(_ engine: Engine) async throws -> [Int64] {
+        let all = try await engine.compareReports(of: app, in: days, .utc)
+        let financial = try #require(all.first { $0.kind == .financial })
+        return financial.differences.filter { $0.quantity == .units }
+            .sorted { ($0.key.country ?? "") < ($1.key.country ?? "") }.map(\.apples)
+    }
+
+    /// The files of a month, in the order of their import; the units of the USA that count then,
+    /// and the file that the last import takes the place of, or that counts instead of it.
+    private static let months: [(files: [(String, Int64, Int)], units: Int64, note: String?)] = [
+        ([("80000001_0126_US.txt", 2, 31), ("80000001_0126.txt", 3, 31)], 3, nil),
+        (
+            [("80000001_0126.txt", 3, 31), ("80000001_0126_US.txt", 2, 31)], 3,
+            "not 80000001_0126.txt"
+        ),
+        (
+            [("80000001_0126_ZZ.txt", 3, 31), ("80000001_0126.txt", 4, 31)], 4,
+            "80000001_0126_ZZ.txt"
+        ),
+        // Another last day, as a file has of which the last rows were removed.
+        (
+            [("80000001_0126_US.txt", 2, 30), ("80000001_0126_US (1).txt", 5, 31)], 5,
+            "80000001_0126_US.txt"
+        ),
+        ([("80000001_0126_US.txt", 2, 30), ("80000001_0126_ZZ.txt", 3, 31)], 3, nil),
+        (
+            [("80000001_0126_US.txt", 2, 31), ("80000001_0126_us.txt", 4, 30)], 4,
+            "80000001_0126_US.txt"
+        ),
+    ]
+
+    @Test(arguments: months)
+    func `no two financial files of the same days and region are added up`(
+        files: [(String, Int64, Int)], units: Int64, note: String?
+    ) async throws {
+        let engine = try await Self.engine()
+        var last: AppleReportImport?
+        for (name, units, lastDay) in files {
+            last = try await engine.importAppleReport(
+                try Self.settled([("US", units)], until: lastDay), name: name, of: Self.app)
+        }
+        #expect(try await Self.units(engine) == [units])
+        let found = last?.replacedName ?? last?.displacedBy.map { "not \($0)" }
+        #expect(found == note)
+    }
+
+    @Test func `free units in a financial file are no units that we lack`() async throws {
+        let engine = try await Self.engine()
+        var free = try #require(
+            try SalesReport<FinancialRow>(parsing: Self.settled([("US", 2)])).rows.first)
+        (free.customerPrice, free.countryOfSale) = (0, "DE")
+        let file = try SalesReport(rows: [free], ending: .countries).bytes()
+        _ = try await engine.importAppleReport(file, name: "80000001_0126.txt", of: Self.app)
+        let all = try await engine.compareReports(of: Self.app, in: Self.days, .utc)
+        #expect(all.map(\.kind) == [.financial] && all.flatMap(\.differences) == [])
     }
 }

@@ -133,8 +133,15 @@ struct DashboardServer {
     // MARK: - Purchases
 
     /// Records that somebody has bought a month, or seeds that are used up.
-    func buy(_ id: String, transaction: String, seeds isSeeds: Bool = false) async throws {
-        let payload = try isSeeds ? Self.seeds(transaction) : Self.payload(of: transaction)
+    ///
+    /// - Parameter milliunits: the price of the month, in thousandths of the currency's unit.
+    func buy(
+        _ id: String, transaction: String, seeds isSeeds: Bool = false, milliunits: Int64 = 9_990,
+        currency: String = "USD"
+    ) async throws {
+        let payload =
+            try isSeeds
+            ? Self.seeds(transaction) : Self.payload(of: transaction, milliunits, currency)
         let body = try ContractEncoder().encode(
             PurchasesRequest(
                 customerID: id, intent: .sync,
@@ -180,7 +187,9 @@ struct DashboardServer {
     }
 
     /// A month that was bought a day ago.
-    private static func payload(of transaction: String) throws -> JSON {
+    private static func payload(
+        of transaction: String, _ milliunits: Int64 = 9_990, _ currency: String = "USD"
+    ) throws -> JSON {
         let now = TestServer.now.milliseconds
         return try JSON(
             parsing: Array(
@@ -192,7 +201,8 @@ struct DashboardServer {
                 "expiresDate": \(now + 29 * 86_400_000), "type": "Auto-Renewable Subscription",
                 "inAppOwnershipType": "PURCHASED", "signedDate": \(now - 86_400_000),
                 "environment": "Production", "transactionReason": "PURCHASE",
-                "storefront": "USA", "storefrontId": "143441", "price": 9990, "currency": "USD"}
+                "storefront": "USA", "storefrontId": "143441", "price": \(milliunits),
+                "currency": "\(currency)"}
                 """.utf8))
     }
 }

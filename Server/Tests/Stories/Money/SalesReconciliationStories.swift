@@ -66,7 +66,7 @@ import Testing
                 let foreign = other.differences.filter { $0.key.product == Self.foreign }
                 #expect(foreign.isEmpty == (other.kind != .financial), "\(other.kind)")
                 #expect(foreign.allSatisfy { $0.cause == .otherApp && $0.ours == 0 })
-                let lines = ReconcileMoneyCommand.lines(of: other)
+                let lines = SalesComparisonText().lines(of: other)
                     .filter { $0.contains(Self.foreign.rawValue) }
                 #expect(lines.count == (foreign.isEmpty ? 0 : 1), "\(lines)")
             }

@@ -1,0 +1,84 @@
+import Ledger
+
+/// A refund that was reversed: the purchase counted as refunded from one moment to another. The
+/// purchase as it is known now does not show it any more.
+struct ReversedRefund: Hashable, Sendable {
+    /// Of the period: see `Timeline.Period.id`.
+    let period: String
+    let refund: Revocation
+    /// When the first document says that the period was refunded.
+    let toldAt: Instant
+    /// When the first document after it says that it is not: the App Store signs no other moment.
+    let reversedAt: Instant
+
+    /// Documents of different kinds date the same refund with and without milliseconds.
+    private static let sameRefundMax = Duration.seconds(1)
+
+    /// Whether the reversal came after the refund. A refund of a period that had not begun counts
+    /// from its beginning.
+    func contains(_ moment: Instant) -> Bool { refund.at <= moment && moment < reversedAt }
+
+    /// The reversed refunds of a purchase, in order of their documents.
+    ///
+    /// - Parameter payments: all statements about its payments, in any order.
+    static func all(of timeline: Timeline, _ payments: [AttestedPayment]) -> [Self] {
+        guard payments.contains(where: { $0.refund != nil }) else { return [] }
+        return timeline.periods.flatMap { period in
+            guard period.payment.ownership == .purchased else { return [Self]() }
+            let own = payments.filter {
+                timeline.period(toldBy: $0.payment, $0.grade)?.id == period.id
+            }
+            return reversed(own.sorted { $0.at < $1.at }, period)
+        }
+    }
+
+    private static func reversed(
+        _ told: [AttestedPayment], _ period: Timeline.Period
+    ) -> [Self] {
+        var seen: [Instant] = []
+        if let present = period.payment.revocation, present.kind == .refund {
+            seen.append(present.at)
+        }
+        return told.compactMap { news in
+            guard let refund = news.refund, !seen.contains(where: { isSame($0, refund.at) })
+            else { return nil }
+            seen.append(refund.at)
+            let after = told.first {
+                $0.at > news.at && !($0.refund.map { isSame($0.at, refund.at) } ?? false)
+            }
+            return after.map {
+                Self(
+                    period: period.id, refund: refund, toldAt: news.at, reversedAt: $0.at)
+            }
+        }
+    }
+
+    private static func isSame(_ one: Instant, _ other: Instant) -> Bool {
+        max(one, other) - min(one, other) <= sameRefundMax
+    }
+}
+
+/// What one document says of a payment.
+package struct AttestedPayment: Hashable, Sendable {
+    package let fact: Fact
+    package let payment: Payment
+
+    /// Returns nil for a statement about something else.
+    package init?(_ fact: Fact) {
+        guard case .payment(let payment) = fact.statement else { return nil }
+        self.fact = fact
+        self.payment = payment
+    }
+
+    var at: Instant { fact.attestedAt }
+    /// The App Store's identifier of the period, or the transaction if there is none.
+    var subject: String { payment.line ?? payment.transaction.rawValue }
+    var grade: Grade { fact.grade }
+    /// What an upgrade gives back is no refund that could be reversed.
+    package var refund: Revocation? {
+        guard let revocation = payment.revocation, revocation.kind == .refund,
+            !payment.isUpgraded
+        else { return nil }
+        return revocation
+    }
+}

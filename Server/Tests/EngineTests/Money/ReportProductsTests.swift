@@ -1,0 +1,41 @@
+import Ledger
+import Testing
+
+@testable import Engine
+
+/// Which product the SKU of a report's row names.
+@Suite struct ReportProductsTests {
+    private static let known: Set<ProductID> = [
+        "pro.monthly", "pro.yearly", "seeds.100", "Case", "case", "Only",
+    ]
+
+    private static let skus: [(sku: String, product: ProductID)] = [
+        ("pro.monthly", "pro.monthly"), ("seeds.100 ", "seeds.100"), (" seeds.100", "seeds.100"),
+        ("PRO.Monthly", "pro.monthly"), ("only", "Only"), ("Case", "Case"), ("case", "case"),
+        // Two products differ in nothing but their case.
+        ("CASE", "CASE"), ("cats.monthly", "cats.monthly"),
+        ("'pro.monthly'", "pro.monthly"), (" 'pro.monthly' ", "pro.monthly"),
+        ("'item.a','item.b'", "pro.yearly"), ("'item.b', 'item.a'", "pro.yearly"),
+        ("'item.a'", "'item.a'"), ("'item.a','item.c'", "'item.a','item.c'"),
+        // Items of two products.
+        ("'both'", "'both'"), ("'it's','so'", "pro.monthly"), ("", ""), ("'", "'"), ("''", "''"),
+    ]
+
+    @Test(arguments: skus)
+    func `a SKU names a product by its id or by the items of a purchase`(
+        sku: String, product: ProductID
+    ) {
+        var products = ReportProducts(Self.known)
+        products.add(items: ["item.a", "item.b"], of: "pro.yearly")
+        products.add(items: ["both"], of: "pro.yearly")
+        products.add(items: ["both"], of: "pro.monthly")
+        products.add(items: ["it's", "so"], of: "pro.monthly")
+        #expect(products.product(named: sku) == product)
+    }
+
+    @Test func `a list of 2,000 characters is read`() {
+        let items = (1...200).map { "item.\($0)" }
+        let text = items.map { "'\($0)'" }.joined(separator: ",")
+        #expect(text.count > 2_000 && ReportProducts.items(of: text) == items)
+    }
+}
