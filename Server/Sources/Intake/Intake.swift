@@ -170,9 +170,19 @@ extension Intake {
     }
 
     private static func terms(of transaction: TransactionPayload) -> Terms {
-        guard let offer = transaction.offerType else { return .full }
-        let isTrial = offer == .introductory && transaction.offerDiscountType == .freeTrial
-        return isTrial ? .trial : .offer
+        if isFree(transaction) { return .trial }
+        return transaction.offerType == nil ? .full : .offer
+    }
+
+    /// Whether an offer of any kind makes the period free. If the document does not say how the
+    /// offer is paid, its price decides. What is bought once has no period.
+    private static func isFree(_ transaction: TransactionPayload) -> Bool {
+        guard transaction.expiresDate != nil else { return false }
+        switch transaction.offerDiscountType {
+        case .freeTrial?: return true
+        case .payAsYouGo?, .payUpFront?, .oneTime?: return false
+        default: return transaction.offerType != nil && transaction.price == 0
+        }
     }
 
     private static func offer(_ type: OfferType?, _ id: String?) -> Offer? {

@@ -104,8 +104,9 @@ package enum ProductKind: String, Hashable, Sendable, CaseIterable {
 /// The terms on which a period was obtained.
 package enum Terms: String, Hashable, Sendable, CaseIterable {
     case full
+    /// An offer of any kind makes it free.
     case trial
-    /// A reduced price, or a free period other than a first trial.
+    /// A reduced price.
     case offer
 }
 

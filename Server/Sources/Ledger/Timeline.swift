@@ -173,7 +173,7 @@ package struct Timeline: Hashable, Sendable {
     /// If a legacy document describes a period without its line item, and another period has a line
     /// item with the same end and product, both are the same period. Returns that other one, or nil
     /// if there is none.
-    private func betterDocumented(_ period: Period) -> Period? {
+    func betterDocumented(_ period: Period) -> Period? {
         guard period.sources == .legacy, period.payment.line == nil,
             let until = period.payment.until
         else { return nil }

@@ -3,43 +3,72 @@ import PerennialContract
 
 /// What an event says about money, in RevenueCat's members.
 ///
-/// `price` is in US dollars. No document of Apple's has exchange rates, so it is null for every
-/// other currency: never the local amount under this name. Zero is zero in every currency.
+/// A price that the App Store signed as 0 is 0; only a price that nobody has said is null. `price`
+/// is in US dollars, at the owner's rates: never the local amount under this name. Zero is zero in
+/// every currency.
 struct RevenueCatAmount {
     /// Nil for grants, and if Apple has not said a price.
     let currency: String?
-    /// Nil if it is not known.
-    private let amount: String?
+    /// Thousandths of the currency's unit. Nil if it is not known.
+    private let amount: Int64?
+    private let dollars: Int64?
 
     /// - Parameters:
     ///   - kind: of several webhooks of one event only one says the money.
-    ///   - payment: the payment that the event is about.
-    init(_ event: PerennialContract.Event, of kind: RevenueCatKind, payment: Payment?) {
+    init(_ event: PerennialContract.Event, of kind: RevenueCatKind, in context: RevenueCatContext) {
         guard event.grant == nil else {
-            (currency, amount) = (nil, nil)
+            (currency, amount, dollars) = (nil, nil, nil)
             return
         }
-        currency = event.money?.currency ?? payment?.price?.currency
-        let paidKinds: Set<EventType> = [
-            .purchased, .trialConverted, .renewed, .billingRecovered, .resubscribed, .upgraded,
-            .productChanged, .refunded, .refundReversed,
-        ]
-        if kind.isBesideAnother {
-            amount = "0"
-        } else if let money = event.money {
-            amount = money.amount
-        } else if payment?.terms == .trial || event.ownership == .familyShared {
-            amount = "0"
-        } else {
-            // An event that moves money without saying how much says nothing.
-            amount = paidKinds.contains(event.type) ? nil : "0"
+        let payment = context.payment(of: event)
+        let found = event.money?.currency ?? payment?.price?.currency
+        currency = found
+        amount = Self.amount(event, of: kind, payment)
+        dollars = amount.flatMap { amount in
+            guard amount != 0, found != "USD" else { return amount }
+            guard let found else { return nil }
+            let at = payment?.from ?? Instant(milliseconds: event.at.milliseconds)
+            return context.dollars(Ledger.Money(milliunits: amount, currency: found), at)
         }
     }
 
-    var inCurrency: RevenueCatValue { amount.flatMap(Double.init).map { .number($0) } ?? .null }
+    private static func amount(
+        _ event: PerennialContract.Event, of kind: RevenueCatKind, _ payment: Payment?
+    ) -> Int64? {
+        if kind.isBesideAnother || !movesMoney(event) { return 0 }
+        if let money = event.money { return milliunits(of: money.amount) }
+        if event.ownership == .familyShared || payment?.costsNothing == true { return 0 }
+        // The event said no price; a later document may have. What a refund gave back stays unknown.
+        return event.type == .refunded || event.type == .refundReversed
+            ? nil : payment?.charge?.milliunits
+    }
 
-    var inDollars: RevenueCatValue {
-        guard let amount, let value = Double(amount) else { return .null }
-        return value == 0 || currency == "USD" ? .number(value) : .null
+    private static func movesMoney(_ event: PerennialContract.Event) -> Bool {
+        let types: Set<EventType> = [
+            .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered, .resubscribed,
+            .upgraded, .productChanged, .familyShared, .refunded, .refundReversed,
+        ]
+        return types.contains(event.type)
+    }
+
+    /// Thousandths of an amount such as `-9.99` or `0.001`. Nil if it is no such amount.
+    private static func milliunits(of text: String) -> Int64? {
+        let isNegative = text.hasPrefix("-")
+        let parts = text.drop { $0 == "-" }.split(separator: ".", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), let units = Int64(parts[0]) else { return nil }
+        let fraction = parts.count == 2 ? String(parts[1]) : ""
+        guard fraction.count <= 3,
+            let rest = Int64(fraction + String(repeating: "0", count: 3 - fraction.count))
+        else { return nil }
+        let (whole, isTooLarge) = units.multipliedReportingOverflow(by: 1000)
+        return isTooLarge ? nil : (isNegative ? -1 : 1) * (whole + rest)
+    }
+
+    var inCurrency: RevenueCatValue { Self.value(of: amount) }
+
+    var inDollars: RevenueCatValue { Self.value(of: dollars) }
+
+    private static func value(of milliunits: Int64?) -> RevenueCatValue {
+        milliunits.map { .number(Double($0) / 1000) } ?? .null
     }
 }

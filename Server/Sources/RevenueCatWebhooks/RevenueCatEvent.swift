@@ -38,17 +38,25 @@ package struct RevenueCatEvent: Encodable, Sendable {
     }
 
     /// The webhooks for one of our events, in the order in which to send them. Most events have
-    /// one; some have none, such as `wallet_adjusted` of no purchase; a failed payment has up to
-    /// three.
+    /// one; some have none, such as an event of a purchase that belongs to nobody; a failed payment
+    /// has up to three.
     package static func events(
         for event: PerennialContract.Event, in context: RevenueCatContext
     ) -> [RevenueCatEvent] {
-        RevenueCatKind.kinds(for: event, in: context).map { kind in
-            let id = StableUUID.text(
-                of: [context.app, event.id, "\(event.knownAt)", event.purchaseID ?? "", kind.type])
-            let rendered = RevenueCatMembers(event: event, context: context, kind: kind, id: id)
-            return RevenueCatEvent(kind: kind, id: id, members: rendered.list)
-        }
+        let kinds = RevenueCatKind.kinds(for: event, in: context)
+        let own = kinds.map { rendered(event, in: context, as: $0) }
+        guard kinds.contains(.transfer) else { return own }
+        return own
+            + context.remaining.map { rendered($0.event, in: $0.context, as: .subscriptionExtended) }
+    }
+
+    private static func rendered(
+        _ event: PerennialContract.Event, in context: RevenueCatContext, as kind: RevenueCatKind
+    ) -> RevenueCatEvent {
+        let id = StableUUID.text(
+            of: [context.app, event.id, "\(event.knownAt)", event.purchaseID ?? "", kind.type])
+        let rendered = RevenueCatMembers(event: event, context: context, kind: kind, id: id)
+        return RevenueCatEvent(kind: kind, id: id, members: rendered.list)
     }
 }
 
@@ -68,14 +76,30 @@ package struct RevenueCatContext: Sendable {
         }
     }
 
+    /// One purchase that stays with the former owner of another one: as if it had been extended to
+    /// where it is.
+    package struct Remaining: Sendable {
+        var event: PerennialContract.Event
+        var context: RevenueCatContext
+
+        package init(_ event: PerennialContract.Event, _ context: RevenueCatContext) {
+            (self.event, self.context) = (event, context)
+        }
+    }
+
     /// The app, as `app_id`.
     package var app: String
-    /// The event's customer; if it has none, the present owner of the purchase. Nil if nobody owns
-    /// it.
+    /// Whose the event is. Nil if it is nobody's whom the app knows.
     package var customer: CustomerIDs?
-    /// For a purchase that moved: its owner before.
+    /// For a purchase that moved: who had it before. For one that was linked: the mere account
+    /// token that this receiver was told of.
     package var formerCustomer: CustomerIDs?
-    /// The account token of the purchase, if it may be shown.
+    /// For a purchase that was linked: whether this receiver was told of another customer.
+    package var isToldOfAnother = false
+    /// For a purchase that moved: what the former owner still has. A TRANSFER names no purchase, so
+    /// a receiver may have closed that, too.
+    package var remaining: [Remaining] = []
+    /// The account token of a purchase without an owner, if tokens are ids of customers.
     package var accountToken: String?
     /// The facts of the event's purchase.
     package var timeline: Timeline?
@@ -83,6 +107,10 @@ package struct RevenueCatContext: Sendable {
     package var entitlements: [String]
     /// The offering that the customer bought from.
     package var offering: String?
+    /// What a purchase changed in all wallets at once. Nil if another event says so.
+    package var movements: [WalletMovement]? = []
+    /// An amount that was charged at a moment, in thousandths of a US dollar. Nil without rates.
+    package var dollars: @Sendable (Ledger.Money, Instant) -> Int64? = { _, _ in nil }
 
     package init(
         app: String, customer: CustomerIDs? = nil, formerCustomer: CustomerIDs? = nil,
@@ -97,6 +125,11 @@ package struct RevenueCatContext: Sendable {
         self.entitlements = entitlements
         self.offering = offering
     }
+}
+
+extension RevenueCatContext.CustomerIDs {
+    /// The ids that another customer does not have.
+    func subtracting(_ other: Self?) -> [String] { all.filter { other?.all.contains($0) != true } }
 }
 
 extension RevenueCatContext {
@@ -118,15 +151,12 @@ extension RevenueCatContext {
     /// The number of the period of an event among those of its purchase, from 1.
     func renewalNumber(of event: PerennialContract.Event) -> Int? {
         guard let timeline, let period = period(of: event) else { return nil }
-        let counted = timeline.periods.filter { !$0.isVoid }
-        return counted.firstIndex { $0.id == period.id }.map { $0 + 1 }
+        return timeline.number(of: period)
     }
 
-    /// Whether the period before the event's one was a trial.
-    func followsTrial(_ event: PerennialContract.Event) -> Bool {
-        guard let timeline, let period = period(of: event),
-            let index = timeline.periods.firstIndex(where: { $0.id == period.id }), index > 0
-        else { return false }
-        return timeline.periods[index - 1].payment.terms == .trial
+    /// Whether the transaction of the event is the first after a free one, whatever its type.
+    func convertsFreePeriod(_ event: PerennialContract.Event) -> Bool {
+        guard let timeline, let period = period(of: event) else { return false }
+        return timeline.convertsFreePeriod(period)
     }
 }

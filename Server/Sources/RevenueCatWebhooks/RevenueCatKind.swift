@@ -60,25 +60,41 @@ package enum RevenueCatKind: Hashable, Sendable {
 }
 
 extension RevenueCatKind {
-    /// What an event of ours becomes. Nothing if RevenueCat has no word for it, and for types that
-    /// a later version adds.
+    /// What an event of ours becomes. Nothing if RevenueCat has no word for it, for types that a
+    /// later version adds, and for what happens to a purchase that belongs to nobody: there is
+    /// nobody to whom a receiver could give anything.
+    ///
+    /// Whatever an event is called, a receiver learns that access ended, or is open again.
     static func kinds(
         for event: PerennialContract.Event, in context: RevenueCatContext
     ) -> [RevenueCatKind] {
-        guard let kind = Change.Kind(rawValue: event.type.rawValue) else { return [] }
+        guard let kind = Change.Kind(rawValue: event.type.rawValue),
+            !context.isOfNobody(event)
+        else { return [] }
+        let kinds = kinds(for: event, kind, context)
+        guard kind.isAboutAccess else { return kinds }
+        if event.before?.active == false, event.after?.active == true,
+            !kinds.contains(where: \.opens)
+        {
+            return kinds + [.subscriptionExtended]
+        }
+        guard event.before?.active == true, event.after?.active == false,
+            !kinds.contains(where: \.closes)
+        else { return kinds }
+        return kinds + [.expiration(.unknown)]
+    }
+
+    private static func kinds(
+        for event: PerennialContract.Event, _ kind: Change.Kind, _ context: RevenueCatContext
+    ) -> [RevenueCatKind] {
         switch kind {
-        case .purchased, .trialStarted, .familyShared:
-            return [isSubscription(event, context) ? .initialPurchase : .nonRenewingPurchase]
-        case .trialConverted: return [.renewal(isTrialConversion: true)]
-        case .renewed, .billingRecovered, .productChanged:
-            return [.renewal(isTrialConversion: false)]
-        case .resubscribed:
-            return [.renewal(isTrialConversion: context.followsTrial(event))]
+        case .purchased, .trialStarted, .familyShared, .trialConverted, .renewed,
+            .billingRecovered, .productChanged, .resubscribed:
+            return [beginning(event, context)]
         case .upgraded:
-            return [
-                .productChange(to: event.after?.productID ?? event.productID),
-                .renewal(isTrialConversion: false),
-            ]
+            let beginning = beginning(event, context)
+            guard case .renewal = beginning else { return [beginning] }
+            return [.productChange(to: event.after?.productID ?? event.productID), beginning]
         case .refunded: return refund(event, context)
         case .refundReversed: return [.refundReversed]
         case .extended: return [.subscriptionExtended]
@@ -91,26 +107,73 @@ extension RevenueCatKind {
             return [.billingIssue, .cancellation(.billingError)] + ending(event, .billingError)
         case .graceEnded, .retryBegan: return ending(event, .billingError)
         case .expired: return ending(event, reason(event.why))
-        case .revoked, .accessChanged: return ending(event, .unknown)
-        // If two customers became one, nothing changed hands.
-        case .moved:
-            let isOne = context.formerCustomer != nil && context.formerCustomer == context.customer
-            return isOne ? [] : [.transfer]
-        // What was reported before the purchase had an owner went to an anonymous id.
-        case .linked: return [.transfer]
+        case .moved, .linked, .movedAway, .unlinked: return transfer(event, kind, context)
         case .granted: return [.nonRenewingPurchase]
         case .grantEnded:
             let isWithdrawn = event.grant?.withdrawnAt != nil
             return [.expiration(isWithdrawn ? .developerInitiated : .unsubscribe)]
         case .walletCredited, .walletCreditedByHand, .walletDebited, .walletClawedBack,
             .walletRestored, .walletAdjusted:
-            return [.virtualCurrencyTransaction]
-        case .credited, .priceCorrected, .renewalKnown, .commitmentRenewalTurnedOff,
-            .commitmentRenewalTurnedOn, .productChangeCancelled, .offerRedeemed, .graceBegan,
-            .accessUnconfirmed, .periodBegan, .customerMerged, .aliasAdded, .aliasParted,
-            .movedAway, .unlinked, .shared, .shareEnded, .blocked, .unblocked, .customerErased,
-            .termEnding, .consumptionAsked, .consumptionAnswered, .consumptionUnanswered:
+            return context.movements == nil ? [] : [.virtualCurrencyTransaction]
+        case .revoked, .accessChanged, .credited, .priceCorrected, .renewalKnown,
+            .commitmentRenewalTurnedOff, .commitmentRenewalTurnedOn, .productChangeCancelled,
+            .offerRedeemed, .graceBegan, .accessUnconfirmed, .periodBegan, .customerMerged,
+            .aliasAdded, .aliasParted, .shared, .shareEnded, .blocked, .unblocked,
+            .customerErased, .termEnding, .consumptionAsked, .consumptionAnswered,
+            .consumptionUnanswered:
             return []
+        }
+    }
+
+    /// Only if the owner changes: not if two customers became one, nor if nobody had the purchase.
+    /// RevenueCat has a customer for everything, so what becomes nobody's goes to an anonymous one,
+    /// and comes from there. If the receiver was told of somebody who is not named any more, the
+    /// new owner gets the purchase by itself, too.
+    private static func transfer(
+        _ event: PerennialContract.Event, _ kind: Change.Kind, _ context: RevenueCatContext
+    ) -> [RevenueCatKind] {
+        let isSame = context.formerCustomer?.subtracting(context.customer).isEmpty == true
+        switch kind {
+        case .moved: return isSame ? [] : [.transfer]
+        case .unlinked: return context.customer == nil ? [] : [.transfer]
+        // From somebody who is known, it is their own event of the other customer's.
+        case .movedAway: return context.customer == nil && event.customerID == nil ? [.transfer] : []
+        default:
+            guard !context.isToldOfAnother else {
+                return [.transfer] + (event.after?.active == true ? [.subscriptionExtended] : [])
+            }
+            return isSame || context.formerCustomer == nil ? [] : [.transfer]
+        }
+    }
+
+    /// The first event of a subscription is its INITIAL_PURCHASE, whatever its type: a purchase has
+    /// one, in whichever order its documents came, and however often sharing begins again.
+    private static func beginning(
+        _ event: PerennialContract.Event, _ context: RevenueCatContext
+    ) -> RevenueCatKind {
+        guard isSubscription(event, context) else { return .nonRenewingPurchase }
+        if event.before == nil { return .initialPurchase }
+        return .renewal(isTrialConversion: context.convertsFreePeriod(event))
+    }
+
+    /// Whether a receiver opens access by it.
+    private var opens: Bool {
+        switch self {
+        case .initialPurchase, .renewal, .uncancellation, .nonRenewingPurchase,
+            .subscriptionExtended, .refundReversed:
+            true
+        case .cancellation, .expiration, .billingIssue, .productChange, .transfer,
+            .virtualCurrencyTransaction, .priceIncreaseConsentRequired,
+            .priceIncreaseConsentApproved, .test:
+            false
+        }
+    }
+
+    /// Whether a receiver closes access by it.
+    private var closes: Bool {
+        switch self {
+        case .expiration, .cancellation(.customerSupport): true
+        default: false
         }
     }
 
@@ -120,8 +183,7 @@ extension RevenueCatKind {
         _ event: PerennialContract.Event, _ context: RevenueCatContext
     ) -> Bool {
         guard let payment = context.payment(of: event) else { return event.after?.until != nil }
-        return payment.kind == .autoRenewable
-            || payment.kind == .unknown && payment.until != nil
+        return payment.isSubscription
     }
 
     /// The refund of a past period changes nothing that a handler acts upon: RevenueCat is silent.
@@ -154,6 +216,27 @@ extension RevenueCatKind {
         case .priceNotAgreed: .priceIncrease
         case .productUnavailable: .developerInitiated
         case .other, .neverConfirmed, nil: .unknown
+        }
+    }
+}
+
+extension RevenueCatContext {
+    /// Whether the event is about a purchase, and about no customer and no account token.
+    fileprivate func isOfNobody(_ event: PerennialContract.Event) -> Bool {
+        event.purchaseID != nil && event.customerID == nil && customer == nil
+            && accountToken == nil
+    }
+}
+
+extension Change.Kind {
+    /// Whether it can change what a purchase gives. Who has it is another matter.
+    fileprivate var isAboutAccess: Bool {
+        switch self {
+        case .linked, .moved, .movedAway, .unlinked, .shared, .shareEnded, .granted, .grantEnded,
+            .walletCredited, .walletCreditedByHand, .walletDebited, .walletClawedBack,
+            .walletRestored, .walletAdjusted:
+            false
+        default: true
         }
     }
 }

@@ -36,7 +36,7 @@ struct RevenueCatMembers {
 
     private var customer: [RevenueCatValue.Member] {
         let ids = context.customer
-        let only = event.customerID ?? event.accountToken ?? nobody
+        let only = event.customerID ?? context.accountToken ?? nobody
         return [
             .init("app_user_id", .text(ids?.last ?? only)),
             .init("original_app_user_id", .text(ids?.first ?? only)),
@@ -83,9 +83,9 @@ struct RevenueCatMembers {
         ]
     }
 
-    /// Prices in US dollars, commission and taxes are in Apple's money reports only.
+    /// Commission and taxes are in Apple's money reports only.
     private var money: [RevenueCatValue.Member] {
-        let amount = RevenueCatAmount(event, of: kind, payment: context.payment(of: event))
+        let amount = RevenueCatAmount(event, of: kind, in: context)
         return [
             .init("currency", .text(amount.currency)), .init("price", amount.inDollars),
             .init("price_in_purchased_currency", amount.inCurrency),
@@ -95,7 +95,9 @@ struct RevenueCatMembers {
     }
 
     private var details: [RevenueCatValue.Member] {
-        let offer = event.offer?.id ?? context.payment(of: event)?.offer?.id
+        let payment = context.payment(of: event)
+        // Not that of the next period, which an event may name.
+        let offer = payment == nil ? event.offer?.id : payment?.offer?.id
         return [
             .init("offer_code", .text(offer)), .init("subscriber_attributes", .object([])),
             .init("metadata", .null),
@@ -128,29 +130,27 @@ struct RevenueCatMembers {
         return .init("renewal_number", number.map { .integer(Int64($0)) } ?? .null)
     }
 
+    /// What is nobody's belongs to the anonymous customer of the purchase.
     private var transferred: [RevenueCatValue.Member] {
-        let from =
-            context.formerCustomer?.all
-            ?? [event.otherCustomerID ?? context.accountToken ?? nobody]
-        let to = context.customer?.all ?? event.customerID.map { [$0] } ?? []
-        return [.init("transferred_from", .texts(from)), .init("transferred_to", .texts(to))]
+        let customer =
+            context.customer?.all ?? [event.customerID ?? context.accountToken ?? nobody]
+        let former =
+            context.formerCustomer?.subtracting(context.customer)
+            ?? [event.otherCustomerID ?? nobody]
+        let isLost = event.type == .unlinked || event.type == .movedAway
+        return [
+            .init("transferred_from", .texts(isLost ? customer : former)),
+            .init("transferred_to", .texts(isLost ? [nobody] : customer)),
+        ]
     }
 
     private var walletMovement: [RevenueCatValue.Member] {
-        let code = event.wallet?.currency
         let isBySale = event.purchaseID != nil
-        let adjustment: [RevenueCatValue.Member] = [
-            .init("amount", .integer(event.wallet?.amount ?? 0)),
-            .init(
-                "currency",
-                .object([
-                    .init("code", .text(code)), .init("name", .text(code)),
-                    .init("description", .null),
-                ])),
-        ]
+        let others = context.movements ?? []
+        let movements = others.isEmpty ? [event.wallet].compactMap(\.self) : others
         let isSandbox = event.environment == .sandbox
         return [
-            .init("adjustments", .list([.object(adjustment)])),
+            .init("adjustments", .list(movements.map(Self.adjustment))),
             .init("product_id", .text(event.productID)), .init("product_display_name", .null),
             .init("purchase_environment", .text(isSandbox ? "SANDBOX" : "PRODUCTION")),
             .init("source", .text(isBySale ? "in_app_purchase" : "admin_api")),
@@ -159,6 +159,18 @@ struct RevenueCatMembers {
                 "virtual_currency_transaction_id",
                 .text(event.wallet?.debitID ?? event.wallet?.creditID ?? id)),
         ]
+    }
+
+    private static func adjustment(_ movement: WalletMovement) -> RevenueCatValue {
+        let code = RevenueCatValue.text(movement.currency)
+        return .object([
+            .init("amount", .integer(movement.amount)),
+            .init(
+                "currency",
+                .object([
+                    .init("code", code), .init("name", code), .init("description", .null),
+                ])),
+        ])
     }
 }
 
@@ -179,16 +191,22 @@ extension RevenueCatMembers {
         event.grant.map { [$0.entitlement] } ?? context.entitlements
     }
 
-    private var isFamilyShare: Bool { event.ownership == .familyShared }
+    /// Not every event of a family member says so.
+    private var isFamilyShare: Bool {
+        context.payment(of: event).map { $0.ownership == .familyShared }
+            ?? (event.ownership == .familyShared)
+    }
 
     private var periodType: String {
         guard !isGrant else { return "PROMOTIONAL" }
-        let payment = context.payment(of: event)
-        switch payment?.terms {
+        guard let payment = context.payment(of: event) else {
+            return event.after?.state == .trial ? "TRIAL" : "NORMAL"
+        }
+        guard payment.isSubscription else { return "NORMAL" }
+        switch payment.terms {
         case .trial: return "TRIAL"
-        case .offer: return payment?.offer?.kind == .introductory ? "INTRO" : "NORMAL"
+        case .offer: return "INTRO"
         case .full: return "NORMAL"
-        case nil: return event.after?.state == .trial ? "TRIAL" : "NORMAL"
         }
     }
 
@@ -209,7 +227,11 @@ extension RevenueCatMembers {
                 ? nil : payment?.revocation?.at.milliseconds ?? event.at.milliseconds
         case .subscriptionExtended, .uncancellation:
             return event.after?.until?.milliseconds ?? payment?.until?.milliseconds
-        default: return payment?.until?.milliseconds ?? event.after?.until?.milliseconds
+        default:
+            // What is learned late of an earlier period must not end the present one.
+            let present = event.after?.active == true ? event.after?.until?.milliseconds : nil
+            let own = payment?.until?.milliseconds ?? event.after?.until?.milliseconds
+            return own.map { max($0, present ?? $0) }
         }
     }
 

@@ -61,18 +61,45 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(fact.purchase == PurchaseID("1", in: .sandbox))
     }
 
-    @Test(arguments: [
-        (Int64(1), "FREE_TRIAL", Terms.trial), (1, "PAY_AS_YOU_GO", .offer),
-        (1, "PAY_UP_FRONT", .offer),
-        (2, "FREE_TRIAL", .offer), (3, "PAY_UP_FRONT", .offer), (99, "NOBODY_KNOWS", .offer),
-    ])
-    func `only a free introductory period is a trial`(
-        type: Int64, discount: String, terms: Terms
+    private struct Obtained: Sendable {
+        var type: Int64?
+        var discount: String?
+        var price: Int64 = 0
+        var terms: Terms
+    }
+
+    private static let obtained: [Obtained] =
+        [1, 2, 3, 4, 5, 99].map { Obtained(type: $0, discount: "FREE_TRIAL", terms: .trial) }
+        + [1, 2, 3, 4, 5, 99].map { Obtained(type: $0, discount: "PAY_UP_FRONT", terms: .offer) }
+        + [
+            Obtained(discount: "FREE_TRIAL", terms: .trial),
+            Obtained(type: 1, discount: "PAY_AS_YOU_GO", price: 990, terms: .offer),
+            // Documents from before the way to pay was signed, or one that nobody knows.
+            Obtained(type: 3, terms: .trial), Obtained(type: 3, price: 990, terms: .offer),
+            Obtained(type: 99, discount: "NOBODY_KNOWS", terms: .trial),
+            Obtained(type: 99, discount: "NOBODY_KNOWS", price: 990, terms: .offer),
+            // A price of 0 without an offer is a price.
+            Obtained(terms: .full), Obtained(price: 990, terms: .full),
+        ]
+
+    @Test(arguments: obtained)
+    private func `a period is a trial if an offer of any kind makes it free`(
+        obtained: Obtained
     ) throws {
         let payment = try payment([
-            "offerType": .integer(type), "offerDiscountType": .string(discount),
+            "offerType": obtained.type.map { .integer($0) } ?? .null,
+            "offerDiscountType": obtained.discount.map { .string($0) } ?? .null,
+            "price": .integer(obtained.price),
         ])
-        #expect(payment.terms == terms)
+        #expect(payment.terms == obtained.terms)
+    }
+
+    @Test func `what is bought once by a free offer is no trial`() throws {
+        let payment = try payment([
+            "type": "Consumable", "expiresDate": .null, "offerType": 3, "price": 0,
+            "offerDiscountType": "ONE_TIME",
+        ])
+        #expect(payment.terms == .offer)
     }
 
     @Test(arguments: [

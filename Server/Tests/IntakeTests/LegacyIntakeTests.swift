@@ -76,13 +76,13 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         }
     }
 
-    @Test func `offers are told by their names first, then by their flags`() throws {
+    @Test func `an offer's kind follows from its name first, and whether it is free from its flag`() throws {
         let cases: [([String: JSON], Terms, Offer?)] = [
             ([:], .full, nil),
             (["is_trial_period": "true"], .trial, Offer(.introductory)),
             (["is_in_intro_offer_period": "true"], .offer, Offer(.introductory)),
             (
-                ["promotional_offer_id": "back", "is_trial_period": "true"], .offer,
+                ["promotional_offer_id": "back", "is_trial_period": "true"], .trial,
                 Offer(.promotional, id: "back")
             ),
             (["offer_code_ref_name": "spring"], .offer, Offer(.code, id: "spring")),

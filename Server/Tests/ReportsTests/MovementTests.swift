@@ -123,7 +123,7 @@ import Testing
 
     @Test func `a renewal that costs nothing can be collected later, too`() {
         var free = Payment.paid(month: 1, "pro", 0)
-        free.terms = .offer
+        free.terms = .trial
         let purchase = PurchaseID("1", in: .production)
         let facts = [
             Fact(about: purchase, attestedAt: .month(0), .payment(.paid(month: 0))),

@@ -118,8 +118,8 @@ private struct Example {
         movements.flatMap { (chain: [Movement]) -> [CohortSum] in
             switch cohort {
             case .transactions: transactions(of: chain)
-            case .trials: trials(of: chain, paidBy: [.converted])
-            case .trialsPaidEver: trials(of: chain, paidBy: [.converted, .new])
+            case .trials: trials(of: chain, alsoAfterGap: false)
+            case .trialsPaidEver: trials(of: chain, alsoAfterGap: true)
             case .payments, .standardPayments, .revenue, .days: payments(of: chain)
             // No other service counts what these count.
             case .endings, .wallets: []
@@ -141,9 +141,13 @@ private struct Example {
         }
     }
 
-    private func trials(of chain: [Movement], paidBy kinds: Set<Movement.Kind>) -> [CohortSum] {
+    private func trials(of chain: [Movement], alsoAfterGap: Bool) -> [CohortSum] {
         guard let start = chain.first(where: { $0.kind == .trialStarted }) else { return [] }
-        let isPaid = chain.contains { kinds.contains($0.kind) && $0.counts.active > 0 }
+        let isPaid = chain.contains { movement in
+            if alsoAfterGap { return movement.counts.active > 0 && movement.at >= start.at }
+            return movement.kind == .converted && movement.counts.active > 0
+                || movement.kind == .reactivation && movement.counts.trials < 0
+        }
         return [
             CohortSum(day: start.at.milliseconds / Self.day, numbers: [1, isPaid ? 1 : 0, 0])
         ]

@@ -126,6 +126,7 @@ import Testing
             ($0.transactionID, $0.originalTransactionID) = ("3", "2000000100000001")
             ($0.productID, $0.purchaseID) = ("pro.month", Self.purchase.description)
             ($0.environment, $0.ownership) = (.production, .purchased)
+            ($0.before, $0.after) = (Self.status(.paid), Self.status(.paid))
             $0.money = PerennialContract.Money(amount: "9.99", currency: "EUR")
         }
         let rendered = RevenueCatEvent.events(for: event, in: Self.context())
@@ -166,7 +167,7 @@ import Testing
             [
                 (.purchased, nil, paid, nil, [.initialPurchase]),
                 (.trialStarted, nil, trial, nil, [.initialPurchase]),
-                (.trialConverted, trial, paid, nil, [.renewal(isTrialConversion: true)]),
+                (.trialConverted, trial, paid, nil, [.renewal(isTrialConversion: false)]),
                 (.renewed, paid, paid, nil, [.renewal(isTrialConversion: false)]),
                 (.billingRecovered, retry, paid, nil, [.renewal(isTrialConversion: false)]),
                 (.resubscribed, expired, paid, nil, [.renewal(isTrialConversion: false)]),
@@ -178,6 +179,13 @@ import Testing
                     [.billingIssue, .cancellation(.billingError), .expiration(.billingError)]
                 ),
                 (.graceBegan, paid, grace, nil, []),
+                // What was shut opens again, whatever the event is called.
+                (.graceBegan, expired, grace, nil, [.subscriptionExtended]),
+                (.accessChanged, refunded, paid, nil, [.subscriptionExtended]),
+                (.accessChanged, paid, expired, nil, [.expiration(.unknown)]),
+                (.revoked, paid, refunded, nil, [.expiration(.unknown)]),
+                (.renewalKnown, paid, expired, nil, [.expiration(.unknown)]),
+                (.priceCorrected, paid, paid, nil, []),
                 (.graceEnded, grace, retry, nil, [.expiration(.billingError)]),
                 (.retryBegan, paid, retry, nil, [.expiration(.billingError)]),
                 (.expired, retry, expired, "billing", []),
@@ -197,8 +205,9 @@ import Testing
                 (.renewalTurnedOff, paid, paid, nil, [.cancellation(.unsubscribe)]),
                 (.renewalTurnedOn, paid, paid, nil, [.uncancellation]),
                 (.extended, paid, paid, nil, [.subscriptionExtended]),
-                (.moved, paid, paid, nil, [.transfer]), (.linked, nil, paid, nil, [.transfer]),
-                (.movedAway, paid, paid, nil, []),
+                // Nobody had it before. It came back to whom its account token names.
+                (.linked, paid, paid, nil, []), (.moved, paid, paid, nil, [.transfer]),
+                (.movedAway, paid, paid, nil, []), (.unlinked, paid, paid, nil, [.transfer]),
                 (EventType(rawValue: "a_later_type"), paid, paid, nil, []),
             ]
         for (type, before, after, why, kinds) in rows {
@@ -206,6 +215,12 @@ import Testing
             let found = RevenueCatEvent.events(for: event, in: Self.context()).map(\.kind)
             #expect(found == kinds, "\(type.rawValue) \(why ?? "")")
         }
+    }
+
+    @Test func `what gives no access by itself ends none`() {
+        let pack = Self.context(Self.timeline(kind: .consumable))
+        let kinds = RevenueCatEvent.events(for: Self.event(.purchased), in: pack).map(\.kind)
+        #expect(kinds == [.nonRenewingPurchase])
     }
 
     @Test func `what is bought once is not a subscription`() {
@@ -221,12 +236,90 @@ import Testing
         #expect(refunded[0].value("expiration_at_ms") == .null)
     }
 
-    @Test func `the first payment after a trial is its conversion, also after a gap`() {
-        let second = Self.event(.resubscribed) { $0.transactionID = "2" }
+    private static let payments: [EventType] = [
+        .purchased, .trialStarted, .familyShared, .trialConverted, .renewed, .billingRecovered,
+        .resubscribed, .productChanged, .upgraded,
+    ]
+
+    @Test(arguments: payments)
+    func `the first payment after a free period is its conversion, whatever the event's type`(
+        type: EventType
+    ) {
+        for (transaction, isConversion) in [("1", false), ("2", true), ("3", false)] {
+            let event = Self.event(type) {
+                ($0.transactionID, $0.before) = (transaction, Self.status(.trial))
+            }
+            let last = RevenueCatEvent.events(for: event, in: Self.context()).last
+            #expect(last?.kind == .renewal(isTrialConversion: isConversion), "\(transaction)")
+        }
+    }
+
+    @Test(arguments: payments)
+    func `the first event of a subscription is its initial purchase, and no later one is`(
+        type: EventType
+    ) {
+        let first = RevenueCatEvent.events(for: Self.event(type), in: Self.context())
+        #expect(first.map(\.kind) == [.initialPurchase])
+        let later = Self.event(type) { $0.before = Self.status(.revoked, active: false) }
+        let kinds = RevenueCatEvent.events(for: later, in: Self.context()).map(\.kind)
+        #expect(!kinds.isEmpty && !kinds.contains(.initialPurchase))
+    }
+
+    @Test func `each kind of offer has its period type, and a free one its price`() throws {
+        let rows: [(Terms, Offer.Kind?, Int64?, String, RevenueCatValue)] = [
+            (.full, nil, 9_990, "NORMAL", .number(9.99)), (.full, nil, 0, "NORMAL", .number(0)),
+            (.full, nil, nil, "NORMAL", .null),
+            (.trial, .introductory, 0, "TRIAL", .number(0)),
+            (.trial, .code, 0, "TRIAL", .number(0)), (.trial, .winBack, nil, "TRIAL", .number(0)),
+            (.offer, .introductory, 4_990, "INTRO", .number(4.99)),
+            (.offer, .promotional, 1_990, "INTRO", .number(1.99)),
+            (.offer, .code, nil, "INTRO", .null),
+        ]
+        for (terms, kind, price, periodType, amount) in rows {
+            let payment = Payment(
+                transaction: "1", product: "pro.month", from: Self.first,
+                until: Self.first + .days(30), terms: terms,
+                offer: kind.map { Offer($0, id: "spring") },
+                price: price.map { Ledger.Money(milliunits: $0, currency: "EUR") })
+            let context = Self.context(
+                Timeline(
+                    of: Self.purchase,
+                    [Fact(about: Self.purchase, attestedAt: Self.first, .payment(payment))]))
+            let event = Self.event(.purchased) { $0.transactionID = "1" }
+            let rendered = try #require(RevenueCatEvent.events(for: event, in: context).first)
+            let row = "\(terms) \(kind?.word ?? "-") \(price ?? -1)"
+            #expect(rendered.value("period_type") == .string(periodType), "\(row)")
+            #expect(rendered.value("price_in_purchased_currency") == amount, "\(row)")
+            #expect(
+                rendered.value("offer_code") == (kind == nil ? .null : .string("spring")),
+                "\(row)")
+        }
+    }
+
+    @Test func `a family member pays nothing, and each event says whose it is`() throws {
+        let shared = Payment(
+            transaction: "1", product: "pro.month", from: Self.first,
+            until: Self.first + .days(30), price: Ledger.Money(milliunits: 9_990, currency: "EUR"),
+            ownership: .familyShared)
+        let context = Self.context(
+            Timeline(
+                of: Self.purchase,
+                [Fact(about: Self.purchase, attestedAt: Self.first, .payment(shared))]))
+        for type in [EventType.familyShared, .renewalTurnedOff, .expired] {
+            let event = Self.event(type) { $0.after = Self.status(.expired, active: false) }
+            let rendered = try #require(RevenueCatEvent.events(for: event, in: context).first)
+            #expect(rendered.value("is_family_share") == .bool(true), "\(type.rawValue)")
+            #expect(rendered.value("price_in_purchased_currency") == .number(0))
+        }
+    }
+
+    @Test func `what is learned late of an earlier period ends nothing`() throws {
+        let late = Self.event(.renewed) {
+            ($0.transactionID, $0.before, $0.after) = ("1", Self.status(.paid), Self.status(.paid))
+        }
+        let rendered = try #require(RevenueCatEvent.events(for: late, in: Self.context()).first)
         #expect(
-            RevenueCatEvent.events(for: second, in: Self.context()).map(\.kind) == [
-                .renewal(isTrialConversion: true)
-            ])
+            rendered.value("expiration_at_ms") == .integer(Self.first.milliseconds + 60_000))
     }
 
     @Test func `a price is in dollars or null, and a refund is negative`() throws {
@@ -245,8 +338,24 @@ import Testing
         #expect(try value(("9.99", "USD"), .renewed, "price") == .number(9.99))
         #expect(try value(("9.99", "EUR"), .renewed, "price") == .null)
         #expect(try value(("-9.99", "USD"), .refunded, "price") == .number(-9.99))
-        #expect(try value(nil, .renewed, "price_in_purchased_currency") == .null)
+        // A later document may have said the price.
+        #expect(try value(nil, .renewed, "price_in_purchased_currency") == .number(9.99))
+        #expect(try value(nil, .refunded, "price_in_purchased_currency") == .null)
         #expect(try value(nil, .renewalTurnedOff, "price") == .number(0))
+    }
+
+    @Test func `with rates each price is in dollars, at the rate of the purchase's day`() throws {
+        var context = Self.context()
+        context.dollars = { money, moment in
+            moment == Self.first && money.currency == "EUR" ? money.milliunits * 11 / 10 : nil
+        }
+        let event = Self.event(.renewed) {
+            $0.money = PerennialContract.Money(amount: "9.99", currency: "EUR")
+            $0.transactionID = "3"
+        }
+        let rendered = try #require(RevenueCatEvent.events(for: event, in: context).first)
+        #expect(rendered.value("price") == .number(10.989))
+        #expect(rendered.value("price_in_purchased_currency") == .number(9.99))
     }
 
     @Test func `a grant by hand is a promotional purchase`() throws {
@@ -279,10 +388,85 @@ import Testing
                 == .list([.string("user-77"), .string("$RCAnonymousID:0a")]))
     }
 
-    @Test func `a purchase that moved to the same person, as by a merge, is no transfer`() {
+    @Test(arguments: [EventType.moved, .linked])
+    func `a purchase that moved to the same person, as by a merge, is no transfer`(
+        type: EventType
+    ) {
         var context = Self.context()
         context.formerCustomer = Self.ids
+        #expect(RevenueCatEvent.events(for: Self.event(type), in: context).isEmpty)
+        // It was known by one id of theirs.
+        context.formerCustomer = .init(first: "user-77", last: "user-77", all: ["user-77"])
+        #expect(RevenueCatEvent.events(for: Self.event(type), in: context).isEmpty)
+    }
+
+    @Test func `no id of the new owner is taken anything from`() throws {
+        var context = Self.context()
+        context.formerCustomer = .init(first: "ben", last: "ben", all: ["ben", "user-77"])
+        let rendered = try #require(
+            RevenueCatEvent.events(for: Self.event(.linked), in: context).first)
+        #expect(rendered.kind == .transfer)
+        #expect(rendered.value("transferred_from") == .list([.string("ben")]))
+    }
+
+    @Test func `if a receiver was told of another one, the new owner gets the purchase itself, too`()
+        throws
+    {
+        var context = Self.context()
+        context.isToldOfAnother = true
+        let event = Self.event(.linked) {
+            $0.purchaseID = Self.purchase.description
+            ($0.before, $0.after) = (Self.status(.paid), Self.status(.paid))
+        }
+        let rendered = RevenueCatEvent.events(for: event, in: context)
+        #expect(rendered.map(\.kind) == [.transfer, .subscriptionExtended])
+        #expect(rendered[1].value("app_user_id") == .string("user-77"))
+        #expect(rendered[1].value("entitlement_ids") == .list([.string("pro")]))
+    }
+
+    @Test func `what a former owner still has is said after the transfer`() throws {
+        var context = Self.context()
+        context.formerCustomer = .init(first: "ben", last: "ben", all: ["ben"])
+        var other = Self.event(.extended) {
+            ($0.customerID, $0.purchaseID) = ("ben", "production:9")
+            ($0.before, $0.after) = (Self.status(.owned), Self.status(.owned))
+        }
+        other.productID = "atlas"
+        let his = RevenueCatContext(
+            app: "birds", customer: context.formerCustomer, entitlements: ["atlas"])
+        context.remaining = [.init(other, his)]
+        let rendered = RevenueCatEvent.events(for: Self.event(.moved), in: context)
+        #expect(rendered.map(\.kind) == [.transfer, .subscriptionExtended])
+        #expect(rendered[1].value("app_user_id") == .string("ben"))
+        #expect(rendered[1].value("product_id") == .string("atlas"))
+        // Nothing moved, so nothing was lost.
+        context.formerCustomer = context.customer
         #expect(RevenueCatEvent.events(for: Self.event(.moved), in: context).isEmpty)
+    }
+
+    @Test func `what support takes from an account token goes to the anonymous customer`() throws {
+        var context = RevenueCatContext(app: "birds", timeline: Self.timeline())
+        context.accountToken = "a0000000-0000-4000-8000-000000000001"
+        let event = Self.event(.movedAway) {
+            ($0.customerID, $0.purchaseID) = (nil, Self.purchase.description)
+        }
+        let rendered = try #require(RevenueCatEvent.events(for: event, in: context).first)
+        #expect(rendered.kind == .transfer)
+        #expect(
+            rendered.value("transferred_from")
+                == .list([.string("a0000000-0000-4000-8000-000000000001")]))
+    }
+
+    @Test func `what became nobody's goes to the anonymous customer of the purchase`() throws {
+        let event = Self.event(.unlinked) { $0.purchaseID = Self.purchase.description }
+        let rendered = try #require(RevenueCatEvent.events(for: event, in: Self.context()).first)
+        #expect(
+            rendered.value("transferred_from")
+                == .list([.string("user-77"), .string("$RCAnonymousID:0a")]))
+        guard case .list(let to)? = rendered.value("transferred_to"),
+            case .string(let id)? = to.first
+        else { throw MissingID() }
+        #expect(id.wholeMatch(of: /\$RCAnonymousID:[0-9a-f]{32}/) != nil)
     }
 
     @Test func `of several webhooks of one event one has the money`() {
@@ -294,25 +478,53 @@ import Testing
         #expect(refunds.map { $0.value("price") } == [.number(-9.99), .number(0)])
         let upgrade = Self.event(.upgraded) {
             $0.money = PerennialContract.Money(amount: "19.99", currency: "USD")
+            $0.before = Self.status(.paid)
         }
         let upgrades = RevenueCatEvent.events(for: upgrade, in: Self.context())
         #expect(upgrades.map { $0.value("price") } == [.number(0), .number(19.99)])
     }
 
-    @Test func `a purchase of nobody has an anonymous customer, always the same`() throws {
+    @Test func `of a purchase of nobody nothing is said, and of a token's it is the token's`() throws
+    {
+        for type in EventType.known {
+            let event = Self.event(type) {
+                ($0.customerID, $0.purchaseID) = (nil, Self.purchase.description)
+            }
+            let bare = RevenueCatContext(app: "birds", timeline: Self.timeline())
+            #expect(RevenueCatEvent.events(for: event, in: bare).isEmpty, "\(type.rawValue)")
+        }
+        var named = RevenueCatContext(app: "birds", timeline: Self.timeline())
+        named.accountToken = "a0000000-0000-4000-8000-000000000001"
         let event = Self.event(.purchased) {
             ($0.customerID, $0.purchaseID) = (nil, Self.purchase.description)
         }
-        let later = Self.event(.renewed) {
-            ($0.customerID, $0.purchaseID) = (nil, Self.purchase.description)
+        let rendered = try #require(RevenueCatEvent.events(for: event, in: named).first)
+        #expect(rendered.kind == .initialPurchase)
+        #expect(
+            rendered.value("app_user_id") == .string("a0000000-0000-4000-8000-000000000001"))
+    }
+
+    @Test func `what a purchase credits in two currencies is one transaction`() throws {
+        let seeds = WalletMovement(currency: "seeds", amount: 100, before: 0, after: 100)
+        let gems = WalletMovement(currency: "gems", amount: 5, before: 1, after: 6)
+        let event = Self.event(.walletCredited) {
+            ($0.wallet, $0.purchaseID, $0.transactionID) = (gems, Self.purchase.description, "1")
         }
-        let bare = RevenueCatContext(app: "birds", timeline: Self.timeline())
-        let ids = [event, later].map {
-            RevenueCatEvent.events(for: $0, in: bare).first?.value("app_user_id")
+        var context = Self.context(nil)
+        context.movements = [gems, seeds]
+        let rendered = RevenueCatEvent.events(for: event, in: context)
+        #expect(rendered.map(\.kind) == [.virtualCurrencyTransaction])
+        guard case .list(let adjustments)? = rendered.first?.value("adjustments") else {
+            throw MissingID()
         }
-        #expect(ids[0] == ids[1])
-        guard case .string(let id)? = ids[0] else { throw MissingID() }
-        #expect(id.wholeMatch(of: /\$RCAnonymousID:[0-9a-f]{32}/) != nil)
+        let amounts = adjustments.map { adjustment in
+            guard case .object(let members) = adjustment else { return RevenueCatValue.null }
+            return members.first?.value ?? .null
+        }
+        #expect(amounts == [.integer(5), .integer(100)])
+        // The event of the other currency.
+        context.movements = nil
+        #expect(RevenueCatEvent.events(for: event, in: context).isEmpty)
     }
 
     private struct MissingID: Error {}

@@ -8,7 +8,7 @@ extension NewDelivery {
     init(
         _ event: LoggedEvent, _ epochs: LogEpochs, part: Int = 0, stream: String, body: [UInt8]?
     ) {
-        let first = Self.firstMessage(of: event, epochs)
+        let first = Self.message(of: event, epochs)
         self.init(
             message: part == 0 ? first : "\(first)_\(part + 1)", sequence: event.sequence,
             kind: event.entry.change.kind.rawValue, stream: stream.isEmpty ? first : stream,
@@ -16,7 +16,7 @@ extension NewDelivery {
     }
 
     /// The id of the first delivery of an event. The others have `_2`, `_3` and so on behind it.
-    private static func firstMessage(of event: LoggedEvent, _ epochs: LogEpochs) -> String {
+    static func message(of event: LoggedEvent, _ epochs: LogEpochs) -> String {
         "\(event.entry.app)_evt_\(epochs.position(of: event.sequence))"
     }
 }
@@ -94,23 +94,23 @@ extension Engine {
                 try tx.logEpochs(of: webhook.app)
             )
         }
-        let wanted = events.filter { webhook.settings.filter.permits($0.entry) }
-        return (events.map(\.sequence), try await deliveries(of: wanted, epochs, to: webhook))
+        return (events.map(\.sequence), try await deliveries(of: events, epochs, to: webhook))
     }
 
-    /// The deliveries of events, with their bodies: as many as the webhook's format makes of each.
-    func deliveries(
+    /// The deliveries of those events that a webhook wants, with their bodies: as many as its
+    /// format makes of each.
+    private func deliveries(
         of events: [LoggedEvent], _ epochs: LogEpochs, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [NewDelivery] {
         let (settings, _) = try app(webhook.app)
         let now = now()
         let subjects = try await read { tx in
-            try events.map { try tx.subject(of: $0, epochs, webhook, settings, at: now) }
+            try events.flatMap { event in
+                try tx.subjects(of: event, epochs, webhook, settings, at: now)
+            }
         }
         var deliveries: [NewDelivery] = []
-        for (event, subject) in zip(events, subjects) {
-            deliveries += try render(subject, of: event, epochs)
-        }
+        for (event, subject) in subjects { deliveries += try render(subject, of: event, epochs) }
         return deliveries
     }
 
@@ -210,12 +210,41 @@ extension Engine {
         if let body = lease.body { return body }
         let (id, app, now) = (webhook.id, webhook.app, now())
         let parts = try await parts(of: lease, to: webhook)
+        let elsewhere = parts.isEmpty ? try await ownersParts(of: lease, to: webhook) : []
         return try await transaction { tx in
             // What was rendered by the former format must not be stored.
             let format = try tx.webhook(id, of: app)?.settings?.format
             guard format == nil || format == webhook.settings.format else { return nil }
-            return try tx.storeParts(parts, of: lease, to: id, of: app, at: now)
+            let body = try tx.storeParts(parts, of: lease, to: id, of: app, at: now)
+            try tx.add(elsewhere, to: id, of: app, at: now)
+            return body
         }
+    }
+
+    /// The deliveries of an event of nobody, for whoever has its purchase by now. Our own form
+    /// delivers such an event among those of the purchase, RevenueCat's among those of its owner:
+    /// so a change of the format moves it.
+    private func ownersParts(
+        of lease: DeliveryLease, to webhook: WebhookEndpoint
+    ) async throws(EngineFailure) -> [NewDelivery] {
+        guard webhook.settings.format == .revenueCat else { return [] }
+        let (settings, _) = try app(webhook.app)
+        let now = now()
+        let found = try await read { tx -> (LoggedEvent, LogEpochs, WebhookSubject)? in
+            guard let event = try tx.event(lease.sequence, of: webhook.app),
+                event.entry.customer == nil, let purchase = event.entry.purchase,
+                let owner = try tx.link(of: purchase, in: webhook.app)?.customer
+            else { return nil }
+            let epochs = try tx.logEpochs(of: webhook.app)
+            return (
+                event, epochs,
+                try tx.subject(of: event, epochs, webhook, settings, for: owner, at: now)
+            )
+        }
+        guard let (event, epochs, subject) = found, subject.stream != lease.stream else {
+            return []
+        }
+        return try render(subject, of: event, epochs)
     }
 
     /// All deliveries of the event of a delivery, as it is now.
@@ -227,7 +256,9 @@ extension Engine {
         let found = try await read { tx -> (LoggedEvent, LogEpochs, WebhookSubject)? in
             guard let event = try tx.event(lease.sequence, of: webhook.app) else { return nil }
             let epochs = try tx.logEpochs(of: webhook.app)
-            let subject = try tx.subject(of: event, epochs, webhook, settings, at: now)
+            let subject = try tx.subject(
+                of: event, epochs, webhook, settings,
+                for: try tx.holder(of: event, epochs, toldTo: webhook.id, in: webhook.app), at: now)
             return (event, epochs, subject.staying(in: lease.stream))
         }
         if let (event, epochs, subject) = found {
@@ -292,6 +323,29 @@ extension Engine {
         if verdict.isGone {
             logger.error("a webhook answered 410 Gone, and is paused", metadata: metadata)
         }
+    }
+}
+
+extension DatabaseSession {
+    /// What to deliver when an event is read: the event, if the webhook wants it. RevenueCat's form
+    /// says nothing of a purchase that belongs to nobody; when it is linked, what happened until
+    /// then is delivered as its owner's. What was delivered before is not added again.
+    fileprivate func subjects(
+        of event: LoggedEvent, _ epochs: LogEpochs, _ webhook: WebhookEndpoint, _ app: AppSettings,
+        at now: Instant
+    ) throws -> [(LoggedEvent, WebhookSubject)] {
+        let (filter, format) = (webhook.settings.filter, webhook.settings.format)
+        var subjects: [(LoggedEvent, WebhookSubject)] = []
+        if format == .revenueCat, event.entry.change.kind == .linked {
+            for earlier in try unownedEvents(before: event, in: app.id)
+            where filter.permits(earlier.entry) {
+                let subject = try subject(
+                    of: earlier, epochs, webhook, app, for: event.entry.customer, at: now)
+                subjects.append((earlier, subject))
+            }
+        }
+        guard filter.permits(event.entry) else { return subjects }
+        return subjects + [(event, try subject(of: event, epochs, webhook, app, at: now))]
     }
 }
 

@@ -325,7 +325,9 @@ extension Engine {
                     let stream = event.entry.stream
                     return [NewDelivery(event, page.epochs, stream: stream, body: nil)]
                 }
-                let subject = try tx.subject(of: event, page.epochs, webhook, app, at: now)
+                let holder = try tx.holder(of: event, page.epochs, toldTo: id, in: appID)
+                let subject = try tx.subject(
+                    of: event, page.epochs, webhook, app, for: holder, at: now)
                 return try render(subject, of: event, page.epochs)
             }
             try tx.replay(deliveries, to: id, of: appID, at: now)

@@ -265,9 +265,8 @@ extension VerifyReceiptRow {
         originallyPurchased = AppStoreDate(first.from)
         expires = payment.until.map { AppStoreDate($0) }
         webOrderLineItemID = payment.line
-        isTrial = payment.terms == .trial
-        let isIntroduction = payment.terms == .offer && payment.offer?.kind == .introductory
-        isIntroductory = isRenewing ? isIntroduction : nil
+        isTrial = payment.isIntroductory && payment.isFree
+        isIntroductory = isRenewing ? payment.isIntroductory && !payment.isFree : nil
         ownership = payment.ownership == .familyShared ? .familyShared : .purchased
         update(from: payment)
         complete(from: payment)
@@ -353,8 +352,8 @@ extension TransactionReceipt {
         quantity = Int64(payment.quantity)
         purchased = AppStoreDate(payment.from)
         webOrderLineItemID = payment.line
-        isTrial = payment.terms == .trial
-        isIntroductory = payment.terms == .offer && payment.offer?.kind == .introductory
+        isTrial = payment.isIntroductory && payment.isFree
+        isIntroductory = payment.isIntroductory && !payment.isFree
         appAccountToken = payment.accountToken
     }
 }

@@ -1,3 +1,4 @@
+import Ledger
 import Reports
 
 package typealias MoneyRules = Reports.MoneyRules
@@ -20,5 +21,13 @@ package struct MoneySettings: Hashable, Sendable {
         self.rules = rules
         self.rules.storeClock = .appStore
         self.rates = rates
+    }
+
+    /// An amount in US dollars, in thousandths, at the rates of the day of a purchase. Nil if there
+    /// are no rates for it. Nothing is nothing in every currency.
+    package func dollars(for money: Money, at moment: Instant) -> Int64? {
+        guard money.milliunits != 0 else { return 0 }
+        let day = rules.clock.dayNumber(at: moment)
+        return rates.convert(money.milliunits, from: money.currency, to: "USD", on: day)?.amount
     }
 }

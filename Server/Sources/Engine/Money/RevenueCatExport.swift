@@ -56,18 +56,18 @@ package struct RevenueCatExport: Sendable {
 
     private func kind(of sold: SoldTransaction) -> [ExportedValue] {
         [
-            .text("app_store"), .flag(sold.kind == "auto_renewable"), .flag(sold.isTrial),
-            .flag(sold.terms == Terms.offer.rawValue), .flag(sold.purchase.environment == .sandbox),
+            .text("app_store"), .flag(sold.isSubscription), .flag(sold.terms == .trial),
+            .flag(sold.isSubscription && sold.terms == .offer),
+            .flag(sold.purchase.environment == .sandbox),
         ]
     }
 
     /// At the rates of the day of the purchase. Empty if the owner has no rates for it.
     private func dollars(of sold: SoldTransaction) -> [ExportedValue] {
-        guard let currency = sold.segment.price?.currency else { return [.none, .none] }
-        let day = app.money.rules.clock.dayNumber(at: sold.from)
+        guard let currency = sold.segment.price?.currency else { return sold.withoutPrice }
         return [sold.gross - sold.refunded, sold.gross].map { amount in
-            let dollars = app.money.rates.convert(amount, from: currency, to: "USD", on: day)
-            return .text(dollars.map { Self.decimal($0.amount) })
+            let money = Money(milliunits: amount, currency: currency)
+            return .text(app.money.dollars(for: money, at: sold.from).map(Self.decimal))
         }
     }
 
@@ -97,7 +97,9 @@ package struct RevenueCatExport: Sendable {
     }
 
     private func amounts(of sold: SoldTransaction) -> [ExportedValue] {
-        guard let currency = sold.segment.price?.currency else { return [.none, .none, .none] }
+        guard let currency = sold.segment.price?.currency else {
+            return [.none] + sold.withoutPrice
+        }
         return [
             .text(currency), .text(Self.decimal(sold.gross - sold.refunded)),
             .text(Self.decimal(sold.gross)),
@@ -107,11 +109,10 @@ package struct RevenueCatExport: Sendable {
     private func rights(of sold: SoldTransaction) -> [ExportedValue] {
         let rights = app.entitlements.filter { $0.value.contains(sold.segment.product) }.keys
             .map { "\"\($0.rawValue)\"" }.sorted()
-        let isAfterTrial = sold.termsBefore == Terms.trial.rawValue
-        let isConversion = isAfterTrial && !sold.isTrial && sold.gross > 0
         return [
-            .text("[\(rights.joined(separator: ", "))]"), .number(sold.number + 1),
-            .flag(isConversion), .text(sold.placement),
+            .text("[\(rights.joined(separator: ", "))]"),
+            sold.number.map { .number(Int64($0)) } ?? .none, .flag(sold.isConversion),
+            .text(sold.placement),
             .text(sold.ownership == "family_shared" ? "FAMILY_SHARED" : "PURCHASED"),
         ]
     }
@@ -163,7 +164,15 @@ extension Engine {
 }
 
 extension SoldTransaction {
-    fileprivate var isTrial: Bool { terms == Terms.trial.rawValue }
+    fileprivate var isSubscription: Bool {
+        kind == "auto_renewable" || kind == "unknown" && until != nil
+    }
+
+    /// The net and the gross amount if no document names a price: nothing if that is certain.
+    fileprivate var withoutPrice: [ExportedValue] {
+        let isFree = terms == .trial || ownership == "family_shared"
+        return isFree ? [.text("0.00"), .text("0.00")] : [.none, .none]
+    }
 
     /// The length of the period, such as `P1M`; nil if it has none, or an unusual one.
     fileprivate var duration: String? {

@@ -92,7 +92,7 @@ extension Subscription {
             period: Period(period), willRenew: access.willRenew,
             renewsTo: renewal?.willRenew == true ? renewal?.renewsTo?.rawValue : nil,
             graceUntil: access.state == .grace ? access.until.map { Timestamp($0) } : nil,
-            price: period.payment.price.map { Money($0) },
+            price: period.payment.charge.map { Money($0) },
             commitment: period.payment.commitment.map {
                 Commitment($0, renews: access.isOver ? false : renewal?.commitmentRenews)
             },

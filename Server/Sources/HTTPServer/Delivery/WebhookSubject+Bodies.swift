@@ -15,7 +15,8 @@ extension WebhookSubject {
             [try Self.body(of: Event(event, in: epochs), state)]
         case .revenueCat(let event, let epochs, let context):
             try RevenueCatEvent.events(
-                for: Event(event, in: epochs), in: RevenueCatContext(context, of: app)
+                for: Event(event, in: epochs),
+                in: RevenueCatContext(context, of: app, Event(event, in: epochs))
             ).map { try ContractEncoder().encode($0) }
         case .test(.perennial, _, let moment):
             [
@@ -45,12 +46,19 @@ extension WebhookSubject {
 }
 
 extension RevenueCatContext {
-    fileprivate init(_ context: EventContext, of app: AppID) {
+    fileprivate init(_ context: EventContext, of app: AppID, _ event: Event) {
         self.init(
             app: app.rawValue, customer: context.customer.map(CustomerIDs.init),
-            formerCustomer: context.other.map(CustomerIDs.init),
+            formerCustomer: context.former.map(CustomerIDs.init),
             accountToken: context.accountToken, timeline: context.timeline,
             entitlements: context.entitlements.map(\.rawValue), offering: context.placement)
+        movements = context.movements.map { $0.map { WalletMovement($0) } }
+        let money = context.money
+        dollars = { amount, moment in money.dollars(for: amount, at: moment) }
+        isToldOfAnother = context.isToldOfAnother
+        remaining = context.remaining.compactMap { purchase in
+            context.loser.map { Remaining(purchase, of: $0, context, app, event) }
+        }
     }
 }
 
@@ -59,5 +67,37 @@ extension RevenueCatContext.CustomerIDs {
         self.init(
             first: people.first.rawValue, last: people.last.rawValue,
             all: people.all.map(\.rawValue))
+    }
+}
+
+extension RevenueCatContext.Remaining {
+    fileprivate init(
+        _ purchase: PurchaseState, of loser: EventContext.People, _ context: EventContext,
+        _ app: AppID, _ moved: Event
+    ) {
+        let timeline = purchase.timeline
+        let payment = timeline.period(at: context.now)?.payment
+        let condition = purchase.access.map { access in
+            PurchaseCondition(
+                productID: payment?.product.rawValue ?? "", active: access.isOpen,
+                state: AccessState(access.state), until: access.until.map { Timestamp($0) },
+                willRenew: access.willRenew)
+        }
+        var event = Event(
+            id: moved.id, sequence: moved.sequence, type: .extended, at: moved.at,
+            knownAt: moved.knownAt, customerID: loser.first.rawValue,
+            purchaseID: timeline.purchase.description,
+            originalTransactionID: timeline.purchase.original.rawValue,
+            environment: moved.environment, productID: payment?.product.rawValue,
+            transactionID: payment?.transaction.rawValue, cause: moved.cause)
+        (event.before, event.after) = (condition, condition)
+        let rights = context.rights.filter { right in
+            payment.map { right.value.contains($0.product) } ?? false
+        }
+        self.init(
+            event,
+            RevenueCatContext(
+                app: app.rawValue, customer: RevenueCatContext.CustomerIDs(loser),
+                timeline: timeline, entitlements: rights.keys.map(\.rawValue).sorted()))
     }
 }

@@ -147,7 +147,7 @@ extension PerennialContract.Event {
 }
 
 extension WalletMovement {
-    fileprivate init(_ change: WalletChange) {
+    init(_ change: WalletChange) {
         self.init(
             currency: change.currency.rawValue, amount: change.amount, before: change.before,
             after: change.after, debitID: change.debit?.rawValue, reason: change.reason,

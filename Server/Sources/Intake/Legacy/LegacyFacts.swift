@@ -270,13 +270,19 @@ extension VerifyReceiptRow {
     }
 
     /// A named offer is certain; nothing says whether an unnamed free period is an offer of another
-    /// kind.
+    /// kind. Whether the App Store marks a named offer as free is undocumented: if it does not, the
+    /// period counts as one at a reduced price.
     fileprivate var terms: (Terms, Offer?) {
-        if let id = promotionalOfferID?.nonEmpty { return (.offer, Offer(.promotional, id: id)) }
-        if let name = offerCodeReferenceName?.nonEmpty { return (.offer, Offer(.code, id: name)) }
-        if isTrial == true { return (.trial, Offer(.introductory)) }
-        if isIntroductory == true { return (.offer, Offer(.introductory)) }
-        return (.full, nil)
+        let isFree = isTrial == true
+        guard let offer = namedOffer ?? (isFree ? Offer(.introductory) : nil) else {
+            return isIntroductory == true ? (.offer, Offer(.introductory)) : (.full, nil)
+        }
+        return (isFree ? .trial : .offer, offer)
+    }
+
+    private var namedOffer: Offer? {
+        if let id = promotionalOfferID?.nonEmpty { return Offer(.promotional, id: id) }
+        return offerCodeReferenceName?.nonEmpty.map { Offer(.code, id: $0) }
     }
 }
 

@@ -95,7 +95,7 @@ struct TimelineDiff {
         }
         guard let previous else {
             let isFirst = payment.transaction == after.purchase.original
-            return payment.terms == .trial ? .trialStarted : isFirst ? .purchased : .resubscribed
+            return payment.isFree ? .trialStarted : isFirst ? .purchased : .resubscribed
         }
         guard previous.isReplaced || previous.payment.isUpgraded,
             !previous.wasTakenBack(before: period.from)
@@ -123,8 +123,7 @@ struct TimelineDiff {
     ) -> Change.Kind {
         if isRecovered(period, after: previous) { return .billingRecovered }
         if previous.product != period.product { return .productChanged }
-        let wasTrial = previous.payment.terms == .trial
-        return wasTrial && period.payment.terms != .trial ? .trialConverted : .renewed
+        return previous.payment.isFree && !period.payment.isFree ? .trialConverted : .renewed
     }
 
     /// Whether it was paid after a failed payment or after a gap. If the App Store itself has

@@ -20,6 +20,18 @@ extension Payment {
 
     /// What was paid for it, regardless of later refunds.
     var paid: Money? { ownership == .purchased ? price : nil }
+
+    /// What this customer was charged for it, regardless of later refunds: nothing if an offer
+    /// makes it free or if somebody else pays. Nil if the App Store has not said.
+    package var charge: Money? {
+        guard isFree || ownership != .purchased else { return price }
+        return price.map { Money(milliunits: 0, currency: $0.currency) }
+    }
+
+    /// Whether the customer was charged nothing, even if the currency is unknown.
+    package var costsNothing: Bool {
+        isFree || ownership != .purchased || price?.milliunits == 0
+    }
 }
 
 extension Timeline.Period {

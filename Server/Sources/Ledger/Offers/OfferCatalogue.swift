@@ -159,9 +159,7 @@ extension OfferCatalogue {
                 isOver = isOver && [.expired, .refunded, .revoked, nil].contains(state)
             }
             subscriberState = payments.isEmpty ? .new : isOver ? .lapsed : .subscribed
-            hadIntroductory = payments.contains {
-                $0.offer?.kind == .introductory || $0.offer == nil && $0.terms == .trial
-            }
+            hadIntroductory = payments.contains(where: \.isIntroductory)
             codes = Set(payments.filter { $0.offer?.kind == .code }.compactMap { $0.offer?.id })
         }
 

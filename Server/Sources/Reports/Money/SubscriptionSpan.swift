@@ -58,7 +58,7 @@ struct SubscriptionSpan: Hashable, Sendable {
         paidEnd = period.openUntil ?? period.from
         end = paidEnd
         retryEnd = paidEnd
-        isFree = !payment.isPaid
+        isFree = payment.isFree
         self.monthly = monthly
     }
 
@@ -79,20 +79,9 @@ extension Timeline.Period {
 }
 
 extension Payment {
-    package var isSubscription: Bool {
-        switch kind {
-        case .autoRenewable: true
-        case .unknown: until != nil
-        case .consumable, .nonConsumable, .nonRenewing: false
-        }
-    }
-
     /// Whether money was paid. Documents from before prices were signed say only on which terms a
     /// period was obtained.
-    var isPaid: Bool {
-        if let price { return price.milliunits > 0 }
-        return terms == .full
-    }
+    var isPaid: Bool { price.map { $0.milliunits > 0 } ?? !isFree }
 
     /// The months of its commitment that follow this one.
     var monthsPromised: Int64 {

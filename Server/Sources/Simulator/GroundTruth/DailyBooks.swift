@@ -147,7 +147,7 @@ extension DailyBooks.Counts {
         switch standing {
         case .grace(let charge):
             grace += 1
-            if charge.transaction.price == 0 { freeGrace += 1 }
+            if charge.transaction.offer?.discount == .freeTrial { freeGrace += 1 }
         case .retry: retry += 1
         case .open(let charge):
             switch charge.transaction.offer?.discount {

@@ -85,7 +85,7 @@ extension World {
         let period =
             subscription.boxedNextProduct.value.subscription?.period ?? BillingPeriod(1, .month)
         let days = settings.graceDays(for: period)
-        let isFree = subscription.latest.price == 0
+        let isFree = subscription.latest.offer?.discount == .freeTrial
         guard days > 0, subscription.commitment == nil, !(isFree && settings.graceForPaidOnly)
         else { return nil }
         let length = subscription.pace.graceLength(days: days, isWeekly: period.months == 0)

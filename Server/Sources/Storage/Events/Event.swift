@@ -82,6 +82,11 @@ extension EventEntry {
 extension DatabaseSession {
     /// The maximum number of events in one response.
     package static let eventsMax = 500
+    /// The maximum number of events on either side of one, when events that belong together are
+    /// looked for.
+    private static let neighboursMax: Int64 = 100
+    /// The maximum number of latest events of a purchase without an owner.
+    private static let unownedMax = 500
 
     // MARK: - Appending
 
@@ -146,6 +151,36 @@ extension DatabaseSession {
         return found.sorted { $0.sequence < $1.sequence }.suffix(limit)
     }
 
+    /// The events of a customer nearest to the given one, itself included, in order.
+    package func events(
+        around sequence: Int64, of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> [Event] {
+        let key: [Value] = [.text(app.rawValue), .text(customer.rawValue)]
+        let limit = Value.integer(Self.neighboursMax)
+        let before = try events(
+            Self.ofCustomerBefore, key + [.integer(sequence), limit], of: app)
+        let after = try events(
+            Self.ofCustomerAfter, key + [.integer(sequence - 1), limit], of: app)
+        return before.reversed() + after
+    }
+
+    /// The events of a purchase from the time when it had no owner, before the given one, in order:
+    /// the first one and the latest ones.
+    package func unownedEvents(
+        of purchase: PurchaseID, in app: AppID, before sequence: Int64
+    ) throws(StorageFailure) -> [Event] {
+        let values = Self.key(of: purchase, in: app) + [.integer(sequence)]
+        let latest = try events(
+            Self.ofNobodyBefore + " ORDER BY sequence DESC LIMIT \(Self.unownedMax)", values, of: app
+        ).reversed()
+        guard latest.count == Self.unownedMax, let cut = latest.first?.sequence else {
+            return Array(latest)
+        }
+        let first = try events(
+            Self.ofNobodyBefore + " ORDER BY sequence LIMIT 1", values, of: app)
+        return first.filter { $0.sequence < cut } + latest
+    }
+
     /// The event with the given number.
     package func event(_ sequence: Int64, of app: AppID) throws(StorageFailure) -> Event? {
         try events(
@@ -168,6 +203,9 @@ extension DatabaseSession {
     /// Of a purchase, while it had no owner.
     static let ofNobodyAfter =
         "app = $1 AND environment = $2 AND purchase = $3 AND customer IS NULL AND sequence > $4"
+
+    static let ofNobodyBefore =
+        "app = $1 AND environment = $2 AND purchase = $3 AND customer IS NULL AND sequence < $4"
 
     static func selectEvents(where condition: String) -> String {
         "SELECT sequence, customer, customer_sequence, \(UnnumberedEvent.columns) "

@@ -191,6 +191,15 @@ extension DatabaseSession {
         }
     }
 
+    /// The committed events of a customer that have no numbers yet, in order.
+    package func pendingEntries(
+        of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> [EventEntry] {
+        try pendingEvents(of: app, limit: Self.numberedMax).filter {
+            $0.event.customer == customer
+        }.map { (pending) throws(StorageFailure) in try pending.event.entry }
+    }
+
     /// Prevents all others from numbering events of an app until this transaction ends. Writers do
     /// not need this lock.
     ///

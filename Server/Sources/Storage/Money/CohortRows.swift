@@ -14,8 +14,8 @@ extension DatabaseSession {
         _ cohort: Cohort, _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
         switch cohort {
-        case .trials: try trialSums(filter, in: days)
-        case .trialsPaidEver: try trialSums(filter, in: days, paidBy: ["converted", "new"])
+        case .trials: try trialSums(filter, in: days, Self.paidWhenItEnded)
+        case .trialsPaidEver: try trialSums(filter, in: days, Self.paidEver)
         case .payments: try paymentSums(filter, in: days)
         case .standardPayments:
             try paymentSums(filter, in: days, "AND offer_kind IS NULL")
@@ -27,21 +27,29 @@ extension DatabaseSession {
         }
     }
 
-    /// - Parameter kinds: the movements that count as the payment after a trial.
+    /// Whether a trial became paid when it ended. Somebody who had paid before comes back by it.
+    private static let paidWhenItEnded =
+        "max(CASE WHEN kind = 'converted' THEN active "
+        + "WHEN kind = 'reactivation' AND trials < 0 THEN 1 ELSE 0 END)"
+    /// Whether anything was paid after the first trial, also after a gap.
+    private static let paidEver =
+        "CASE WHEN max(CASE WHEN active > 0 THEN at_ms END) "
+        + ">= min(CASE WHEN kind = 'trial_started' THEN at_ms END) THEN 1 ELSE 0 END"
+
+    /// - Parameter isConverted: 1 if the trial of a chain of movements became paid, otherwise 0.
     private func trialSums(
-        _ filter: MovementFilter, in days: Range<Int64>, paidBy kinds: [String] = ["converted"]
+        _ filter: MovementFilter, in days: Range<Int64>, _ isConverted: String
     ) throws(StorageFailure) -> [CohortSum] {
         let (condition, values) = Self.condition(filter)
-        let paid = kinds.map { "'\($0)'" }.joined(separator: ", ")
         return try connection.rows(
             "SELECT first_day, count(*), CAST(sum(converted) AS BIGINT), "
                 + "CAST(sum(pending) AS BIGINT) FROM (SELECT "
                 + "min(CASE WHEN kind = 'trial_started' THEN day END) AS first_day, "
-                + "max(CASE WHEN kind IN (\(paid)) THEN active ELSE 0 END) AS converted, "
+                + "\(isConverted) AS converted, "
                 + "CASE WHEN sum(trials) > 0 THEN 1 ELSE 0 END AS pending "
                 + "FROM money_movements WHERE \(condition) AND kind IN "
-                + "('trial_started', 'trial_ended', 'converted', 'reactivation', 'renewal', "
-                + "\(paid)) "
+                + "('trial_started', 'trial_ended', 'converted', 'new', 'reactivation', "
+                + "'renewal') "
                 + "GROUP BY app, environment, purchase) AS chains "
                 + "WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound) "
                 + "GROUP BY first_day ORDER BY first_day", values

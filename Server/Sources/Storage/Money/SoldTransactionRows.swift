@@ -4,15 +4,15 @@ import Reports
 /// A transaction with everything that the rows about money say of it, for other systems' formats.
 package struct SoldTransaction: Hashable, Sendable {
     package var purchase: PurchaseID
-    /// Counts the transactions of the purchase from 0.
-    package var number: Int64
+    /// Counts the periods of the purchase from 1. Nil for one that never began.
+    package var number: Int?
+    /// Whether it is the first period after a free one.
+    package var isConversion = false
     package var transaction: TransactionID
     package var segment: Segment
-    /// Words of the view `transactions`.
+    /// A word of the view `transactions`.
     package var kind: String
-    package var terms: String
-    /// Those of the transaction before it in the same purchase; nil for the first.
-    package var termsBefore: String?
+    package var terms: Terms
     package var ownership: String
     package var from: Instant
     package var until: Instant?
@@ -50,8 +50,13 @@ extension DatabaseSession {
             try SoldTransaction(row, in: environment)
         }
         let lastIDs = try lastIDs(of: Set(transactions.compactMap(\.customer)), in: app)
+        let timelines = try timelines(
+            "SELECT purchase, timeline FROM purchases WHERE app = $1 AND environment = $2 "
+                + "AND purchase > $3 AND purchase <= $4", key + [.text(end)], in: environment)
+        let known = Dictionary(timelines.map { ($0.purchase, $0) }) { one, _ in one }
         for index in transactions.indices {
             transactions[index].lastID = transactions[index].customer.flatMap { lastIDs[$0] }
+            known[transactions[index].purchase].map { transactions[index].setPlace(in: $0) }
         }
         return (transactions, end)
     }
@@ -80,16 +85,13 @@ extension DatabaseSession {
     }
 
     private static let selectSold =
-        "SELECT sold.purchase, sold.number, sold.transaction_id, "
+        "SELECT sold.purchase, sold.transaction_id, "
         + SegmentColumns.names.map { "sold.\($0)" }.joined(separator: ", ")
         + ", sold.kind, sold.terms, sold.ownership, sold.from_ms, sold.until_ms, "
         + "sold.ended_at_ms, sold.gross, sold.tax, sold.commission, sold.refunded, "
         + "sold.refunded_at_ms, links.customer, customers.created_at_ms, origins.placement, "
-        + "grace_until, trouble_at, off_at, on_at, changed_at, before.terms "
+        + "grace_until, trouble_at, off_at, on_at, changed_at "
         + "FROM money_transactions AS sold "
-        + "LEFT JOIN money_transactions AS before ON before.app = sold.app "
-        + "AND before.environment = sold.environment AND before.purchase = sold.purchase "
-        + "AND before.number = sold.number - 1 "
         + "LEFT JOIN (SELECT app, environment, purchase, transaction_id, "
         + moment("max", of: "'grace_ended'") + " AS grace_until, "
         + moment("min", of: "'grace_started', 'retry_started'") + " AS trouble_at, "
@@ -117,12 +119,15 @@ extension SoldTransaction {
         func moment(_ column: Int) throws(StorageFailure) -> Instant? {
             try row.optionalInteger(column).map { Instant(milliseconds: $0) }
         }
-        let first = 3 + SegmentColumns.names.count
+        let first = 2 + SegmentColumns.names.count
         purchase = PurchaseID(TransactionID(rawValue: try row.text(0)), in: environment)
-        number = try row.integer(1)
-        transaction = TransactionID(rawValue: try row.text(2))
-        segment = try SegmentColumns.segment(row, at: 3)
-        (kind, terms) = (try row.text(first), try row.text(first + 1))
+        transaction = TransactionID(rawValue: try row.text(1))
+        segment = try SegmentColumns.segment(row, at: 2)
+        kind = try row.text(first)
+        guard let terms = Terms(rawValue: try row.text(first + 1)) else {
+            throw StorageFailure("unknown terms: use a newer version of Perennial")
+        }
+        self.terms = terms
         ownership = try row.text(first + 2)
         from = Instant(milliseconds: try row.integer(first + 3))
         (until, endedAt) = (try moment(first + 4), try moment(first + 5))
@@ -135,6 +140,15 @@ extension SoldTransaction {
         (graceUntil, troubleAt) = (try moment(first + 14), try moment(first + 15))
         (renewalOffAt, renewalOnAt) = (try moment(first + 16), try moment(first + 17))
         changedAt = try moment(first + 18)
-        termsBefore = try row.optionalText(first + 19)
+    }
+
+    /// Sets what follows from the periods around it.
+    fileprivate mutating func setPlace(in timeline: Timeline) {
+        let period = timeline.periods.first {
+            $0.payment.transaction == transaction && $0.from == from
+        }
+        guard let period else { return }
+        number = timeline.number(of: period)
+        isConversion = timeline.convertsFreePeriod(period)
     }
 }

@@ -37,6 +37,37 @@ import Testing
     }
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
+    func `somebody who had paid before converts a later trial by coming back`(
+        driver: Driver
+    ) async throws {
+        // Chains of months: `f` free, `p` paid, `-` none. Converted when it ended; or ever.
+        let chains: [(months: String, ended: Int64, ever: Int64)] = [
+            ("fp", 1, 1), ("f-p", 0, 1), ("p-fp", 1, 1), ("p-f", 0, 0), ("p-f-p", 0, 1),
+            ("f", 0, 0), ("p", 0, 0),
+        ]
+        try await driver.withStore { store in
+            for (number, chain) in chains.enumerated() {
+                try await store.record(chain.months, as: UInt8(number + 1))
+            }
+            let filter = MovementFilter(
+                app: app, environment: .production, until: now + .days(1_000))
+            let days = 0..<Self.first + 10_000
+            let (ended, ever) = try await store.read { tx in
+                (
+                    try tx.cohortSums(.trials, filter, in: days),
+                    try tx.cohortSums(.trialsPaidEver, filter, in: days)
+                )
+            }
+            func total(_ sums: [CohortSum], _ place: Int) -> Int64 {
+                sums.reduce(0) { $0 + $1.numbers[place] }
+            }
+            #expect(total(ended, 0) == 6 && total(ever, 0) == 6)
+            #expect(total(ended, 1) == chains.reduce(0) { $0 + $1.ended })
+            #expect(total(ever, 1) == chains.reduce(0) { $0 + $1.ever })
+        }
+    }
+
+    @Test(arguments: [Driver.sqliteMemory, .postgres])
     func `all that was brought is in one row, and each subscription too`(
         driver: Driver
     ) async throws {
@@ -77,6 +108,24 @@ extension Database {
             guard try tx.insert(next.document) else { return }
             try tx.project(next.facts, from: next.document)
         }
+    }
+
+    /// Records months of a subscription: `f` free, `p` paid, `-` none.
+    fileprivate func record(_ months: String, as number: UInt8) async throws {
+        let purchase = PurchaseID(TransactionID(rawValue: "t\(number)"), in: .production)
+        let facts = months.enumerated().filter { $0.element != "-" }.map { index, letter in
+            let from = now + .days(30 * index)
+            let isFree = letter == "f"
+            let payment = Payment(
+                transaction: TransactionID(rawValue: "t\(number)-\(index)"),
+                line: "t\(number)-\(index)", product: "pro.monthly", from: from,
+                until: from + .days(30), terms: isFree ? .trial : .full,
+                offer: isFree ? Offer(.winBack, id: "back") : nil,
+                price: Money(milliunits: isFree ? 0 : 9_990, currency: "USD"),
+                isRenewal: index > 0 && months.dropFirst(index - 1).first != "-")
+            return Fact(about: purchase, attestedAt: from, .payment(payment))
+        }
+        try await record((document(number), facts))
     }
 
     /// Records months that a subscription was paid for.

@@ -13,6 +13,7 @@ struct DirectShop: Sendable {
     let store: AppStoreSimulator
     let engine: Engine
     private let settings: SimulatorSettings
+    private let webhooks: PostedWebhooks?
     private let folder: TemporaryFolder
 
     static let app: AppID = "birds"
@@ -20,8 +21,10 @@ struct DirectShop: Sendable {
     private static let authority = Result { try SigningAuthority() }
 
     /// Opens a shop, plays the story, and closes it.
+    ///
+    /// - Parameter webhooks: what takes the webhooks in RevenueCat's form. Nil if there are none.
     static func open(
-        _ change: (inout SimulatorSettings) -> Void = { _ in },
+        _ change: (inout SimulatorSettings) -> Void = { _ in }, webhooks: PostedWebhooks? = nil,
         _ story: (DirectShop) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
@@ -29,13 +32,16 @@ struct DirectShop: Sendable {
         var settings = SimulatorSettings(shop: try FullShop.file(), notificationURL: "direct")
         change(&settings)
         let clock = DeferredClock(settings.now)
-        let server = try await assembly(on: address("prompt", in: folder), settings) { clock.now }
+        let server = try await assembly(
+            on: address("prompt", in: folder), settings, webhooks
+        ) { clock.now }
         let engine = server.engine
         let store = AppStoreSimulator(
             settings, authority: try authority.get(), keepsRoot: true,
             post: { _, body in await Self.post(body, to: engine) })
         clock.follow(store.clock)
-        let shop = DirectShop(store: store, engine: engine, settings: settings, folder: folder)
+        let shop = DirectShop(
+            store: store, engine: engine, settings: settings, webhooks: webhooks, folder: folder)
         try await story(shop)
         server.database.close()
     }
@@ -52,7 +58,9 @@ struct DirectShop: Sendable {
             Instant(milliseconds: clock.milliseconds)
         }
         try await story(
-            DirectShop(store: store, engine: server.engine, settings: settings, folder: folder))
+            DirectShop(
+                store: store, engine: server.engine, settings: settings, webhooks: nil,
+                folder: folder))
         server.database.close()
     }
 
@@ -80,14 +88,28 @@ struct DirectShop: Sendable {
     }
 
     private static func assembly(
-        on address: String, _ settings: SimulatorSettings,
+        on address: String, _ settings: SimulatorSettings, _ webhooks: PostedWebhooks? = nil,
         now: @escaping @Sendable () -> Instant
     ) async throws -> Assembly {
-        try await Assembly(
-            apps: [configuration(selling: settings.shop)],
-            databaseAddress: address,
+        var app = configuration(selling: settings.shop)
+        app.settings.webhooks.endpoints = webhooks.map { [$0.endpoint] } ?? []
+        let server = try await Assembly(
+            apps: [app], databaseAddress: address,
             simulatorRoot: try authority.get().rootDER, now: now,
+            webhooks: webhooks?.transport ?? .disabled,
             logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
+        try await server.engine.prepareWebhooks()
+        return server
+    }
+
+    /// Delivers everything that is due to the webhooks, and what time alone has caused before it.
+    func deliver() async throws {
+        guard let webhooks else { return }
+        while try await engine.emitTimeBasedEvents() > 0 {}
+        try await engine.numberEvents()
+        let endpoint = try await engine.webhook(webhooks.endpoint.id, of: Self.app)
+        while try await engine.enqueueDeliveries(to: endpoint) > 0 {}
+        while try await engine.deliverDue(to: endpoint) > 0 {}
     }
 
     /// Each product gives an entitlement of its own name.

@@ -1,0 +1,56 @@
+// What is free, and what follows it: defined once, for answers, events, webhooks, exports and
+// reports.
+
+extension Payment {
+    /// Whether an offer makes the period free. A price of 0 without an offer is a price: such a
+    /// period counts as paid for.
+    package var isFree: Bool { terms == .trial }
+
+    /// Whether it pays for a period of a subscription.
+    package var isSubscription: Bool {
+        switch kind {
+        case .autoRenewable: true
+        case .unknown: until != nil
+        case .consumable, .nonConsumable, .nonRenewing: false
+        }
+    }
+
+    /// Whether it is the offer for new subscribers. A receipt may say only that a period is free.
+    package var isIntroductory: Bool { offer.map { $0.kind == .introductory } ?? isFree }
+}
+
+extension Timeline {
+    /// The number of a period among those that were charged, from 1. Returns nil if another
+    /// document describes the period better, or if it is not of this purchase.
+    package func number(of period: Period) -> Int? {
+        chargedPeriods.firstIndex { $0.id == period.id }.map { $0 + 1 }
+    }
+
+    /// Whether a period is the first one after a free period, and is not free itself. Nothing else
+    /// counts: neither a gap before it, nor another product, nor when it was collected.
+    package func convertsFreePeriod(_ period: Period) -> Bool {
+        let charged = chargedPeriods
+        guard !period.payment.isFree, let index = charged.firstIndex(where: { $0.id == period.id }),
+            index > 0
+        else { return false }
+        return charged[index - 1].payment.isFree
+    }
+
+    /// The periods in the order in which they were charged. A renewal that was charged ahead and
+    /// never began follows the period that it would have continued.
+    private var chargedPeriods: [Period] {
+        var unbegun = periods.filter { $0.isVoid && betterDocumented($0) == nil }
+        guard !unbegun.isEmpty else { return periods.filter { !$0.isVoid } }
+        var charged: [Period] = []
+        var next = periods.filter { !$0.isVoid }[...]
+        while let period = next.popFirst() {
+            charged.append(period)
+            while let until = charged.last?.payment.until,
+                let following = unbegun.firstIndex(where: { $0.from == until })
+            {
+                charged.append(unbegun.remove(at: following))
+            }
+        }
+        return charged
+    }
+}

@@ -1,0 +1,34 @@
+import AppStoreFormats
+import Engine
+import Synchronization
+
+@testable import Program
+
+/// Takes webhooks in RevenueCat's form as they are posted, without HTTP.
+final class PostedWebhooks: Sendable {
+    private let events = Mutex<[JSON]>([])
+
+    let endpoint = ConfiguredWebhook(
+        id: "crm", settings: WebhookSettings(url: "https://example.com/", format: .revenueCat),
+        secrets: [webhookSecret])
+
+    /// What was posted since the last call, in order.
+    func take() -> [JSON] {
+        events.withLock { events in
+            defer { events = [] }
+            return events
+        }
+    }
+
+    var transport: WebhookTransport {
+        var transport = WebhookSender.transport()
+        transport.post = { [self] post in
+            guard let event = (try? JSON(parsing: post.body))?["event"] else {
+                return .answer(status: 400)
+            }
+            events.withLock { $0.append(event) }
+            return .answer(status: 200)
+        }
+        return transport
+    }
+}

@@ -1,0 +1,331 @@
+import AppStoreFormats
+import Dice
+import Engine
+import Ledger
+import Testing
+
+@testable import Simulator
+
+/// What webhooks, answers, the export and the simulator's books say of the same transactions, over
+/// random lives.
+@Suite(.serialized) struct RevenueCatLifeStories {
+    private static let accounts = 80
+    private static let months = 8
+    /// Moments at which the app posts what is new, and all is compared.
+    private static let samples = 10
+
+    @Test func `all outputs say the same of every transaction, and nobody who paid is shut out`()
+        async throws
+    {
+        let seed = Dice.seed(announcedBy: "RevenueCatLifeStories", usual: 1)
+        let webhooks = PostedWebhooks()
+        let set: @Sendable (inout SimulatorSettings) -> Void = { settings in
+            settings.seed = seed
+            settings.renewsEarlySeconds = Int64(seed % 3) * 43_200
+        }
+        try await DirectShop.open(set, webhooks: webhooks) { shop in
+            var dice = SplitMix64(seed: seed)
+            await shop.store.setFaults { $0.notifications.odds[.duplicate] = 0.1 }
+            let names = try await shop.store.populate(Self.accounts, within: .months(Self.months))
+            var crowd = RevenueCatCrowd(shop, webhooks, names)
+            for sample in 1...Self.samples {
+                let days = Self.months * 30 / Self.samples
+                let time = ISODuration(
+                    days: days - 1, milliseconds: Int64.random(in: 0..<172_800_000, using: &dice))
+                try await shop.store.advance(by: time)
+                // Some apps are opened long after Apple's notifications came.
+                let posts = sample == Self.samples ? 1 : 0.5
+                try await crowd.post { Double.random(in: 0..<1, using: &dice) < posts }
+                try await crowd.check("sample \(sample) of seed \(seed)")
+            }
+            try await crowd.checkCounts("seed \(seed)")
+            try await crowd.checkExport("seed \(seed)")
+        }
+    }
+}
+
+/// The customers of a population, with an app that posts their purchases now and then, and a
+/// backend that takes webhooks.
+private struct RevenueCatCrowd {
+    private let shop: DirectShop
+    private let webhooks: PostedWebhooks
+    private let names: [String]
+    private var backend = RevenueCatBackend()
+    private var events: [JSON] = []
+    private var posted: Set<String> = []
+    /// The accounts whose app has been opened, each with its ids.
+    private var ids: [String: [String]] = [:]
+
+    init(_ shop: DirectShop, _ webhooks: PostedWebhooks, _ names: [String]) {
+        (self.shop, self.webhooks, self.names) = (shop, webhooks, names)
+    }
+
+    mutating func post(_ isOpened: () -> Bool) async throws {
+        for name in names {
+            let books = try await purchases(of: name)
+            guard !books.isEmpty, isOpened() else { continue }
+            let device = name + "-1"
+            if ids[name] == nil {
+                ids[name] = [name]
+                if let token = await shop.store.accountToken(on: device) {
+                    ids[name]?.append(token.lowercased())
+                    _ = try await shop.engine.alias(
+                        CustomerID(rawValue: token), to: CustomerID(rawValue: name),
+                        app: DirectShop.app, environment: .production)
+                }
+            }
+            for booked in books where !posted.contains(booked.originalTransactionID) {
+                let signed = try await shop.store.transactions(on: device).first {
+                    try TransactionPayload(parsing: CompactJWS($0)?.payload ?? [])
+                        .originalTransactionId == booked.originalTransactionID
+                }
+                _ = try await shop.engine.record(
+                    PurchaseEvidence(signedTransactions: [try #require(signed)]),
+                    of: CustomerID(rawValue: name), app: DirectShop.app)
+                posted.insert(booked.originalTransactionID)
+            }
+        }
+        try await shop.deliver()
+        let news = webhooks.take()
+        for event in news { backend.take(event) }
+        events += news
+    }
+
+    private func purchases(of name: String) async throws -> [TruePurchase] {
+        do { return try await shop.store.groundTruth(of: name).purchases } catch {
+            guard error.code == "unknown_account" else { throw error }
+            return []
+        }
+    }
+
+    // MARK: - Answers
+
+    /// Whoever has something open by the answer has it at the backend, and what is over by the
+    /// answer is over there.
+    func check(_ place: String) async throws {
+        let now = shop.store.clock.milliseconds
+        for (name, ids) in ids {
+            let open = backend.open(for: ids, at: now)
+            var (isOpen, mayBeOpen): (Set<String>, Set<String>) = ([], [])
+            for environment in Ledger.Environment.allCases {
+                let state = try await shop.engine.customer(
+                    CustomerID(rawValue: name), app: DirectShop.app, environment: environment)
+                for purchase in state.purchases where purchase.access?.isOpen == true {
+                    let periods = purchase.timeline.periods
+                    mayBeOpen.formUnion(periods.map(\.product.rawValue))
+                }
+                isOpen.formUnion(
+                    state.entitlements.filter { $0.value.isOpen }.map(\.key.rawValue))
+                try checkFree(state, place)
+            }
+            #expect(isOpen.isSubset(of: open), "\(name) was shut out: \(place)")
+            let once: Set = ["seeds", "season"]
+            #expect(
+                open.subtracting(once).isSubset(of: isOpen.union(mayBeOpen)),
+                "\(name) has too much: \(place)")
+        }
+    }
+
+    /// The answer's state and price of each present period are what its last webhook says.
+    private func checkFree(_ state: CustomerState, _ place: String) throws {
+        for purchase in state.purchases {
+            guard let access = purchase.access,
+                let period = purchase.timeline.period(at: state.asOf),
+                let type = Self.periodTypes[access.state]
+            else { continue }
+            let number = period.payment.transaction.rawValue
+            let last = events.last {
+                $0["transaction_id"]?.string == number && $0["period_type"] != nil
+            }
+            guard let last else { continue }
+            #expect(last["period_type"]?.string == type, "\(number): \(place)")
+        }
+    }
+
+    private static let periodTypes: [Access.State: String] = [
+        .trial: "TRIAL", .offer: "INTRO", .paid: "NORMAL",
+    ]
+
+    // MARK: - Counts
+
+    private static let payments: Set = ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"]
+
+    private func events(of types: Set<String>) -> [JSON] {
+        events.filter { types.contains($0["type"]?.string ?? "") }
+    }
+
+    /// No purchase changed hands here. Each transaction arrived once, each subscription began once.
+    func checkCounts(_ place: String) async throws {
+        #expect(events(of: ["TRANSFER"]).isEmpty, "\(place)")
+        #expect(Set(events.compactMap { $0["id"]?.string }).count == events.count, "\(place)")
+        var began: [String: Int] = [:]
+        for event in events(of: ["INITIAL_PURCHASE"]) {
+            began[event["original_transaction_id"]?.string ?? "", default: 0] += 1
+        }
+        let subscriptions = Array(await shop.store.world.subscriptions.all)
+        let expected = Set(subscriptions.map(\.id).filter(posted.contains))
+        #expect(expected.count > 20, "\(place)")
+        #expect(Set(began.keys) == expected, "\(place)")
+        #expect(began.values.allSatisfy { $0 == 1 }, "\(place)")
+        let numbers = events(of: Self.payments).compactMap { $0["transaction_id"]?.string }
+        #expect(Set(numbers).count == numbers.count, "\(place)")
+    }
+
+    // MARK: - Books and export
+
+    /// A transaction of the books, and the one before it in its chain.
+    private struct Booked {
+        var transaction: StoreTransaction
+        var before: StoreTransaction?
+        var number: Int
+    }
+
+    private func booked() async -> [String: Booked] {
+        var found: [String: Booked] = [:]
+        for subscription in Array(await shop.store.world.subscriptions.all) {
+            var before: StoreTransaction?
+            for (index, transaction) in subscription.transactions.enumerated() {
+                found[transaction.id] = Booked(
+                    transaction: transaction, before: before, number: index + 1)
+                before = transaction
+            }
+        }
+        for transaction in await shop.store.world.oneTimePurchases.values {
+            found[transaction.id] = Booked(transaction: transaction, number: 1)
+        }
+        return found
+    }
+
+    private func exported() async throws -> [String: [String: ExportedValue]] {
+        var rows: [String: [String: ExportedValue]] = [:]
+        for environment in Ledger.Environment.allCases {
+            try await shop.engine.exportForRevenueCat(
+                of: DirectShop.app, in: environment, since: nil
+            ) { values in
+                let row = Dictionary(uniqueKeysWithValues: zip(RevenueCatExport.columns, values))
+                guard case .text(let number)? = row["store_transaction_id"] else { return }
+                rows[number] = row
+            }
+        }
+        return rows
+    }
+
+    /// Each webhook about a transaction says of it what its row in the export says, and what the
+    /// books say.
+    func checkExport(_ place: String) async throws {
+        let (booked, exported) = (await booked(), try await exported())
+        var seen: [String: Int] = [:]
+        for event in events {
+            guard let number = event["transaction_id"]?.string, let type = event["type"]?.string,
+                event["period_type"] != nil, let book = booked[number], let row = exported[number]
+            else { continue }
+            let comparison = RevenueCatComparison(
+                event: event, type: type, row: row, book: book.transaction, before: book.before,
+                number: book.number)
+            for difference in comparison.differences {
+                Issue.record("\(type) \(number): \(difference): \(place)")
+            }
+            seen[type, default: 0] += 1
+        }
+        let expected = [
+            "INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE", "CANCELLATION", "EXPIRATION",
+            "BILLING_ISSUE", "PRODUCT_CHANGE",
+        ]
+        for type in expected { #expect(seen[type, default: 0] > 0, "\(type) was not seen: \(place)") }
+        let conversions = events.filter { $0["is_trial_conversion"] == true }
+        #expect(conversions.count > 3, "\(place)")
+    }
+}
+
+/// One webhook about a transaction, beside its row of the export and the books.
+private struct RevenueCatComparison {
+    let event: JSON
+    let type: String
+    let row: [String: ExportedValue]
+    let book: StoreTransaction
+    let before: StoreTransaction?
+    let number: Int
+
+    /// What differs, in words: each fact as the webhook, the export and the books have it.
+    var differences: [String] {
+        var facts: [(String, String, String, String)] = [
+            ("period_type", text("period_type"), exportedPeriodType, bookedPeriodType),
+            (
+                "is_family_share", text("is_family_share"),
+                "\(row["ownership_type"] == .text("FAMILY_SHARED"))",
+                "\(book.ownership == .familyShared)"
+            ),
+            ("offer_code", text("offer_code"), value("offer"), book.offer?.id ?? "-"),
+            ("currency", text("currency"), value("purchased_currency"), book.storefront.currency),
+        ]
+        if ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"].contains(type) {
+            let paid = book.ownership == .familyShared ? 0 : book.price
+            facts.append(
+                (
+                    "price", amount("price_in_purchased_currency"),
+                    value("purchase_price_in_purchased_currency"), Self.decimal(paid)
+                ))
+            let dollars = book.storefront.currency == "USD" || paid == 0 ? Self.decimal(paid) : "-"
+            facts.append(("dollars", amount("price"), value("purchase_price_in_usd"), dollars))
+        }
+        if type == "RENEWAL" {
+            let isConversion =
+                before?.offer?.discount == .freeTrial && book.offer?.discount != .freeTrial
+            facts.append(
+                (
+                    "is_trial_conversion", text("is_trial_conversion"), value("is_trial_conversion"),
+                    "\(isConversion)"
+                ))
+            facts.append(
+                ("renewal_number", text("renewal_number"), value("renewal_number"), "\(number)"))
+        }
+        return facts.filter { $0.1 != $0.2 || $0.2 != $0.3 }.map {
+            "\($0.0) is \($0.1), exported \($0.2), in the books \($0.3)"
+        }
+    }
+
+    private var exportedPeriodType: String {
+        if row["is_trial_period"] == .text("true") { return "TRIAL" }
+        return row["is_in_intro_offer_period"] == .text("true") ? "INTRO" : "NORMAL"
+    }
+
+    private var bookedPeriodType: String {
+        switch book.offer?.discount {
+        case nil, .oneTime?: "NORMAL"
+        case .freeTrial?: "TRIAL"
+        default: "INTRO"
+        }
+    }
+
+    private func text(_ key: String) -> String {
+        switch event[key] {
+        case .string(let text)?: text
+        case .bool(let flag)?: "\(flag)"
+        case .integer(let number)?: "\(number)"
+        default: "-"
+        }
+    }
+
+    private func amount(_ key: String) -> String {
+        switch event[key] {
+        case .integer(let whole)?: Self.decimal(whole * 1000)
+        case .decimal(let text)?: Self.decimal(Int64(((Double(text) ?? -1) * 1000).rounded()))
+        default: "-"
+        }
+    }
+
+    private func value(_ column: String) -> String {
+        switch row[column] {
+        case .text(let text)?: text
+        case .number(let number)?: "\(number)"
+        default: "-"
+        }
+    }
+
+    /// Such as `9.99`; with a third digit only if it is not zero.
+    private static func decimal(_ thousandths: Int64) -> String {
+        let (units, rest) = thousandths.quotientAndRemainder(dividingBy: 1000)
+        let digits = "\(rest + 1000)".dropFirst()
+        return "\(units).\(rest % 10 == 0 ? digits.prefix(2) : digits)"
+    }
+}
