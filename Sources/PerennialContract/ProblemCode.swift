@@ -53,6 +53,7 @@ public struct ProblemCode: ContractWord {
     /// Devices have posted too many new documents of one purchase. Repeat the same request after
     /// the time in `Retry-After`.
     public static let documentBudgetSpent = Self(rawValue: "document_budget_spent")
+    public static let growthBudgetSpent = Self(rawValue: "growth_budget_spent")
 
     // Wallets
     public static let currencyUnknown = Self(rawValue: "currency_unknown")
@@ -79,6 +80,7 @@ public struct ProblemCode: ContractWord {
     public static let aliasUnknown = Self(rawValue: "alias_unknown")
     public static let aliasIsFirst = Self(rawValue: "alias_is_first")
     public static let aliasJoinsTwoPeople = Self(rawValue: "alias_joins_two_people")
+    public static let aliasNotProven = Self(rawValue: "alias_not_proven")
     public static let purchaseUnknown = Self(rawValue: "purchase_unknown")
     public static let transferUnknown = Self(rawValue: "transfer_unknown")
     public static let transferSuperseded = Self(rawValue: "transfer_superseded")
@@ -138,9 +140,9 @@ public struct ProblemCode: ContractWord {
         notificationIncomplete, purchaseNotTrusted, purchaseFromXcode, environmentsMixed,
         purchaseForAnotherApp, purchaseNotUnderstood,
         purchaseIncomplete, legacyOff, purchasesMissing, renewalWithoutTransaction,
-        purchaseBelongsToAnotherCustomer, documentBudgetSpent, documentUnknown,
+        purchaseBelongsToAnotherCustomer, documentBudgetSpent, growthBudgetSpent, documentUnknown,
         customerIDMeaningless, customerProofMissing, customerProofNotValid, aliasUnknown,
-        aliasIsFirst, aliasJoinsTwoPeople, purchaseUnknown,
+        aliasIsFirst, aliasJoinsTwoPeople, aliasNotProven, purchaseUnknown,
         transferUnknown, transferSuperseded, entitlementUnknown, grantUnknown, grantWithoutTime,
         offersKeyMissing, offerUnknown, offerNotForCustomer,
         trustUndecided, serverBusy, storageUnavailable, appNotConfigured,

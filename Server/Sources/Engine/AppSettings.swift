@@ -53,6 +53,9 @@ package struct AppSettings: Hashable, Sendable {
     package var soldProducts: Set<ProductID>?
     /// Whether a request with an app key may make one customer of two persons without proofs.
     package var joinsPeople = false
+    /// How much requests with an app key may add to the database within an hour without showing a
+    /// new document.
+    package var growthPerHour = growthPerHourDefault
     /// What reports about money need to know.
     package var money = MoneySettings()
     /// What is sent to the App Store about purchases whose refund is requested.
@@ -112,10 +115,6 @@ package struct AppSettings: Hashable, Sendable {
     func requireLegacy() throws(EngineFailure) {
         guard acceptsLegacy else { throw .legacyDisabled(id) }
     }
-
-    /// Whether a request with an app key may make one customer of two persons. Where proofs are
-    /// required, the app's own backend has vouched for both.
-    var appMayJoinPeople: Bool { joinsPeople || proof != nil }
 
     /// Whether the configuration says what a product gives.
     func mentions(_ product: ProductID) -> Bool {

@@ -34,6 +34,7 @@ package struct Engine: Sendable {
     let reportVersions = ReportVersions()
     let historyWalks = HistoryWalkStates()
     let roundRobin = RoundRobin()
+    let growth = GrowthMeter()
     private(set) var signers: [AppID: OfferSigner]
     package let ownerSettings: OwnerSettings
     let passwords = PasswordThreads()

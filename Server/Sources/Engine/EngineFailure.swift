@@ -45,6 +45,8 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case primaryID(CustomerID)
     /// Both ids are persons, and an app may not make one customer of them.
     case aliasJoinsTwoPeople(CustomerID)
+    /// Nothing shows that both ids are the app's own customer's.
+    case aliasNotProven(CustomerID)
     /// No key for signing offers is configured.
     case offerKeyMissing
     /// The offer id is nil for an introductory offer.
@@ -96,6 +98,9 @@ package enum EngineFailure: Error, Hashable, Sendable {
     /// Devices have submitted so many new documents of a purchase that no more are accepted for a
     /// while.
     case documentBudgetExhausted(PurchaseID, wait: Duration)
+    /// Requests with an app key have added so many ids and changes of ownership that they may add
+    /// no more for a while.
+    case growthBudgetExhausted(wait: Duration)
     case storage(String)
 
     /// What sandbox purchases do not give access to.
@@ -160,6 +165,8 @@ extension EngineFailure: CustomStringConvertible {
             "\(alias.rawValue.debugDescription) is not an alias of this customer"
         case .aliasJoinsTwoPeople(let id):
             "\(id.rawValue.debugDescription) is another person"
+        case .aliasNotProven(let id):
+            "nothing proves that \(id.rawValue.debugDescription) is this customer's"
         case .primaryID(let id):
             "\(id.rawValue.debugDescription) is the customer's primary id"
         case .identityNotProven(let lack):
@@ -195,6 +202,8 @@ extension EngineFailure: CustomStringConvertible {
         case .busy: "too many writers are waiting for the database, or a query took too long"
         case .documentBudgetExhausted(let purchase, let wait):
             "too many new documents of \(purchase), retry in \(wait)"
+        case .growthBudgetExhausted(let wait):
+            "too many new ids and changes of ownership by app keys, retry in \(wait)"
         case .storage(let what): what
         }
     }

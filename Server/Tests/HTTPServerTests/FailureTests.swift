@@ -34,7 +34,8 @@ import Testing
                     environment: .production)
             }
             let answer = try await server.send(
-                .post, Paths.aliases(of: "anna"), body: #"{"customer_id": "one-more"}"#)
+                .post, Paths.aliases(of: "anna"), key: TestServer.secret,
+                body: #"{"customer_id": "one-more"}"#)
             #expect(answer.status == 413)
             let problem = try answer.problem
             #expect(problem.code == .bodyHasTooMany)

@@ -84,7 +84,8 @@ import Testing
         try await TestServer.run { server in
             _ = try await give(#"{"entitlement": "pro", "reason": "sorry"}"#, on: server)
             _ = try await server.send(
-                .post, Paths.aliases(of: "ben"), body: #"{"customer_id": "anna"}"#)
+                .post, Paths.aliases(of: "ben"), key: TestServer.secret,
+                body: #"{"customer_id": "anna"}"#)
             #expect(try await pro(on: server)?.active == true)
             let ben = try await server.send(.get, Paths.customer("ben"))
             #expect(try ben.decoded(Customer.self).entitlements["pro"]?.active == true)

@@ -105,7 +105,8 @@ import Testing
         try await TestServer.run { server in
             for _ in 1...2 {
                 let answer = try await server.send(
-                    .post, Paths.aliases(of: "anna"), body: #"{"customer_id": "device-1"}"#)
+                    .post, Paths.aliases(of: "anna"), key: TestServer.secret,
+                    body: #"{"customer_id": "device-1"}"#)
                 #expect(answer.status == 200)
                 #expect(try answer.decoded(Customer.self).aliases == ["device-1"])
             }

@@ -123,7 +123,7 @@ import Testing
         try await TestServer.run { server in
             let answer = try await server.send(
                 .post, Paths.aliases(of: "anna") + "?colour=green",
-                body: #"{"customer_id": "phone", "colour": "green"}"#)
+                body: #"{"customer_id": "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f", "colour": 1}"#)
             #expect(answer.status == 200, "\(answer.text)")
         }
     }

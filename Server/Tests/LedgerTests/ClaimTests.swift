@@ -92,33 +92,72 @@ extension OwnershipClaim.Verdict {
         #expect(claim.verdict(under: .transfer) == .move(by: .device))
     }
 
-    /// A claim by ben to what anna has, who has not signed in.
+    /// A claim by ben, with a new document, to what anna has, who has not signed in.
     private func claim(isAnonymous: Bool) -> OwnershipClaim {
         var claim = OwnershipClaim(
             owner: .init("anna", by: .device), named: nil, claimant: "ben", sharers: 5,
-            documentAge: .days(31))
+            documentAge: .days(30))
         claim.owner?.isAnonymous = true
         claim.isClaimantAnonymous = isAnonymous
         return claim
     }
+
+    private static let intents: [OwnershipClaim.Intent?] = [nil, .purchase, .restore, .sync]
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
     func `two customers who have not signed in both have it, whatever the policy and the intent`(
         policy: OwnershipClaim.RestorePolicy
     ) {
         var claim = claim(isAnonymous: true)
-        for intent in [nil, .purchase, .restore, .sync] as [OwnershipClaim.Intent?] {
+        for intent in Self.intents {
             claim.intent = intent
+            claim.documentAge = .days(30)
             #expect(claim.verdict(under: policy) == .share)
+            // Whoever has an old copy has no device of the store account.
+            for age in [.days(31), nil] as [Duration?] {
+                claim.documentAge = age
+                #expect(claim.verdict(under: policy) == .refuse(.documentTooOld))
+            }
         }
         claim.isShared = true
         #expect(claim.verdict(under: policy) == .alreadyTheirs)
         claim.isShared = false
+        claim.documentAge = .days(30)
         claim.isShareUndone = true
         #expect(claim.verdict(under: policy) == .refuse(.decidedBySupport))
-        claim.isShareUndone = false
-        claim.sharers = OwnershipClaim.ShareRules.anonymousMost
+    }
+
+    @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
+    func `if all places of devices are taken, a newer document takes that of the oldest`(
+        policy: OwnershipClaim.RestorePolicy
+    ) {
+        var claim = claim(isAnonymous: true)
+        claim.sharers = OwnershipClaim.ShareRules.anonymousMostDefault
         #expect(claim.verdict(under: policy) == .refuse(.sharedWithMost))
+        claim.weakestShare = .init("cleo", documentAge: .days(30))
+        #expect(claim.verdict(under: policy) == .refuse(.sharedWithMost))
+        claim.documentAge = .days(30) - .milliseconds(1)
+        #expect(claim.verdict(under: policy) == .shareInstead(of: "cleo"))
+        #expect(
+            claim.verdict(under: policy, sharing: .init(anonymousMost: 101)) == .share)
+        claim.weakestShare?.documentAge = .days(40)
+        claim.documentAge = .days(31)
+        #expect(claim.verdict(under: policy) == .refuse(.documentTooOld))
+    }
+
+    @Test func `places of persons are given to nobody else`() {
+        var claim = claim(isAnonymous: false)
+        claim.owner?.isAnonymous = false
+        claim.documentAge = .zero
+        claim.weakestShare = .init("cleo", documentAge: .days(30))
+        #expect(claim.verdict(under: .share) == .refuse(.sharedWithMost))
+        // Devices on which nobody has signed in have places of their own.
+        claim.isClaimantAnonymous = true
+        #expect(claim.verdict(under: .share) == .shareInstead(of: "cleo"))
+        claim.sharers = 4
+        #expect(claim.verdict(under: .share) == .share)
+        claim.intent = .sync
+        #expect(claim.verdict(under: .share) == .refuse(.needsRestore))
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
@@ -126,16 +165,23 @@ extension OwnershipClaim.Verdict {
         policy: OwnershipClaim.RestorePolicy
     ) {
         var claim = claim(isAnonymous: false)
-        var ofPerson = claim
-        ofPerson.owner?.isAnonymous = false
-        #expect(claim.verdict(under: policy) == ofPerson.verdict(under: policy))
-        claim.intent = .restore
-        #expect(claim.verdict(under: policy) == .refuse(.documentTooOld))
+        for intent in [.purchase, .restore] as [OwnershipClaim.Intent] {
+            claim.intent = intent
+            claim.documentAge = .days(30)
+            #expect(claim.verdict(under: policy) == .move(by: .device))
+            // One that is older than what the device has shown may be a copy.
+            claim.owner?.documentAge = .days(30)
+            #expect(claim.verdict(under: policy) == .move(by: .device))
+            claim.owner?.documentAge = .days(30) - .milliseconds(1)
+            #expect(claim.verdict(under: policy) == .refuse(.documentTooOld))
+            claim.owner?.documentAge = nil
+            claim.documentAge = .days(31)
+            #expect(claim.verdict(under: policy) == .refuse(.documentTooOld))
+        }
         claim.isShared = true
         #expect(claim.verdict(under: policy) == .alreadyTheirs)
         claim.isShared = false
         claim.documentAge = .days(30)
-        #expect(claim.verdict(under: policy) == .move(by: .device))
         claim.intent = .sync
         #expect(claim.verdict(under: policy) == .refuse(.needsRestore))
         claim.intent = .restore
@@ -144,5 +190,129 @@ extension OwnershipClaim.Verdict {
         claim.owner?.evidence = .device
         claim.owner?.isBlocked = true
         #expect(claim.verdict(under: policy) == .refuse(.blocked))
+    }
+
+    @Test func `an old document takes nothing from a device without log-in, nor gives it anything`()
+    {
+        var claim = claim(isAnonymous: false)
+        claim.sharers = 0
+        let ofPerson: [OwnershipClaim.Verdict] = [
+            .refuse(.kept), .move(by: .device), .move(by: .device), .share,
+        ]
+        let ofOld: [OwnershipClaim.Verdict] = [
+            .refuse(.kept), .refuse(.documentTooOld), .refuse(.documentTooOld),
+            .refuse(.documentTooOld),
+        ]
+        for (age, expected) in [(Duration.days(30), ofPerson), (.days(31), ofOld)] {
+            // An app that does not say why it posts.
+            claim.documentAge = age
+            #expect(
+                OwnershipClaim.RestorePolicy.allCases.map { claim.verdict(under: $0) } == expected)
+            // A device that takes from a person.
+            var reversed = claim
+            reversed.owner?.isAnonymous = false
+            reversed.isClaimantAnonymous = true
+            #expect(
+                OwnershipClaim.RestorePolicy.allCases.map { reversed.verdict(under: $0) }
+                    == expected)
+        }
+    }
+
+    // MARK: - Purchases that were taken by a document
+
+    /// A claim by ben to what anna, a person, took ten days ago from a device without log-in, by a
+    /// document that was eleven days old then.
+    private var claimToTaken: OwnershipClaim {
+        var claim = OwnershipClaim(
+            owner: .init("anna", by: .device), named: nil, claimant: "ben",
+            documentAge: .days(10) - .milliseconds(1))
+        claim.owner?.documentAge = .days(21)
+        claim.owner?.heldFor = .days(10)
+        claim.owner?.isConfirmed = false
+        claim.intent = .restore
+        return claim
+    }
+
+    @Test(arguments: OwnershipClaim.RestorePolicy.allCases, [true, false])
+    func `what was taken by a document is taken back by one that was signed later`(
+        policy: OwnershipClaim.RestorePolicy, isAnonymous: Bool
+    ) {
+        var claim = claimToTaken
+        claim.isClaimantAnonymous = isAnonymous
+        for intent in [nil, .purchase, .restore] as [OwnershipClaim.Intent?] {
+            claim.intent = intent
+            #expect(claim.verdict(under: policy) == .move(by: .device))
+        }
+        claim.intent = .sync
+        #expect(claim.verdict(under: policy) == .refuse(.needsRestore))
+        claim.intent = .restore
+        // The two clocks may differ: it must be newer by both.
+        claim.owner?.documentAge = .days(5)
+        #expect(claim.verdict(under: .keep) == .refuse(.documentTooOld))
+        claim.owner?.documentAge = .days(21)
+        claim.owner?.heldFor = .days(90)
+        claim.documentAge = .days(31)
+        #expect(claim.verdict(under: .keep) == .refuse(.documentTooOld))
+        for change in [
+            { $0.owner?.evidence = .support }, { $0.owner?.isBlocked = true },
+            { $0.named = "cleo" },
+        ] as [(inout OwnershipClaim) -> Void] {
+            var other = claimToTaken
+            change(&other)
+            guard case .refuse = other.verdict(under: policy) else {
+                Issue.record("\(other)")
+                continue
+            }
+        }
+    }
+
+    @Test
+    func `whoever shares what was taken by a document takes it back, too, or keeps the share`() {
+        var claim = claimToTaken
+        claim.isShared = true
+        #expect(claim.verdict(under: .share) == .move(by: .device))
+        claim.documentAge = .days(10)
+        #expect(claim.verdict(under: .share) == .alreadyTheirs)
+        claim.documentAge = .zero
+        claim.intent = .sync
+        #expect(claim.verdict(under: .share) == .alreadyTheirs)
+    }
+
+    @Test func `what was taken by a document is not taken back by an older one`() {
+        var claim = claimToTaken
+        for age in [.days(10), .days(21), nil] as [Duration?] {
+            claim.documentAge = age
+            #expect(claim.verdict(under: .keep) == .refuse(.documentTooOld))
+            claim.isInUse = true
+            #expect(claim.verdict(under: .transferIfInactive) == .refuse(.documentTooOld))
+            claim.isInUse = false
+        }
+    }
+
+    @Test func `whoever shows a later document keeps what they took, as does whoever bought it`() {
+        var claim = claimToTaken
+        claim.owner?.isConfirmed = true
+        #expect(claim.verdict(under: .keep) == .refuse(.kept))
+        claim = claimToTaken
+        claim.owner?.evidence = .token
+        #expect(claim.verdict(under: .keep) == .refuse(.kept))
+    }
+
+    @Test func `a document is remembered where it counts later`() {
+        let anonymous = claim(isAnonymous: true)
+        let person = claim(isAnonymous: false)
+        var fromPerson = person
+        fromPerson.owner?.isAnonymous = false
+        let rows: [(OwnershipClaim, OwnershipClaim.Verdict, Bool)] = [
+            (anonymous, .link(by: .device), true), (anonymous, .link(by: .token), true),
+            (person, .link(by: .device), false), (anonymous, .move(by: .device), true),
+            (person, .move(by: .device), true), (person, .move(by: .token), false),
+            (fromPerson, .move(by: .device), false), (claimToTaken, .move(by: .device), true),
+            (person, .share, true), (anonymous, .shareInstead(of: "cleo"), true),
+            (anonymous, .alreadyTheirs, false), (anonymous, .refuse(.kept), false),
+        ]
+        for (claim, verdict, expected) in rows {
+            #expect(claim.isDocumentRemembered(after: verdict) == expected, "\(verdict)")
+        }
     }
 }

@@ -4,29 +4,38 @@ internal import PerennialContract
 // MARK: - Restoring
 
 extension Engine {
-    /// Looks, and asks for a password only if the first look found nothing. Changes nothing if
-    /// another customer would lose something.
+    /// Looks, and asks for a password only if the first look found nothing, or if the server wants
+    /// newer documents of what it found. Changes nothing if another customer would lose something.
     func restore() async throws(Perennial.Failure) -> Perennial.Restoration {
         let interval = SignpostInterval("restore")
         defer { interval.close() }
         await open()
         let id = try presentCustomer()
         var documents = await ownDocuments()
-        if documents.isEmpty {
-            do { try await store.sync() } catch {
-                guard error == .cancelled else { throw Perennial.Failure(error) }
-            }
-            documents = await ownDocuments()
-        }
+        let wasEmpty = documents.isEmpty
+        if wasEmpty { documents = try await fetchedDocuments() }
         guard !documents.isEmpty else {
             try await fetchCustomer(within: configuration.patience)
             return await makeRestoration(.nothingFound, Perennial.RestorePreview(items: []))
         }
-        let preview = try await preview(documents, for: id)
+        var (preview, isOutdated) = try await preview(documents, for: id)
+        if isOutdated, !wasEmpty, let fetched = try? await fetchedDocuments() {
+            documents = fetched
+            (preview, _) = try await self.preview(documents, for: id)
+        }
         if preview.items.contains(where: { $0.effect == .moves }) {
             return await makeRestoration(.needsConsent, preview)
         }
         return try await restore(documents, for: id, shown: preview)
+    }
+
+    /// Everything that the store account has bought, as the store signs it now. The store asks for
+    /// a password; if the customer cancels, it is what the device has.
+    private func fetchedDocuments() async throws(Perennial.Failure) -> [StoreDocument] {
+        do { try await store.sync() } catch {
+            guard error == .cancelled else { throw Perennial.Failure(error) }
+        }
+        return await ownDocuments()
     }
 
     func previewRestore() async throws(Perennial.Failure) -> Perennial.RestorePreview {
@@ -34,7 +43,7 @@ extension Engine {
         let id = try presentCustomer()
         let documents = await ownDocuments()
         guard !documents.isEmpty else { return Perennial.RestorePreview(items: []) }
-        return try await preview(documents, for: id)
+        return try await preview(documents, for: id).preview
     }
 
     /// Does what was shown, if it is still so.
@@ -46,7 +55,7 @@ extension Engine {
         await open()
         let id = try presentCustomer()
         let documents = await ownDocuments()
-        let preview = try await preview(documents, for: id)
+        let preview = try await preview(documents, for: id).preview
         guard Set(preview.items) == Set(shown.items) else {
             throw Perennial.Failure(
                 .previewOutdated, remedy: "Something has changed: show a new preview.")
@@ -69,9 +78,11 @@ extension Engine {
         return (all + entitlements).filter { $0.isVerified && seen.insert($0.jws).inserted }
     }
 
+    /// What a restore would do, and whether it would do more with newer documents.
     private func preview(
         _ documents: [StoreDocument], for id: String
-    ) async throws(Perennial.Failure) -> Perennial.RestorePreview {
+    ) async throws(Perennial.Failure) -> (preview: Perennial.RestorePreview, isOutdated: Bool) {
+        var isOutdated = false
         var items: [String: Perennial.RestorePreview.ShownPurchase] = [:]
         for start in stride(from: 0, to: documents.count, by: Self.batchMax) {
             let part = documents[start..<min(start + Self.batchMax, documents.count)]
@@ -83,12 +94,14 @@ extension Engine {
                 for shown in try answer.decode(PurchasePreview.self).purchases {
                     items[shown.originalTransactionID] = Perennial.RestorePreview.ShownPurchase(
                         shown)
+                    if shown.wantsNewerDocument { isOutdated = true }
                 }
             } catch {
                 throw error.failure
             }
         }
-        return Perennial.RestorePreview(items: items.values.sorted { $0.purchase < $1.purchase })
+        let sorted = items.values.sorted { $0.purchase < $1.purchase }
+        return (Perennial.RestorePreview(items: sorted), isOutdated)
     }
 
     /// Does what the preview for a customer says, if they are still there.
@@ -130,6 +143,13 @@ extension Perennial.RestorePreview {
         if effects.isEmpty { return .nothingFound }
         if effects == [.refused] { return .refused }
         return effects == [.nothing] ? .nothingNew : .restored
+    }
+}
+
+extension PurchasePreview.Shown {
+    /// Whether a document that the store signs now may get what this one did not.
+    fileprivate var wantsNewerDocument: Bool {
+        why == "document_too_old" || (why == "shared_with_most" && ownerKind == .anonymous)
     }
 }
 

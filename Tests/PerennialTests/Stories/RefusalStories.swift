@@ -1,8 +1,8 @@
 import Foundation
-import PerennialTesting
 import Testing
 
 @testable import Perennial
+@testable import PerennialTesting
 
 /// What the server refuses, and what nobody could write down.
 extension Stories {
@@ -36,6 +36,31 @@ extension Stories {
                 try await world.faults(["devices": [:] as [String: Int]])
                 #expect(try await phone.finishesAll(perennial))
                 try await perennial.until { $0.wallets["seeds"]?.balance == 100 }
+            }
+        }
+
+        @Test func `a restore fetches newer documents where the server wants them`() async throws {
+            try await Stories.play(passwords: 1) { world in
+                let phone = try await world.device(of: "anna")
+                let first = phone.perennial()
+                try await first.purchase("guide")
+                #expect(try await phone.finishesAll(first))
+                let pad = try await world.device(of: "anna")
+                let made = pad.perennial()
+                let engine = try #require(made.engine)
+                let old = await engine.store.documents(.all) ?? []
+                try #require(!old.isEmpty)
+                await made.stop()
+                try await world.advance(.seconds(31 * Stories.day))
+                // Nobody has signed in on either device, so both have it, by a new document.
+                let perennial = Perennial(
+                    engine.configuration, store: StaleStore(pad.simulated, has: old),
+                    clock: pad.clock)
+                #expect(try await perennial.previewRestore().items.map(\.effect) == [.refused])
+                #expect(try await perennial.restore().outcome == .restored)
+                #expect(try await pad.prompts().map(\.cause) == ["sync"])
+                #expect(perennial["guide"].isActive)
+                await perennial.stop()
             }
         }
 

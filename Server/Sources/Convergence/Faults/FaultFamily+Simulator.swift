@@ -21,7 +21,7 @@ extension FaultFamily {
             .lostPosts,
             .repeatedPosts, .latePosts, .deviceQuirks, .crashes, .downtime, .skew, .secondServer,
             .races, .bothEnvironments, .erasures, .swallowedNotifications, .intents,
-            .anonymousDevices:
+            .anonymousDevices, .thieves:
             []
         }
     }
@@ -41,7 +41,8 @@ extension FaultFamily {
             .notificationOutage, .habits, .apiOutage, .incompleteHistory, .lostPosts,
             .repeatedPosts,
             .latePosts, .deviceQuirks, .crashes, .downtime, .skew, .secondServer, .races,
-            .bothEnvironments, .erasures, .swallowedNotifications, .intents, .anonymousDevices:
+            .bothEnvironments, .erasures, .swallowedNotifications, .intents, .anonymousDevices,
+            .thieves:
             []
         }
     }

@@ -39,9 +39,12 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     case swallowedNotifications = "swallowed-notifications"
     case intents
     case anonymousDevices = "anonymous-devices"
+    case thieves
 
     /// Families added later that have no odds of their own in ``Plan/arm(_:)``.
-    static let withoutOdds: Set<Self> = [.swallowedNotifications, .intents, .anonymousDevices]
+    static let withoutOdds: Set<Self> = [
+        .swallowedNotifications, .intents, .anonymousDevices, .thieves,
+    ]
 
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
@@ -86,6 +89,8 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
             "Apps say why they post, and a forged document is among those posted."
         case .anonymousDevices:
             "No customer signs in, and another device of the account posts the same purchases."
+        case .thieves:
+            "Somebody with the app key and copied documents claims ids and purchases of others."
         }
     }
 }

@@ -38,7 +38,9 @@ package enum Coverage {
             "open after its end, not reported", "shut although paid, not reported",
             "everything was received", "documents in another order",
             "documents compared with their rows", "purchase by a special customer",
-            "theft rejected", "customer erased",
+            "theft rejected", "customer erased", "alias by a thief refused",
+            "copy refused to a device", "copy shared with a device", "copy refused to a person",
+            "purchase taken by a copy", "taken purchase won back", "person signed in",
         ]
 
     /// The expected entries that were never reached.

@@ -34,6 +34,8 @@ extension Trial {
             case .theirs, .shared, .linked: besidePosted[name, default: []].insert(one.purchase)
             // Consumables are credited once, to the first device.
             case .another(.usedUp), .another(.needsRestore): continue
+            // Somebody has taken it by a copy: the buyer will ask for it.
+            case .another where taken[name]?.contains(one.purchase) == true: continue
             case .another, .refused, .moved:
                 throw violation("ownership", "a second device got \(one)")
             }

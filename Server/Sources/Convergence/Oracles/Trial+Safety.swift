@@ -10,6 +10,7 @@ extension Trial {
     func checkAnswers() async throws {
         report.statistics.looks += 1
         try await expectThiefOwnsNothing()
+        try await expectRobbersOwnNothing()
         try await expectSecondDevicesHaveAccess()
         let sent = await simulator.notifications
         for name in accounts {

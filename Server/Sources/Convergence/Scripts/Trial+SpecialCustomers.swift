@@ -99,8 +99,13 @@ extension Trial {
     }
 
     /// Whether the permanent rejection of purchases is allowed: they contain a consumable of an
-    /// erased customer. Everything else in the request was recorded.
+    /// erased customer, or what was taken by a copy. Everything else in the request was recorded.
     func isExcused(_ failure: EngineFailure, of name: String) async -> Bool {
+        if case .belongsToAnotherCustomer(let purchase, _) = failure,
+            taken[name]?.contains(purchase) == true
+        {
+            return true
+        }
         guard case .belongsToAnotherCustomer(_, .usedUp) = failure else { return false }
         return erased.contains(await customer(of: name))
     }

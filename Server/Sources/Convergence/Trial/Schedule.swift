@@ -26,6 +26,12 @@ struct Schedule: Sendable {
         case update
         case buy(account: Int, product: String)
         case erase(account: Int)
+        /// Somebody with the app key uses copies of documents.
+        case rob
+        /// Somebody signs in on the device on which they have bought.
+        case signIn(account: Int)
+        /// A buyer asks for what was taken from them.
+        case winBack(account: Int)
     }
 
     private var entries: [(at: Int64, deed: Action)] = []
@@ -66,6 +72,9 @@ extension Schedule.Action: CustomStringConvertible {
         case .update: "update"
         case .buy(let account, let product): "buy: account \(account), \(product)"
         case .erase(let account): "erase: account \(account)"
+        case .rob: "rob"
+        case .signIn(let account): "sign in: account \(account)"
+        case .winBack(let account): "win back: account \(account)"
         }
     }
 }

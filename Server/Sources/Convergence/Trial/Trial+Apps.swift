@@ -35,6 +35,7 @@ extension Trial {
         if plan.clientEra == .mixed { schedule.add(.update, at: plan.updatesAt) }
         scheduleOutages(start, length)
         scheduleSpecialCustomers(start, length)
+        scheduleRobberies(start, length)
     }
 
     /// A real server checks all the time whether it should read the history; here it does so now
@@ -187,6 +188,7 @@ extension Trial {
         do {
             let state = try await post(posted, of: await customer(of: name), to: server)
             for letter in letters { evidence.recordAccepted(letter, at: now) }
+            copy(letters, of: name)
             linked.formUnion(state.purchases.map(\.timeline.purchase.original.rawValue))
             report.tally.add("purchase posted")
         } catch let breach as Violation {
@@ -196,6 +198,7 @@ extension Trial {
             report.tally.add("post rejected")
             guard await !isExcused(error, of: name) else {
                 for letter in letters { evidence.recordAccepted(letter, at: now) }
+                copy(letters, of: name)
                 return await scheduleRestarts()
             }
             let isDevices = plan.has(.deviceQuirks) || plan.has(.skew)

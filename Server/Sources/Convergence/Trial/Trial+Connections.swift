@@ -201,7 +201,8 @@ extension EngineFailure {
     /// Whether the same request would be rejected again.
     var isPermanent: Bool {
         switch self {
-        case .unreadable, .aliasJoinsTwoPeople, .mixedEnvironments, .limitExceeded, .notForAnyApp,
+        case .unreadable, .aliasJoinsTwoPeople, .aliasNotProven, .mixedEnvironments,
+            .limitExceeded, .notForAnyApp,
             .unknownApp,
             .legacyDisabled, .notTrusted,
             .incomplete,
@@ -217,7 +218,9 @@ extension EngineFailure {
             .tooManyWebhooks, .unknownDelivery, .invalidWebhook, .unknownReport, .invalidReport,
             .unknownOwner, .invalidOwner, .unknownLink, .notManager:
             true
-        case .notYetVerifiable, .notForwarded, .busy, .documentBudgetExhausted, .storage: false
+        case .notYetVerifiable, .notForwarded, .busy, .documentBudgetExhausted,
+            .growthBudgetExhausted, .storage:
+            false
         }
     }
 }

@@ -62,8 +62,13 @@ package actor Trial {
     var thiefRandom: TrialRandom
     var swallowRandom: TrialRandom
     var intentRandom: TrialRandom
+    var robberRandom: TrialRandom
     /// For each store account, the purchases that its second device has posted.
     var besidePosted: [String: Set<PurchaseID>] = [:]
+    /// Copies of what apps have posted, in the hands of robbers.
+    var copies: [CopiedDocument] = []
+    /// For each store account, the purchases that a robber has taken, until the buyer asks for them.
+    var taken: [String: Set<PurchaseID>] = [:]
     /// The odds that a notification is lost after a 200 response.
     let swallowOdds: Double
     /// In a legacy world: the ground truth at the time when an answer was first seen to differ from
@@ -123,6 +128,7 @@ package actor Trial {
         thiefRandom = plan.random("thieves")
         swallowRandom = plan.random("swallowed")
         intentRandom = plan.random("intents")
+        robberRandom = plan.random("robbers")
         swallowOdds = swallowRandom.choice(0.1, 0.3, 0.6, 1)
     }
 
@@ -221,6 +227,9 @@ package actor Trial {
         case .update: await update()
         case .buy(let account, let product): await buy(product, account: account)
         case .erase(let account): try await erase(account: account)
+        case .rob: try await rob()
+        case .signIn(let account): try await signIn(account: account)
+        case .winBack(let account): try await winBack(account: account)
         }
     }
 
@@ -230,8 +239,9 @@ package actor Trial {
         await simulator.setFaults { $0.stop() }
         schedule.remove { deed in
             switch deed {
-            case .check, .step, .resume: false
-            case .open, .post, .act, .backfill, .walk, .stop, .start, .skew, .update, .buy, .erase:
+            case .check, .step, .resume, .winBack: false
+            case .open, .post, .act, .backfill, .walk, .stop, .start, .skew, .update, .buy, .erase,
+                .rob, .signIn:
                 true
             }
         }

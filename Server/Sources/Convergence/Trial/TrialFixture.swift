@@ -10,6 +10,8 @@ package struct TrialFixture: Sendable {
     static let app: AppID = "birds"
     /// The entitlement that every subscription gives, so that it spans changes of product.
     static let membership: EntitlementID = "membership"
+    /// So few places that copies fill them.
+    static let shareRules = OwnershipClaim.ShareRules(anonymousMost: 3)
     static let secret = AppSecret(SimulatorSettings.wellKnownSecret)
 
     let catalogue: StoreKitFile
@@ -43,7 +45,8 @@ package struct TrialFixture: Sendable {
             AppSettings(
                 id: Self.app, bundleID: ExampleShop.bundleID, appAppleID: ExampleShop.appAppleID,
                 isSimulated: true, sharedSecret: Self.secret,
-                entitlements: entitlements)
+                entitlements: entitlements,
+                sharing: [.production: Self.shareRules, .sandbox: Self.shareRules])
         ]
     }
 }

@@ -42,8 +42,11 @@ extension Engine {
     /// Records what an app's server reports about a customer, and reschedules open inquiries. A new
     /// consent replaces the previous one; so does each use of a purchase. Idempotent: an act that
     /// repeats what is known has no second entry in the audit.
+    ///
+    /// - Parameter isByApp: whether the request has an app key.
     package func record(
-        _ report: ConsumptionReport, of id: CustomerID, app appID: AppID, environment: Environment
+        _ report: ConsumptionReport, of id: CustomerID, app appID: AppID, environment: Environment,
+        isByApp: Bool = false
     ) async throws(EngineFailure) -> ConsumptionState {
         let (app, _) = try app(appID)
         try id.requireValid()
@@ -51,15 +54,20 @@ extension Engine {
             throw .limitExceeded(what: "purchases in a report", limit: ConsumptionReport.usesMax)
         }
         let now = now()
-        return try await decide { tx in
+        let wait = isByApp ? growth.wait(of: app, at: now) : nil
+        let (state, added) = try await decide { tx -> Decision<(ConsumptionState, Int)> in
+            let new = try tx.countUnknown([id], in: appID)
+            if let wait, new > 0 { return .refused(.growthBudgetExhausted(wait: wait)) }
             let customer = try tx.customer(id, in: appID, at: now).customer
             let isNew = try tx.save(
                 report, of: customer, in: appID, environment: environment, at: now)
             let purchases = try tx.purchases(of: id, in: app, environment: environment)
             try tx.rescheduleConsumptionInquiries(about: purchases, in: appID, at: now)
             let state = try tx.consumption(of: id, in: app, environment: environment)
-            return isNew ? .done(state) : .unchanged(state)
+            return isNew ? .done((state, new)) : .unchanged((state, new))
         }
+        if isByApp { growth.add(added, of: app, at: now) }
+        return state
     }
 
     /// What was reported about a customer, and the App Store's inquiries with our responses.

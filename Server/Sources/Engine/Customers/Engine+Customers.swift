@@ -58,9 +58,6 @@ package enum CustomerKind: String, Hashable, Sendable {
 }
 
 extension Engine {
-    /// The maximum number of ids of one customer.
-    package static let idsMax = 100
-
     /// What a customer may use now. An unknown id is a customer without purchases; nothing is
     /// written.
     package func customer(
@@ -81,11 +78,12 @@ extension Engine {
     /// Makes another id an alias of the customer. If both ids are customers, they are merged.
     /// Idempotent.
     ///
-    /// An app's request cannot merge two persons, unless it proves both, or the app's settings
-    /// allow it: a merge cannot be undone.
+    /// An app's request can add only what ``AliasClaim`` allows: a merge cannot be undone, and an
+    /// id that is added in advance would belong to whoever comes later under that id.
     ///
     /// - Parameter proofs: the identity proofs of an app's request, which needs one of each
     ///   customer that requires one; nil for a server's request.
+    /// - Returns: the customer, under the id in the path unless that id was not kept.
     package func alias(
         _ other: CustomerID, to id: CustomerID, app appID: AppID, environment: Environment,
         proofs: [String]? = nil
@@ -94,21 +92,31 @@ extension Engine {
         try id.requireValid()
         try other.requireValid()
         let now = now()
-        return try await decide { tx in
+        let isByApp = proofs != nil
+        let wait = isByApp ? growth.wait(of: app, at: now) : nil
+        let (state, added) = try await decide { tx -> Decision<(CustomerState, Int)> in
             // Checked inside the transaction: what an anonymous id needs changes with its owner.
             if let proofs,
                 let failure = try tx.defect(in: proofs, ofBoth: [id, other], in: app, at: now)
             {
                 return .refused(failure)
             }
-            if proofs != nil, !app.appMayJoinPeople,
-                try tx.areTwoPeople(id, other, in: appID)
-            {
-                return .refused(.aliasJoinsTwoPeople(other))
+            if isByApp, let why = try tx.aliasClaim(other, to: id, in: app)?.refusal {
+                switch why {
+                case .twoPeople: return .refused(.aliasJoinsTwoPeople(other))
+                case .notProven: return .refused(.aliasNotProven(other))
+                }
             }
-            try tx.merge(other, with: id, in: appID, at: now)
-            return .done(try tx.state(of: id, in: app, environment: environment, at: now))
+            let new = try tx.countUnknown([id, other], in: appID)
+            if let wait, new > 0, try !tx.hasPurchases([id, other], in: appID) {
+                return .refused(.growthBudgetExhausted(wait: wait))
+            }
+            let id = try tx.join(other, with: id, isByApp: isByApp, in: app, at: now)
+            let state = try tx.state(of: id, in: app, environment: environment, at: now)
+            return .done((state, new))
         }
+        if isByApp { growth.add(added, of: app, at: now) }
+        return state
     }
 
     /// Removes an alias from a customer; it then identifies nobody. Everything the customer has
@@ -230,8 +238,8 @@ extension DatabaseSession {
         return timelines + (try timelinesByToken(ids, in: app, environment: environment))
     }
 
-    /// Shared purchases count while the restore policy is to share. Those of an anonymous owner
-    /// always count.
+    /// Shared purchases count while the restore policy is to share, for as many customers as it
+    /// allows. Those of an anonymous owner always count.
     private func sharedTimelines(
         with known: StoredCustomer?, in app: AppSettings, environment: Environment
     ) throws -> [(timeline: Timeline, owner: CustomerKind)] {
@@ -242,7 +250,11 @@ extension DatabaseSession {
         return try shared.compactMap { timeline in
             let owner = try link(of: timeline.purchase, in: app.id)?.customer
             let isAnonymous = try owner.map { try self.isAnonymous($0, in: app.id) } ?? false
-            guard isPolicy || isAnonymous else { return nil }
+            guard
+                try isAnonymous
+                    || isPolicy
+                        && isShareCounted(of: timeline.purchase, with: known.customer, in: app)
+            else { return nil }
             return (timeline, CustomerKind(isAnonymous: isAnonymous))
         }
     }
@@ -252,37 +264,6 @@ extension DatabaseSession {
     ) throws -> [Grant] {
         guard let known, known.hasGrants else { return [] }
         return try grants(of: known.customer, in: app, environment: environment)
-    }
-
-    /// Whether two ids are those of two customers, each of whom the app knows by an id that is not
-    /// anonymous. An id that is not known yet is nobody's.
-    fileprivate func areTwoPeople(
-        _ one: CustomerID, _ other: CustomerID, in app: AppID
-    ) throws -> Bool {
-        guard let first = try customer(known: one, in: app),
-            let second = try customer(known: other, in: app), first.customer != second.customer
-        else { return false }
-        return [first, second].allSatisfy { !$0.isAnonymous }
-    }
-
-    fileprivate func merge(
-        _ other: CustomerID, with id: CustomerID, in app: AppID, at now: Instant
-    ) throws {
-        let customer = try customer(id, in: app, at: now)
-        if let second = try self.customer(known: other, in: app) {
-            guard second.customer != customer.customer else { return }
-            try requireIDLimit(for: second.ids.count, beside: customer)
-            try merge(second.customer, into: customer.customer, in: app, at: now)
-        } else {
-            try requireIDLimit(for: 1, beside: customer)
-            try addID(other, to: customer.customer, in: app, at: now)
-        }
-    }
-
-    func requireIDLimit(for count: Int, beside customer: StoredCustomer) throws {
-        guard customer.ids.count + count <= Engine.idsMax else {
-            throw EngineFailure.tooManyIDs(limit: Engine.idsMax)
-        }
     }
 }
 

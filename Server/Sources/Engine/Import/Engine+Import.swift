@@ -79,8 +79,9 @@ extension Engine {
             .unknownReport, .invalidReport, .unknownWebhook, .webhookInConfiguration,
             .tooManyWebhooks, .unknownDelivery, .invalidWebhook, .unknownOwner, .invalidOwner,
             .unknownLink, .notManager,
-            .outdatedCursor, .queryTooLong, .documentBudgetExhausted, .unknownAlias,
-            .primaryID, .aliasJoinsTwoPeople, .unavailableInSandbox:
+            .outdatedCursor, .queryTooLong, .documentBudgetExhausted, .growthBudgetExhausted,
+            .unknownAlias,
+            .primaryID, .aliasJoinsTwoPeople, .aliasNotProven, .unavailableInSandbox:
             throw failure
         }
     }

@@ -15,21 +15,30 @@ extension Engine {
     /// id of theirs: one that the app has made, or else one that is made here. Returns nil if the
     /// app's account tokens are not customer ids. Idempotent. Creates a customer who is unknown,
     /// unless the id itself is a UUID.
+    ///
+    /// - Parameter isByApp: whether the request has an app key.
     package func accountToken(
-        for id: CustomerID, app appID: AppID
+        for id: CustomerID, app appID: AppID, isByApp: Bool = false
     ) async throws(EngineFailure) -> CustomerID? {
         let (app, _) = try app(appID)
         try id.requireValid()
         guard app.accountTokens == .customers else { return nil }
         let now = now()
-        return try await decide { tx in
-            if let token = try tx.accountToken(of: id, in: appID) { return .unchanged(token) }
+        let wait = isByApp ? growth.wait(of: app, at: now) : nil
+        let (token, added) = try await decide { tx -> Decision<(CustomerID, Int)> in
+            if let token = try tx.accountToken(of: id, in: appID) {
+                return .unchanged((token, 0))
+            }
+            let new = try tx.countUnknown([id], in: appID)
+            if let wait, new > 0 { return .refused(.growthBudgetExhausted(wait: wait)) }
             let customer = try tx.customer(id, in: appID, at: now)
             try tx.requireIDLimit(for: 1, beside: customer)
             let token = CustomerID(rawValue: UUID().uuidString.lowercased())
             try tx.addAccountToken(token, to: customer.customer, in: appID, at: now)
-            return .done(token)
+            return .done((token, new + 1))
         }
+        if isByApp { growth.add(added, of: app, at: now) }
+        return token
     }
 
     /// The number of tokens examined at a time.

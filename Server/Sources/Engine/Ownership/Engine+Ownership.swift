@@ -187,7 +187,9 @@ extension AppSettings {
     func verdict(
         on claim: OwnershipClaim, about purchase: PurchaseID
     ) -> OwnershipClaim.Verdict {
-        guard purchase.appTransaction == nil else { return claim.verdict(under: .keep) }
+        guard purchase.appTransaction == nil else {
+            return claim.verdict(under: .keep, sharing: shareRules(in: purchase.environment))
+        }
         return verdict(on: claim, in: purchase.environment)
     }
 }
@@ -231,116 +233,5 @@ extension DatabaseSession {
         let token = try timeline(of: purchase, in: app)?.accountToken
         guard try identified(by: token, or: [id], in: app) == id else { return nil }
         return try customer(id, in: app, at: now).customer
-    }
-
-    /// Everything that determines the result of a claim by a device that shows a purchase.
-    ///
-    /// - Parameters:
-    ///   - timeline: including what the device shows.
-    ///   - signedAt: the signing time of the newest document that the device shows of it.
-    func claim(
-        _ timeline: Timeline, signedAt: Instant?, by id: CustomerID,
-        intent: OwnershipClaim.Intent?, in app: AppSettings, at now: Instant
-    ) throws -> OwnershipClaim {
-        let purchase = timeline.purchase
-        let stored = try customer(known: id, in: app.id)
-        let known = stored?.customer
-        let link = try link(of: purchase, in: app.id)
-        var owner = link.map { OwnershipClaim.Owner($0.customer, by: $0.evidence) }
-        if owner == nil, let spender = try spender(of: timeline, in: app.id) {
-            // The owner that it will be linked to when the documents are recorded.
-            owner = OwnershipClaim.Owner(spender, by: .token)
-        }
-        // Most requests repeat a customer's own purchases: then nothing else is read.
-        let isAnonymous = stored?.isAnonymous ?? id.isAnonymous
-        if let owner, owner.customer == known {
-            var claim = OwnershipClaim(owner: owner, named: nil, claimant: known)
-            claim.owner?.isAnonymous = isAnonymous
-            claim.isClaimantAnonymous = isAnonymous
-            return claim
-        }
-        var named = try identified(by: timeline.accountToken, or: [id], in: app.id)
-        let claimant = known ?? (named == id ? id : nil)
-        if let other = named, other != claimant, try self.isAnonymous(other, in: app.id) {
-            // The token says which device bought it, and names no person.
-            owner = owner ?? OwnershipClaim.Owner(other, by: .token)
-            named = nil
-        }
-        var claim = OwnershipClaim(owner: owner, named: named, claimant: claimant)
-        claim.isClaimantAnonymous = isAnonymous
-        claim.intent = intent
-        claim.documentAge = signedAt.map { now - $0 }
-        guard let owner else { return claim }
-        claim.owner?.isAnonymous = try self.isAnonymous(owner.customer, in: app.id)
-        claim.owner?.isBlocked = try block(of: purchase, in: app.id) != nil
-        claim.isUsedUp = timeline.hasConsumables
-        if claim.isUsedUp, named != nil, named == claimant {
-            claim.isUnspent = try isUnspent(timeline, of: owner.customer, in: app)
-        }
-        try addShares(to: &claim, of: purchase, in: app)
-        claim.isInUse = try isInUse(timeline, of: owner.customer, in: app, at: now)
-        return claim
-    }
-
-    /// Whether a customer is known by anonymous ids only. Returns false for an erased customer.
-    func isAnonymous(_ customer: CustomerID, in app: AppID) throws -> Bool {
-        try self.customer(known: customer, in: app)?.isAnonymous ?? false
-    }
-
-    private func addShares(
-        to claim: inout OwnershipClaim, of purchase: PurchaseID, in app: AppSettings
-    ) throws {
-        guard
-            claim.owner?.isAnonymous == true
-                || app.restorePolicy(in: purchase.environment) == .share
-        else { return }
-        claim.sharers = try sharerCount(of: purchase, in: app.id)
-        guard let claimant = claim.claimant else { return }
-        claim.isShared = try hasShare(in: purchase, claimant, in: app.id)
-        claim.isShareUndone = try transfers(of: claimant, in: app.id).contains {
-            $0.purchase == purchase && $0.kind == .shared && $0.customer == claimant
-                && $0.undoneAt != nil
-        }
-    }
-
-    private func isInUse(
-        _ timeline: Timeline, of owner: CustomerID, in app: AppSettings, at now: Instant
-    ) throws -> Bool {
-        if let access = timeline.access(at: now, rules: app.rules) { return access.isOpen }
-        // The length of a term depends on all terms of its owner.
-        let purchase = timeline.purchase
-        let timelines = try timelines(of: owner, in: app.id, environment: purchase.environment)
-        return app.terms.terms(of: timelines).contains {
-            $0.purchase == purchase && now < $0.until
-        }
-    }
-
-    /// Applies the verdict on a claim. If it is to refuse, nothing is written, and an unknown id is
-    /// not created.
-    ///
-    /// - Parameter purses: passed on from one purchase of a request to the next.
-    func resolve(
-        _ claim: OwnershipClaim, on purchase: PurchaseID, for id: CustomerID, in app: AppSettings,
-        at now: Instant, _ purses: inout WalletProjectionCache
-    ) throws -> OwnershipResult {
-        let verdict = app.verdict(on: claim, about: purchase)
-        switch verdict {
-        case .alreadyTheirs, .refuse: break
-        case .link(let evidence):
-            let owner = try customer(id, in: app.id, at: now).customer
-            try link(purchase, to: owner, by: evidence, in: app.id, at: now, &purses)
-        case .move(let evidence):
-            let owner = try customer(id, in: app.id, at: now).customer
-            purses = WalletProjectionCache()
-            _ = try move(purchase, to: owner, by: evidence, in: app.id, at: now)
-        case .share:
-            if let owner = claim.owner, try link(of: purchase, in: app.id) == nil {
-                // An anonymous customer has it only by its account token, until now.
-                try link(purchase, to: owner.customer, by: owner.evidence, in: app.id, at: now)
-            }
-            let sharer = try customer(id, in: app.id, at: now).customer
-            try share(purchase, with: sharer, in: app.id, at: now)
-        }
-        return try ownershipResult(of: purchase, after: claim, verdict, in: app.id)
     }
 }

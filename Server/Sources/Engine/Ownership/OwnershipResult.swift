@@ -46,7 +46,7 @@ extension DatabaseSession {
         let kind: OwnershipResult.Kind
         switch verdict {
         case .alreadyTheirs where claim.owner?.customer == claim.claimant: kind = .theirs
-        case .alreadyTheirs, .share: kind = .shared
+        case .alreadyTheirs, .share, .shareInstead: kind = .shared
         case .link: (kind, owner) = (.linked, claimant)
         case .move: (kind, owner) = (.moved, claimant)
         case .refuse(let why):

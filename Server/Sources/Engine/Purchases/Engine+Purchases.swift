@@ -62,13 +62,15 @@ extension Engine {
     /// Records a device's purchases, as ``record(_:of:app:)`` does. With an intent, documents that
     /// are rejected do not fail the request: the others are recorded.
     ///
-    /// - Parameter place: where it was bought, kept with the transactions if the intent is
-    ///   `purchase`: otherwise the app does not know.
+    /// - Parameters:
+    ///   - place: where it was bought, kept with the transactions if the intent is `purchase`:
+    ///     otherwise the app does not know.
+    ///   - isByApp: whether the request has an app key.
     /// - Throws: `mixedEnvironments` if there is an intent and the documents are of both
     ///   environments.
     package func post(
         _ evidence: PurchaseEvidence, of id: CustomerID, intent: OwnershipClaim.Intent?,
-        boughtAt place: PurchaseOrigin = PurchaseOrigin(), app appID: AppID
+        boughtAt place: PurchaseOrigin = PurchaseOrigin(), app appID: AppID, isByApp: Bool = false
     ) async throws(EngineFailure) -> PostingResult {
         let (app, verifier) = try app(appID)
         try id.requireValid()
@@ -80,11 +82,17 @@ extension Engine {
         for document in posted.compactMap(\.verified) { logUnmappedProducts(of: document) }
         guard let environment = try Self.environment(of: posted, isPartial: intent != nil) else {
             return PostingResult(
-                state: nil, documents: posted.map { $0.outcome(isNew: false) }, ownerships: [])
+                state: nil, documents: posted.map { $0.outcome(isNew: false) }, ownerships: [],
+                changesWithoutDocument: 0)
         }
         let now = origin.receivedAt
+        let wait = isByApp ? growth.wait(of: app, at: now) : nil
         let posting = try await transaction { tx in
             var posting = try tx.record(posted, of: id, intent: intent, in: app, at: now)
+            // The transaction is rolled back.
+            if let wait, posting.changesWithoutDocument > 0 {
+                throw EngineFailure.growthBudgetExhausted(wait: wait)
+            }
             if intent == .purchase {
                 try tx.insert(
                     place, of: posting.transactions(in: posted), in: appID, at: now)
@@ -93,6 +101,7 @@ extension Engine {
             return posting
         }
         counters.purchasesPosted.add()
+        if isByApp { growth.add(posting.changesWithoutDocument, of: app, at: now) }
         return posting
     }
 
@@ -215,14 +224,21 @@ extension DatabaseSession {
             app.documentBudget, on: new.compactMap { posted[$0].verified?.documentWithFacts },
             at: now)
         let signed = posted.compactMap(\.verified).signingTimes
+        let newlySigned = new.compactMap { posted[$0].verified }.signingTimes
+        var changes = 0
         let ownerships = try signed.sorted { $0.key < $1.key }.map { purchase, signedAt in
             let timeline = try timeline(of: purchase, in: app.id) ?? Timeline(of: purchase, [])
             let claim = try claim(
                 timeline, signedAt: signedAt, by: id, intent: intent, in: app, at: now)
-            return try resolve(claim, on: purchase, for: id, in: app, at: now, &purses)
+            if app.verdict(on: claim, about: purchase).isChange { changes += 1 }
+            return try resolve(
+                claim, on: purchase, for: id, isDocumentNew: newlySigned[purchase] == signedAt,
+                in: app, at: now, &purses)
         }
         let outcomes = posted.enumerated().map { $1.outcome(isNew: new.contains($0)) }
-        return PostingResult(state: nil, documents: outcomes, ownerships: ownerships)
+        return PostingResult(
+            state: nil, documents: outcomes, ownerships: ownerships,
+            changesWithoutDocument: new.isEmpty ? changes : 0)
     }
 
     /// Records documents, payments first. Returns them, and which of them were not known. If the

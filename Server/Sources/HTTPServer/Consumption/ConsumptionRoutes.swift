@@ -61,7 +61,7 @@ extension PerennialServer {
             }
             var state = try await engine.record(
                 ConsumptionReport(isConsentGiven: asked.consented, keepsSample: true), of: id,
-                app: holder.app, environment: environment)
+                app: holder.app, environment: environment, isByApp: true)
             // What the server reported, and Apple's requests with the responses, are for servers.
             (state.uses, state.inquiries) = ([], [])
             state.consent?.hadSample = nil

@@ -18,7 +18,7 @@ extension PerennialServer {
                     "Add another id of the same customer",
                     description: """
                         Both ids mean one customer from now on, with the purchases of both. \
-                        Idempotent.
+                        Idempotent. With an app key, one of them must be an anon_ id.
                         """, parameters: [.proof, .environment], input: AliasRequest.self,
                     output: .json(Customer.self)), alias),
             keyed(
@@ -130,7 +130,8 @@ extension PerennialServer {
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
         try await requireProof(of: id, request.headers, holder)
-        let token = try await engine.accountToken(for: id, app: holder.app)
+        let token = try await engine.accountToken(
+            for: id, app: holder.app, isByApp: holder.kind == .app)
         return try JSONResponse.ok(AccountToken(accountToken: token?.rawValue))
     }
 
@@ -268,7 +269,7 @@ extension PurchasePreview.Shown {
             case .alreadyTheirs: ("nothing", nil)
             case .link: ("link", nil)
             case .move: ("move", nil)
-            case .share: ("share", nil)
+            case .share, .shareInstead: ("share", nil)
             case .refuse(let refusal): ("refuse", refusal.rawValue)
             }
         let isAnothers = shown.owner != nil && !shown.belongsToClaimant

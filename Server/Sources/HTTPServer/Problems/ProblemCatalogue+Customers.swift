@@ -19,6 +19,12 @@ extension ProblemCatalogue.Entry {
             + "require proofs of identity and send both, or set `join_people: true` below "
             + "`identity` in perennial.yaml. This cannot be undone completely.")
 
+    static let aliasNotProven = Self(
+        .aliasNotProven, .conflict, "Nothing proves that both ids are one customer's.",
+        remedy: "With an app key, add only an anon_ id, to the id of the person who has logged in. "
+            + "Let your server add any other id with a secret key, or require proofs of identity "
+            + "and send both, or set `join_people: true` below `identity` in perennial.yaml.")
+
     static let aliasUnknown = Self(
         .aliasUnknown, .notFound, "This is not an alias of the customer.",
         remedy: "GET /v1/customers/{id} with a secret key lists the aliases; the id in the path "

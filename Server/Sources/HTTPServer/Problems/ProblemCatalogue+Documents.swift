@@ -97,6 +97,17 @@ extension ProblemCatalogue.Entry {
                 + "only when it changes.",
             headers: [.retryAfter: String(max(1, wait.components.seconds + 1))])
     }
+
+    static func growthBudgetSpent(wait: Duration) -> Self {
+        Self(
+            .growthBudgetSpent, .tooManyRequests,
+            "App keys have added too many new ids or changes of ownership recently.",
+            remedy: "Wait as long as Retry-After says, then repeat the request. A purchase is "
+                + "accepted at once with a document that the App Store has signed just now. If so "
+                + "many new customers are usual, raise growth_per_hour below identity in "
+                + "perennial.yaml.",
+            headers: [.retryAfter: String(max(1, wait.components.seconds + 1))])
+    }
 }
 
 // MARK: - Ownership
@@ -108,7 +119,8 @@ extension ProblemCatalogue.Entry {
             .purchaseBelongsToAnotherCustomer, .conflict,
             "The purchase belongs to another customer.",
             remedy: "Use the customer who has it. Only if your own log-in has proven that both are "
-                + "one person, link them with POST /v1/customers/{id}/aliases. That is permanent.")
+                + "one person, let your server link them with POST /v1/customers/{id}/aliases. "
+                + "That is permanent.")
         return switch why {
         case .kept, .inUse, .blocked, .decidedBySupport: kept
         case .usedUp:
@@ -118,8 +130,9 @@ extension ProblemCatalogue.Entry {
         case .namesAnother:
             kept.variant(
                 "The purchase names another customer.",
-                remedy: "Use the customer whose id is its appAccountToken, or make the token their "
-                    + "alias. If the app's tokens are not customer ids, set account_tokens: other "
+                remedy:
+                    "Use the customer whose id is its appAccountToken, or let your server make the "
+                    + "token their alias. If the app's tokens are not customer ids, set account_tokens: other "
                     + "under identity in perennial.yaml.")
         case .needsRestore:
             kept.variant(
@@ -128,13 +141,15 @@ extension ProblemCatalogue.Entry {
             kept.variant(
                 "The purchase is already shared with the maximum number of customers.",
                 remedy: "End a share with DELETE /v1/customers/{id}/transfers/{transfer_id}, or "
-                    + "raise `most` under restore: share in perennial.yaml.")
+                    + "raise `most` under restore: share in perennial.yaml. A device without "
+                    + "log-in gets a place with a document that was signed just now.")
         case .documentTooOld:
             kept.variant(
                 "The purchase is another customer's, and the document is too old.",
                 remedy: "Let the app fetch the purchase again (AppStore.sync(), or refresh the "
-                    + "receipt) and send the result. It must be signed within the "
-                    + "last \(OwnershipClaim.ShareRules.documentDaysMax) days.")
+                    + "receipt) and send the result. It must be signed within the last "
+                    + "\(OwnershipClaim.ShareRules.documentDaysMax) days, and after the documents "
+                    + "that the other customer's devices have sent.")
         }
     }
 

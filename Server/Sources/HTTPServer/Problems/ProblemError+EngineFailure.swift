@@ -54,6 +54,7 @@ extension ProblemError {
         case .unknownAlias: .aliasUnknown
         case .primaryID: .aliasIsFirst
         case .aliasJoinsTwoPeople: .aliasJoinsTwoPeople
+        case .aliasNotProven: .aliasNotProven
         case .offerKeyMissing: .offersKeyMissing
         case .unknownOffer: .offerUnknown
         case .offerNotEligible: .offerNotForCustomer
@@ -83,6 +84,7 @@ extension ProblemError {
         case .outdatedCursor(let place): .cursorOutdated(after: place)
         case .busy: .serverBusy
         case .documentBudgetExhausted(_, let wait): .documentBudgetSpent(wait: wait)
+        case .growthBudgetExhausted(let wait): .growthBudgetSpent(wait: wait)
         case .storage: .storageUnavailable
         }
     }
@@ -110,7 +112,8 @@ extension ProblemError {
         case .unknownReport(let name, _): "Found \(quoted(name))."
         case .invalidReport(let sentence):
             "\(sentence.prefix(1).uppercased())\(sentence.dropFirst())."
-        case .unknownAlias(let id), .primaryID(let id), .aliasJoinsTwoPeople(let id):
+        case .unknownAlias(let id), .primaryID(let id), .aliasJoinsTwoPeople(let id),
+            .aliasNotProven(let id):
             "Found \(quoted(id.rawValue))."
         case .unknownCurrency(let currency, _): "Found \(shortened(currency.rawValue))."
         case .spendingNotAllowed(let currency): "The currency is \(currency)."
@@ -125,7 +128,8 @@ extension ProblemError {
             "\(failure)."
         case .limitExceeded, .tooManyIDs, .queryTooLong, .outdatedCursor, .unknownApp,
             .legacyDisabled, .identityNotProven(.missing), .identityNotProven(.ofOneOnly),
-            .mixedEnvironments, .offerKeyMissing, .idempotencyKeyReused, .idempotencyKeyMissing,
+            .mixedEnvironments, .growthBudgetExhausted, .offerKeyMissing, .idempotencyKeyReused,
+            .idempotencyKeyMissing,
             .notForwarded, .unknownWebhook, .tooManyWebhooks, .unknownDelivery, .unknownLink,
             .notManager, .unknownCursor, .busy, .storage:
             nil

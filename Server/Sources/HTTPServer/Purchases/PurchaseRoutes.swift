@@ -93,7 +93,7 @@ extension PerennialServer {
         do {
             posting = try await engine.post(
                 evidence, of: id, intent: intent, boughtAt: PurchaseOrigin(posted),
-                app: holder.app)
+                app: holder.app, isByApp: holder.kind == .app)
         } catch {
             throw ProblemError(error, subject: .purchases)
         }

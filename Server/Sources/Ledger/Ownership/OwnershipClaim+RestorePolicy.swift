@@ -11,20 +11,26 @@ extension OwnershipClaim {
         case share
     }
 
-    /// Who gets a share under the policy ``RestorePolicy/share``.
+    /// Who gets a share in a purchase.
     package struct ShareRules: Hashable, Sendable {
-        /// The maximum number of customers who share one purchase, besides its owner.
+        /// Under the policy ``RestorePolicy/share``: the maximum number of persons who share one
+        /// purchase, besides its owner; and that of anonymous customers.
         package var most: Int
+        /// The maximum number of customers who have a purchase of an anonymous customer, besides
+        /// that customer. These are the devices and installations of one store account.
+        package var anonymousMost: Int
 
         package static let mostDefault = 5
-        /// The maximum number of anonymous customers who have a purchase of another anonymous
-        /// customer. These are the devices and installations of one store account.
-        package static let anonymousMost = 1_000
-        /// For how many days after its signature a document gives a share. Someone with only an old
-        /// copy has no device that could get a new one.
+        package static let anonymousMostDefault = 100
+        /// For how many days after its signature a document gives a share, or takes a purchase from
+        /// an anonymous customer. Someone with only an old copy has no device that could get a new
+        /// one.
         package static let documentDaysMax = 30
 
-        package init(most: Int = mostDefault) { self.most = most }
+        package init(most: Int = mostDefault, anonymousMost: Int = anonymousMostDefault) {
+            self.most = most
+            self.anonymousMost = anonymousMost
+        }
 
         func accepts(documentOfAge age: Duration?) -> Bool {
             age.map { $0 <= .days(Self.documentDaysMax) } ?? false
@@ -36,19 +42,27 @@ extension OwnershipClaim {
         case .keep: .refuse(.kept)
         case .transfer: .move(by: .device)
         case .transferIfInactive: isInUse ? .refuse(.inUse) : .move(by: .device)
-        case .share: verdict(ofSharing: rules)
+        case .share: verdict(ofSharingWithAtMost: rules.most, rules)
         }
     }
 
-    /// What happens if the owner and the claimant are anonymous, under every policy.
-    var verdictBesideAnonymous: Verdict {
-        if isShareUndone { return .refuse(.decidedBySupport) }
-        return sharers < ShareRules.anonymousMost ? .share : .refuse(.sharedWithMost)
+    /// What happens under every policy if the owner and the claimant are anonymous.
+    func verdictBesideAnonymous(_ rules: ShareRules) -> Verdict {
+        verdict(ofSharingWithAtMost: rules.anonymousMost, rules)
     }
 
-    private func verdict(ofSharing rules: ShareRules) -> Verdict {
+    /// An anonymous customer is a device, and devices are given up without notice. So if all places
+    /// are taken, a newer document takes the place of the oldest one. Thereby copies of a document
+    /// cannot keep out a device of the store account itself, which can always get a newer one.
+    private func verdict(ofSharingWithAtMost most: Int, _ rules: ShareRules) -> Verdict {
         if isShareUndone { return .refuse(.decidedBySupport) }
-        if sharers >= rules.most { return .refuse(.sharedWithMost) }
-        return rules.accepts(documentOfAge: documentAge) ? .share : .refuse(.documentTooOld)
+        guard rules.accepts(documentOfAge: documentAge) else { return .refuse(.documentTooOld) }
+        if sharers < most { return .share }
+        if isClaimantAnonymous, let weakest = weakestShare, let age = documentAge,
+            age < weakest.documentAge
+        {
+            return .shareInstead(of: weakest.customer)
+        }
+        return .refuse(.sharedWithMost)
     }
 }

@@ -10,6 +10,11 @@
 /// An anonymous customer is a device whose user has not signed in, not a person. Two of them that
 /// show one purchase are devices of one store account, so both have it. A person who restores it
 /// gets it.
+///
+/// Anybody may have a copy of a document, but only a device of the store account gets a newer one.
+/// So the newer document counts between a person and an anonymous customer, and a person who took
+/// a purchase from one has it provisionally, until they show a document that was signed afterwards:
+/// until then, whoever shows such a document first gets the purchase.
 package struct OwnershipClaim: Hashable, Sendable {
     /// Nil while it belongs to nobody.
     package var owner: Owner?
@@ -32,8 +37,11 @@ package struct OwnershipClaim: Hashable, Sendable {
     package var isUsedUp: Bool
     /// Whether none of its consumables was spent, according to the owner's wallets.
     package var isUnspent: Bool
-    /// How many customers have a share in it.
+    /// How many other customers of the claimant's kind have a share in it: persons, or anonymous
+    /// customers.
     package var sharers: Int
+    /// Of their shares, the one that a newer document takes the place of.
+    package var weakestShare: Share?
     /// How long ago the document that the device presents was signed. Nil if it presents none.
     package var documentAge: Duration?
 
@@ -44,11 +52,39 @@ package struct OwnershipClaim: Hashable, Sendable {
         package var isBlocked: Bool
         /// Whether all ids of the customer are anonymous.
         package var isAnonymous = false
+        /// The age of the newest document that their devices have shown. Nil if it is unknown, or
+        /// if the purchase is theirs whatever they show.
+        package var documentAge: Duration?
+        /// How long it has been theirs.
+        package var heldFor: Duration = .zero
+        /// Whether a device of theirs has shown a document that was signed after the purchase became
+        /// theirs, and that nobody else had shown before; or they need to show none.
+        package var isConfirmed = true
 
         package init(_ customer: CustomerID, by evidence: Evidence, isBlocked: Bool = false) {
             self.customer = customer
             self.evidence = evidence
             self.isBlocked = isBlocked
+        }
+
+        /// Whether somebody with a copy could have it as they do: a person who has it by a document
+        /// that was signed before, and by nothing else.
+        package var isProvisional: Bool { !isAnonymous && evidence == .device && !isConfirmed }
+
+        /// The age below which a document was signed after the purchase became theirs, by the clock
+        /// of the store and by ours.
+        package var confirmingAge: Duration { min(heldFor, documentAge ?? heldFor) }
+    }
+
+    /// A share of another customer.
+    package struct Share: Hashable, Sendable {
+        package var customer: CustomerID
+        /// The age of the newest document that their devices have shown.
+        package var documentAge: Duration
+
+        package init(_ customer: CustomerID, documentAge: Duration) {
+            self.customer = customer
+            self.documentAge = documentAge
         }
     }
 
@@ -97,7 +133,17 @@ package struct OwnershipClaim: Hashable, Sendable {
         /// It becomes the claimant's, and is taken from the owner.
         case move(by: Evidence)
         case share
+        /// The same, and the share of another customer ends, because all places are taken.
+        case shareInstead(of: CustomerID)
         case refuse(Refusal)
+
+        /// Whether it changes whose the purchase is, or who shares it.
+        package var isChange: Bool {
+            switch self {
+            case .link, .move, .share, .shareInstead: true
+            case .alreadyTheirs, .refuse: false
+            }
+        }
     }
 
     package enum Refusal: String, Hashable, Sendable, CaseIterable {
@@ -112,7 +158,7 @@ package struct OwnershipClaim: Hashable, Sendable {
         case usedUp = "used_up"
         /// The maximum number of customers already has a share in it.
         case sharedWithMost = "shared_with_most"
-        /// The presented document was signed too long ago to give a share.
+        /// The presented document was signed too long ago, or before one that others have shown.
         case documentTooOld = "document_too_old"
         /// The app has found the purchase by itself. It may move if the customer restores it.
         case needsRestore = "needs_restore"
@@ -127,23 +173,28 @@ package struct OwnershipClaim: Hashable, Sendable {
             return .link(by: isNamed ? .token : .device)
         }
         if owner.customer == claimant { return .alreadyTheirs }
-        if isShared && policy == .share { return .alreadyTheirs }
+        let keepsShare = isShared && policy == .share
+        // Whoever shares it may take it from somebody who only has it by a copy.
+        if keepsShare && !(owner.isProvisional && intent != .sync) { return .alreadyTheirs }
         let verdict = verdict(against: owner, isNamed: isNamed, policy, rules)
-        // Also somebody who has signed in since.
-        if isShared, owner.isAnonymous, case .refuse = verdict { return .alreadyTheirs }
-        return verdict
+        switch verdict {
+        case .share, .shareInstead, .refuse:
+            // Also somebody who has signed in since.
+            return keepsShare || isShared && owner.isAnonymous ? .alreadyTheirs : verdict
+        case .alreadyTheirs, .link, .move: return verdict
+        }
     }
 
     private func verdict(
         against owner: Owner, isNamed: Bool, _ policy: RestorePolicy, _ rules: ShareRules
     ) -> Verdict {
-        let isAnonymous = owner.isAnonymous && isClaimantAnonymous
-        if isShared && isAnonymous { return .alreadyTheirs }
+        let areAnonymous = owner.isAnonymous && isClaimantAnonymous
+        if isShared && areAnonymous { return .alreadyTheirs }
         if owner.isBlocked { return .refuse(.blocked) }
         if owner.evidence == .support { return .refuse(.decidedBySupport) }
         if named != nil && !isNamed { return .refuse(.namesAnother) }
         if isUsedUp && !(isNamed && isUnspent) { return .refuse(.usedUp) }
-        if isAnonymous { return verdictBesideAnonymous }
+        if areAnonymous { return verdictBesideAnonymous(rules) }
         return asIntended(verdict(takingFrom: owner, isNamed: isNamed, policy, rules))
     }
 
@@ -151,18 +202,57 @@ package struct OwnershipClaim: Hashable, Sendable {
         takingFrom owner: Owner, isNamed: Bool, _ policy: RestorePolicy, _ rules: ShareRules
     ) -> Verdict {
         if isNamed { return .move(by: .token) }
+        let isRecent = rules.accepts(documentOfAge: documentAge)
+        if owner.isProvisional, isRecent, isDocument(youngerThan: owner.confirmingAge) {
+            return .move(by: .device)
+        }
         // Apps that do not say why they post are answered as before they could.
-        guard owner.isAnonymous, intent != nil else { return verdict(ofDevice: policy, rules) }
-        return rules.accepts(documentOfAge: documentAge)
-            ? .move(by: .device) : .refuse(.documentTooOld)
+        let verdict =
+            owner.isAnonymous && intent != nil
+            ? .move(by: .device) : verdict(ofDevice: policy, rules)
+        switch verdict {
+        case .move where owner.isAnonymous || isClaimantAnonymous:
+            // One that is as old is the same document, or was signed at the same moment.
+            let isNewest = owner.documentAge.map { !isDocument(olderThan: $0) } ?? true
+            return isRecent && isNewest ? verdict : .refuse(.documentTooOld)
+        case .refuse(.kept) where owner.isProvisional,
+            .refuse(.inUse) where owner.isProvisional:
+            return .refuse(.documentTooOld)
+        case .move, .share, .shareInstead, .alreadyTheirs, .link, .refuse: return verdict
+        }
+    }
+
+    private func isDocument(youngerThan age: Duration) -> Bool {
+        documentAge.map { $0 < age } ?? false
+    }
+
+    private func isDocument(olderThan age: Duration) -> Bool {
+        documentAge.map { $0 > age } ?? true
     }
 
     /// What the app does by itself takes nothing from anybody.
     private func asIntended(_ verdict: Verdict) -> Verdict {
         guard intent == .sync else { return verdict }
         switch verdict {
-        case .move, .share: return .refuse(.needsRestore)
+        case .move, .share, .shareInstead: return .refuse(.needsRestore)
         case .alreadyTheirs, .link, .refuse: return verdict
+        }
+    }
+
+    // MARK: - What is remembered of documents
+
+    /// What is to be remembered of the document, if the purchase becomes the claimant's by this
+    /// verdict. Nil if it is theirs whatever they show later: who bought it, as a person, or whom
+    /// it names.
+    package func isDocumentRemembered(after verdict: Verdict) -> Bool {
+        switch verdict {
+        case .link: isClaimantAnonymous
+        case .move(let evidence):
+            isClaimantAnonymous
+                || evidence == .device
+                    && (owner?.isAnonymous == true || owner?.isProvisional == true)
+        case .share, .shareInstead: true
+        case .alreadyTheirs, .refuse: false
         }
     }
 }

@@ -48,8 +48,9 @@ extension ConfigurationReader {
 
     static let identityKeys = [
         "proof", "secret_file", "secret_env", "public_key_file", "endless", "audience", "issuer",
-        "account_tokens", "join_people",
+        "account_tokens", "join_people", "growth_per_hour",
     ]
+    static let growthRange = 1_000...1_000_000
 
     /// Parses a claim that a JWT must have. An unreadable value is an error, because without the
     /// check tokens signed for somebody else would be accepted.
@@ -66,12 +67,16 @@ extension ConfigurationReader {
             app.accountTokens = word(tokens, "not a meaning of account tokens") ?? .customers
         }
         if let joins = members["join_people"] { app.joinsPeople = bool(joins) ?? false }
+        if let growth = members["growth_per_hour"] {
+            app.growthPerHour =
+                number(growth, in: Self.growthRange, of: "growth_per_hour") ?? app.growthPerHour
+        }
         app.proof = proof(members, at: node)
     }
 
     private mutating func proof(_ members: [String: Node], at node: Node) -> IdentityProof? {
         guard let kind = members["proof"] else {
-            let others: Set = ["account_tokens", "join_people"]
+            let others: Set = ["account_tokens", "join_people", "growth_per_hour"]
             if !members.isEmpty, others.isSuperset(of: members.keys) { return nil }
             complain(node, "identity has no proof.", "Add `proof: hmac` or `proof: jwt`.")
             return nil
@@ -168,6 +173,8 @@ extension AppSettings {
     var identityLines: [String] {
         [proofLine] + (accountTokens == .other ? ["account tokens name no customers"] : [])
             + (joinsPeople ? ["app keys join people"] : [])
+            + (growthPerHour == Self.growthPerHourDefault
+                ? [] : ["growth_per_hour \(growthPerHour)"])
     }
 
     private var proofLine: String {

@@ -32,7 +32,7 @@ extension DatabaseSession {
         counterparts.formUnion(try customersSeparatedFrom(person.ids, in: app))
         for purchase in try purchases(of: person.customer, in: app) {
             for sharer in try sharers(of: purchase, in: app) {
-                try revokeShare(
+                try endShare(
                     of: purchase, with: sharer, from: person.customer, in: app, at: now)
                 counterparts.insert(sharer)
             }

@@ -5,11 +5,18 @@ package struct Link: Hashable, Sendable {
     package var customer: CustomerID
     package var evidence: Evidence
     package var since: Instant
+    /// The newest document that the customer's devices have shown. Nil if the purchase is theirs
+    /// whatever they show, or if it was not remembered.
+    package var document: PresentedDocument?
 
-    package init(customer: CustomerID, evidence: Evidence, since: Instant) {
+    package init(
+        customer: CustomerID, evidence: Evidence, since: Instant,
+        document: PresentedDocument? = nil
+    ) {
         self.customer = customer
         self.evidence = evidence
         self.since = since
+        self.document = document
     }
 
     package typealias Evidence = OwnershipClaim.Evidence
@@ -45,8 +52,19 @@ package struct StoredCustomer: Hashable, Sendable {
 
 extension DatabaseSession {
     /// The customer that an id belongs to. Returns nil if the id is unknown.
+    ///
+    /// A UUID in upper case and the same UUID in lower case are one id if account tokens identify
+    /// customers. Otherwise a purchase's token would name whoever used it first in the other case.
     package func customer(
         known id: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> StoredCustomer? {
+        if let known = try customer(exactly: id, in: app) { return known }
+        guard tokensIdentifyCustomers(in: app), let other = id.inOtherCase else { return nil }
+        return try customer(exactly: other, in: app)
+    }
+
+    private func customer(
+        exactly id: CustomerID, in app: AppID
     ) throws(StorageFailure) -> StoredCustomer? {
         let rows = try connection.rows(
             Self.selectIDs, [.text(app.rawValue), .text(id.rawValue)])
@@ -187,7 +205,8 @@ extension DatabaseSession {
             about: try purchases(of: customer, in: app), in: app, at: now)
     }
 
-    /// Keeps each share once, and none of a purchase that the merged customer owns.
+    /// Keeps each share once, and none of a purchase that the merged customer owns. Of two shares
+    /// in one purchase, the one of the customer who remains counts.
     private func mergeShares(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -199,8 +218,10 @@ extension DatabaseSession {
             "DELETE FROM shares WHERE app = $1 AND customer IN ($2, $3) AND \(isTheirs)",
             [.text(app.rawValue), .text(customer.rawValue), .text(other.rawValue)])
         try connection.run(
-            "INSERT INTO shares (app, environment, purchase, customer, since_ms) "
-                + "SELECT app, environment, purchase, $1, since_ms FROM shares "
+            "INSERT INTO shares (app, environment, purchase, customer, since_ms, "
+                + "document_signed_at_ms, is_confirmed) "
+                + "SELECT app, environment, purchase, $1, since_ms, document_signed_at_ms, "
+                + "is_confirmed FROM shares "
                 + "WHERE app = $2 AND customer = $3 "
                 + "ON CONFLICT (app, purchase, environment, customer) DO NOTHING",
             [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
@@ -235,7 +256,7 @@ extension DatabaseSession {
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> Link? {
         let rows = try connection.rows(
-            "SELECT customer, evidence, since_ms FROM links "
+            "SELECT customer, evidence, since_ms, document_signed_at_ms, is_confirmed FROM links "
                 + "WHERE app = $1 AND environment = $2 AND purchase = $3",
             Self.key(of: purchase, in: app))
         guard let row = rows.first else { return nil }
@@ -244,29 +265,33 @@ extension DatabaseSession {
         }
         return Link(
             customer: CustomerID(rawValue: try row.text(0)), evidence: evidence,
-            since: Instant(milliseconds: try row.integer(2)))
+            since: Instant(milliseconds: try row.integer(2)),
+            document: try PresentedDocument?(row, 3))
     }
 
     /// Links a purchase without an owner to a customer, and emits an event. Not idempotent: check
     /// the owner first.
     package func link(
-        _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence, in app: AppID,
-        at now: Instant
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
+        document: PresentedDocument? = nil, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         var purses = WalletProjectionCache()
-        try link(purchase, to: customer, by: evidence, in: app, at: now, &purses)
+        try link(
+            purchase, to: customer, by: evidence, document: document, in: app, at: now, &purses)
     }
 
     /// Links a purchase without an owner to a customer, and emits an event. Use this overload to
     /// link several purchases to one customer.
     ///
     /// - Parameters:
+    ///   - document: what the customer's device shows, if that is to be remembered.
     ///   - named: the customer who had the purchase by its account token until now, for the event.
     ///     The caller emits that customer's own event.
     ///   - purses: the cached wallets, passed on from one call to the next.
     package func link(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
-        from named: CustomerID? = nil, in app: AppID, at now: Instant,
+        document: PresentedDocument? = nil, from named: CustomerID? = nil, in app: AppID,
+        at now: Instant,
         _ purses: inout WalletProjectionCache
     ) throws(StorageFailure) {
         let former = try walletCustomer(of: purchase, in: app)
@@ -275,13 +300,13 @@ extension DatabaseSession {
             of: purchase, is: customer, in: app, named == nil ? .linked : .moved, from: named,
             evidence: evidence, at: now)
         try connection.run(
-            "INSERT INTO links (app, environment, purchase, customer, evidence, since_ms) "
-                + "VALUES ($1, $2, $3, $4, $5, $6)",
+            "INSERT INTO links (app, environment, purchase, customer, evidence, since_ms, "
+                + "document_signed_at_ms, is_confirmed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
             [
                 .text(app.rawValue), .text(purchase.environment.rawValue),
                 .text(purchase.original.rawValue), .text(customer.rawValue),
                 .text(evidence.rawValue), .integer(now.milliseconds),
-            ])
+            ] + document.values)
         try emitWalletEvents(of: purchase, from: former, to: customer, in: app, at: now, &purses)
         try rescheduleConsumptionInquiries(about: [purchase], in: app, at: now)
     }

@@ -22,7 +22,9 @@ struct CopiedTable: Hashable, Sendable {
             others: ["customer", "since_ms", "is_account_token"]),
         CopiedTable(
             name: "links", key: ["app", "purchase", "environment"],
-            others: ["customer", "evidence", "since_ms"]),
+            others: [
+                "customer", "evidence", "since_ms", "document_signed_at_ms", "is_confirmed",
+            ]),
         CopiedTable(
             name: "keys", key: ["app", "hash"],
             others: ["kind", "name", "created_at_ms", "scopes", "until_ms", "last_used_at_ms"]),
@@ -87,7 +89,7 @@ struct CopiedTable: Hashable, Sendable {
             ]),
         CopiedTable(
             name: "shares", key: ["app", "purchase", "environment", "customer"],
-            others: ["since_ms"]),
+            others: ["since_ms", "document_signed_at_ms", "is_confirmed"]),
         CopiedTable(
             name: "blocks", key: ["app", "purchase", "environment"],
             others: ["reason", "since_ms"]),

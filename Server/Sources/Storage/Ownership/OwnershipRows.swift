@@ -48,13 +48,14 @@ extension DatabaseSession {
     /// customers, and records the transfer so that it can be undone. Not idempotent: check the
     /// owner first.
     ///
+    /// - Parameter document: what the customer's device shows, if that is to be remembered.
     /// - Returns: the transfer, which can be undone.
     package func move(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: OwnershipClaim.Evidence,
-        reason: String = "", in app: AppID, at now: Instant
+        document: PresentedDocument? = nil, reason: String = "", in app: AppID, at now: Instant
     ) throws(StorageFailure) -> Transfer {
         let former = try beneficiary(of: purchase, in: app)
-        try relink(purchase, to: customer, by: evidence, in: app, at: now)
+        try relink(purchase, to: customer, by: evidence, document, in: app, at: now)
         return try insertTransfer(
             Transfer(
                 number: 0, purchase: purchase, kind: .moved, former: former,
@@ -78,9 +79,10 @@ extension DatabaseSession {
         case .shared:
             // The event names the customer who shared the purchase, not its present owner, because
             // it is looked up under that customer's id.
-            try revokeShare(
+            try endShare(
                 of: transfer.purchase, with: transfer.customer, from: transfer.former, in: app,
                 at: now)
+            try markSharesUndone(of: transfer.purchase, with: transfer.customer, in: app, at: now)
         }
         try connection.run(
             "UPDATE transfers SET undone_at_ms = $1 WHERE app = $2 AND transfer = $3",
@@ -90,7 +92,7 @@ extension DatabaseSession {
     /// Changes the owner of a purchase, and emits events to both customers.
     private func relink(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: OwnershipClaim.Evidence,
-        in app: AppID, at now: Instant
+        _ document: PresentedDocument? = nil, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         guard let former = try link(of: purchase, in: app)?.customer else {
             let holder = try beneficiary(of: purchase, in: app)
@@ -103,7 +105,8 @@ extension DatabaseSession {
             }
             var purses = WalletProjectionCache()
             return try link(
-                purchase, to: customer, by: evidence, from: named, in: app, at: now, &purses)
+                purchase, to: customer, by: evidence, document: document, from: named, in: app,
+                at: now, &purses)
         }
         try deleteShare(in: purchase, of: customer, in: app)
         // The block protected the former owner, not the next one.
@@ -113,11 +116,12 @@ extension DatabaseSession {
         try emitOwnershipEvent(
             of: purchase, is: customer, in: app, .moved, from: former, evidence: evidence, at: now)
         try connection.run(
-            "UPDATE links SET customer = $1, evidence = $2, since_ms = $3 "
-                + "WHERE app = $4 AND environment = $5 AND purchase = $6",
+            "UPDATE links SET customer = $1, evidence = $2, since_ms = $3, "
+                + "document_signed_at_ms = $4, is_confirmed = $5 "
+                + "WHERE app = $6 AND environment = $7 AND purchase = $8",
             [
                 .text(customer.rawValue), .text(evidence.rawValue), .integer(now.milliseconds),
-            ] + Self.key(of: purchase, in: app))
+            ] + document.values + Self.key(of: purchase, in: app))
         try emitWalletEvents(of: purchase, from: former, to: customer, in: app, at: now)
         try rescheduleConsumptionInquiries(about: [purchase], in: app, at: now)
     }

@@ -3,13 +3,37 @@ import Ledger
 // Shares: a customer has a purchase in addition to its owner. A purchase without an owner has no
 // shares.
 
+/// A customer's share in a purchase of another customer.
+package struct Share: Hashable, Sendable {
+    package var customer: CustomerID
+    /// Whether all ids of the customer are anonymous.
+    package var isAnonymous: Bool
+    package var since: Instant
+    /// The newest document that the customer's devices have shown. Of a share from before this was
+    /// remembered, one of that time.
+    package var document: PresentedDocument
+
+    /// Whether there is less behind this share than behind another one: a customer whose devices
+    /// only showed a document of before may have nothing but a copy, and one with a newer document
+    /// has used a device of the store account later.
+    package func isWeaker(than other: Share) -> Bool {
+        (document.isConfirming ? 1 : 0, document.signedAt, other.since, other.customer)
+            < (other.document.isConfirming ? 1 : 0, other.document.signedAt, since, customer)
+    }
+}
+
 extension DatabaseSession {
-    /// Shares a purchase with a customer, and emits an event. Not idempotent.
+    /// Shares a purchase with a customer, and emits an event. Replaces a share that they have.
+    ///
+    /// - Parameter document: what the customer's device shows.
     package func share(
-        _ purchase: PurchaseID, with customer: CustomerID, in app: AppID, at now: Instant
+        _ purchase: PurchaseID, with customer: CustomerID, document: PresentedDocument? = nil,
+        in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         let owner = try link(of: purchase, in: app)?.customer
-        try beginShare(of: purchase, with: customer, from: owner, in: app, at: now)
+        try deleteShare(in: purchase, of: customer, in: app)
+        try beginShare(
+            of: purchase, with: customer, from: owner, document: document, in: app, at: now)
         _ = try insertTransfer(
             Transfer(
                 number: 0, purchase: purchase, kind: .shared, former: owner,
@@ -33,26 +57,27 @@ extension DatabaseSession {
             return
         }
         try deleteShare(in: move.purchase, of: move.customer, in: app)
-        try beginShare(of: move.purchase, with: move.customer, from: owner, in: app, at: now)
+        try beginShare(
+            of: move.purchase, with: move.customer, from: owner, document: nil, in: app, at: now)
     }
 
     /// Inserts the share, and emits an event.
     private func beginShare(
-        of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?, in app: AppID,
-        at now: Instant
+        of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?,
+        document: PresentedDocument?, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try emitOwnershipEvent(
             of: purchase, is: customer, in: app, .shared, from: owner, at: now)
         try connection.run(
-            "INSERT INTO shares (app, environment, purchase, customer, since_ms) "
-                + "VALUES ($1, $2, $3, $4, $5)",
+            "INSERT INTO shares (app, environment, purchase, customer, since_ms, "
+                + "document_signed_at_ms, is_confirmed) VALUES ($1, $2, $3, $4, $5, $6, $7)",
             Self.key(of: purchase, in: app) + [
                 .text(customer.rawValue), .integer(now.milliseconds),
-            ])
+            ] + document.values)
     }
 
-    /// Ends all shares of a purchase that loses its owner. Each event names the customer who shared
-    /// it.
+    /// Ends all shares of a purchase that loses its owner because support has undone its transfer.
+    /// Each event names the customer who shared it.
     func revokeShares(
         of purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -61,12 +86,14 @@ extension DatabaseSession {
                 $0.purchase == purchase && $0.kind == .shared && $0.customer == sharer
                     && $0.undoneAt == nil
             }
-            try revokeShare(of: purchase, with: sharer, from: share?.former, in: app, at: now)
+            try endShare(of: purchase, with: sharer, from: share?.former, in: app, at: now)
+            try markSharesUndone(of: purchase, with: sharer, in: app, at: now)
         }
     }
 
-    /// Ends a customer's share of a purchase, and emits an event.
-    func revokeShare(
+    /// Ends a customer's share of a purchase, and emits an event. They may share it again later,
+    /// unless ``markSharesUndone(of:with:in:at:)`` says that support has decided it. Idempotent.
+    package func endShare(
         of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?, in app: AppID,
         at now: Instant
     ) throws(StorageFailure) {
@@ -74,6 +101,12 @@ extension DatabaseSession {
         try emitOwnershipEvent(
             of: purchase, is: customer, in: app, .shareEnded, from: owner, at: now)
         try deleteShare(in: purchase, of: customer, in: app)
+    }
+
+    /// Records that support has ended a customer's shares of a purchase.
+    func markSharesUndone(
+        of purchase: PurchaseID, with customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
         try connection.run(
             "UPDATE transfers SET undone_at_ms = $1 WHERE app = $2 AND environment = $3 "
                 + "AND purchase = $4 AND customer = $5 AND kind = 'shared' "
@@ -104,12 +137,35 @@ extension DatabaseSession {
         ).isEmpty
     }
 
-    /// The number of customers who share a purchase with its owner.
-    package func sharerCount(
+    /// The shares of a purchase, the weakest first.
+    package func shares(
         of purchase: PurchaseID, in app: AppID
-    ) throws(StorageFailure) -> Int {
-        try sharers(of: purchase, in: app).count
+    ) throws(StorageFailure) -> [Share] {
+        let rows = try connection.rows(Self.selectShares, Self.key(of: purchase, in: app))
+        var shares: [CustomerID: Share] = [:]
+        for row in rows {
+            let customer = CustomerID(rawValue: try row.text(0))
+            let since = Instant(milliseconds: try row.integer(1))
+            let document = try PresentedDocument?(row, 2)
+            let id = CustomerID(rawValue: try row.text(4))
+            let isToken = try row.integer(5) != 0
+            var share =
+                shares[customer]
+                ?? Share(
+                    customer: customer, isAnonymous: true, since: since,
+                    document: document ?? PresentedDocument(signedAt: since, isConfirming: true))
+            if !isToken, !id.isAnonymous { share.isAnonymous = false }
+            shares[customer] = share
+        }
+        return shares.values.sorted { $0.isWeaker(than: $1) }
     }
+
+    static let selectShares =
+        "SELECT shares.customer, shares.since_ms, shares.document_signed_at_ms, "
+        + "shares.is_confirmed, ids.id, ids.is_account_token FROM shares "
+        + "CROSS JOIN customer_ids ids "
+        + "WHERE shares.app = $1 AND shares.environment = $2 AND shares.purchase = $3 "
+        + "AND ids.app = shares.app AND ids.customer = shares.customer"
 
     /// The customers who share a purchase with its owner.
     func sharers(

@@ -36,7 +36,7 @@ extension DatabaseSession {
                 continue
             }
             try link(
-                new, to: owner, by: old?.evidence ?? .token, in: app,
+                new, to: owner, by: old?.evidence ?? .token, document: old?.document, in: app,
                 at: one.document.receivedAt, &purses)
         }
     }

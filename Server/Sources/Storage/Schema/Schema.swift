@@ -84,6 +84,7 @@ package enum Schema {
             .init("credits by hand", handCreditColumns(dialect)),
             .init("movements by kind", movementKindIndexes),
             .init("customer ids by their beginning", customerPrefixIndexes),
+            .init("presented documents", presentedDocumentColumns(dialect)),
         ]
     }
 

@@ -30,8 +30,8 @@ import Testing
             let refused = try await join("ben", to: "anna", on: server)
             #expect(refused.status == 409)
             #expect(try refused.problem.code == .aliasJoinsTwoPeople)
-            // Who is nobody else yet, or has not logged in, is no other person.
-            for other in ["phone-7", Self.anonymous, "anna"] {
+            // Whoever has not logged in is no other person.
+            for other in [Self.anonymous, "anna"] {
                 #expect(try await join(other, to: "anna", on: server).status == 200, "\(other)")
             }
             // Now the anonymous id is anna's.
@@ -47,6 +47,99 @@ import Testing
         try await TestServer.run(change) { server in
             try await meet(["anna", "ben"], on: server)
             #expect(try await join("ben", to: "anna", on: server).status == 200)
+        }
+    }
+
+    @Test func `an app adds no id that may be somebody else's, and a server can`() async throws {
+        let (known, uuid) = ("anna", "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f")
+        try await TestServer.run { server in
+            try await meet([CustomerID(rawValue: known)], on: server)
+            for (id, other) in [
+                (known, "ben@example.com"), (known, uuid), (known, uuid.uppercased()),
+                ("ben@example.com", known), (uuid, known), ("cleo", "dora"),
+                (known, "anon_short"),
+            ] {
+                let refused = try await join(other, to: id, on: server)
+                #expect(refused.status == 409, "\(other) to \(id)")
+                #expect(try refused.problem.code == .aliasNotProven)
+                #expect(try refused.problem.remedy.contains("secret key"))
+            }
+            #expect(try await server.engine.events(of: "birds", after: 0, limit: 10).count == 1)
+            for other in ["ben@example.com", uuid] {
+                let joined = try await join(other, to: known, on: server, key: TestServer.secret)
+                #expect(joined.status == 200, "\(other)")
+            }
+        }
+    }
+
+    @Test func `the account token of an anonymous customer joins them with nobody`() async throws {
+        let thief = "anon_ffffffff-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
+        let change: TestServer.Change = { $0.joinsPeople = true }
+        try await TestServer.run(change) { server in
+            let made = try await server.engine.accountToken(
+                for: CustomerID(rawValue: Self.anonymous), app: "birds")
+            let token = try #require(made).rawValue
+            try await meet([CustomerID(rawValue: thief), "thief"], on: server)
+            // Everybody can read it in a signed transaction.
+            for (id, other) in [
+                ("thief", token), (token, "thief"), (thief, token), (token, thief),
+                (token.uppercased(), thief), (thief, token.uppercased()),
+            ] {
+                let refused = try await join(other, to: id, on: server)
+                #expect(refused.status == 409, "\(other) to \(id)")
+                #expect(try refused.problem.code == .aliasNotProven)
+            }
+            #expect(try await join(Self.anonymous, to: "anna", on: server).status == 200)
+            #expect(try await join(token, to: "anna", on: server).status == 200)
+        }
+    }
+
+    @Test func `a UUID in upper case is the id that it is in lower case`() async throws {
+        let uuid = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
+        try await TestServer.run { server in
+            try await meet([CustomerID(rawValue: uuid.uppercased())], on: server)
+            let answer = try await server.send(.get, Paths.customer(uuid))
+            #expect(try answer.decoded(Customer.self).entitlements["pro"]?.active == true)
+        }
+        let change: TestServer.Change = { $0.accountTokens = .other }
+        try await TestServer.run(change) { server in
+            try await meet([CustomerID(rawValue: uuid.uppercased())], on: server)
+            let answer = try await server.send(.get, Paths.customer(uuid))
+            #expect(try answer.decoded(Customer.self).entitlements.isEmpty)
+        }
+    }
+
+    @Test func `others cannot fill a customer's ids`() async throws {
+        let change: TestServer.Change = { $0.entitlements["plus"] = ["plus.monthly"] }
+        try await TestServer.run(change) { server in
+            try await meet(["anna"], on: server)
+            for number in 0..<2 * Engine.idsMax {
+                let other = "anon_\(String(repeating: "f", count: 32))-\(number)"
+                #expect(try await join(other, to: "anna", on: server).status == 200, "\(number)")
+            }
+            let filled = try await server.send(
+                .get, Paths.customer("anna"), key: TestServer.secret)
+            #expect(try filled.decoded(Customer.self).aliases.count == Engine.idsByAppMax - 1)
+            // What she had before she logged in comes to her all the same, also the other way round.
+            let devices = ["a", "b"].map { "anon_" + String(repeating: $0, count: 32) }
+            for (device, right) in zip(devices, ["pro", "plus"] as [EntitlementID]) {
+                _ = try await server.engine.grant(
+                    NewGrant(entitlement: right, reason: "sorry"),
+                    to: CustomerID(rawValue: device), app: "birds", environment: .production)
+            }
+            let joined = try await join(devices[0], to: "anna", on: server)
+            #expect(try joined.decoded(Customer.self).customerID == "anna")
+            let reversed = try await join("anna", to: devices[1], on: server)
+            #expect(try reversed.decoded(Customer.self).customerID == "anna")
+            #expect(try reversed.decoded(Customer.self).entitlements["plus"]?.active == true)
+            // The ids themselves had no room.
+            let gone = try await server.send(.get, Paths.customer(devices[0]))
+            #expect(try gone.decoded(Customer.self).entitlements.isEmpty)
+            // Her account token and what her server adds have theirs.
+            let token = try await server.send(.post, Paths.customer("anna") + "/account_token")
+            #expect(token.status == 200, "\(token.text)")
+            let own = try await join("anna-2", to: "anna", on: server, key: TestServer.secret)
+            #expect(own.status == 200)
         }
     }
 

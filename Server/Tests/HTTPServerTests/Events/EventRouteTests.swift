@@ -19,7 +19,8 @@ import Testing
         try await TestServer.run { server in
             for number in 1...5 {
                 _ = try await server.send(
-                    .post, Paths.aliases(of: "anna"), body: #"{"customer_id": "a-\#(number)"}"#)
+                    .post, Paths.aliases(of: "anna"), key: TestServer.secret,
+                    body: #"{"customer_id": "a-\#(number)"}"#)
             }
             var cursor = ""
             var seen: [PerennialContract.Event] = []
@@ -42,7 +43,8 @@ import Testing
         try await TestServer.run { server in
             for (id, other) in [("anna", "phone"), ("ben", "tablet"), ("anna", "laptop")] {
                 _ = try await server.send(
-                    .post, Paths.aliases(of: id), body: #"{"customer_id": "\#(other)"}"#)
+                    .post, Paths.aliases(of: id), key: TestServer.secret,
+                    body: #"{"customer_id": "\#(other)"}"#)
             }
             for (id, expected) in [("anna", [1, 3]), ("phone", [1, 3]), ("cleo", [])] {
                 let answer = try await server.send(

@@ -57,6 +57,9 @@ import Testing
         #expect(app.identityLines.contains("app keys join people"))
         let other = try settings("identity: {join_people: false, account_tokens: other}")
         #expect(other?.joinsPeople == false)
+        #expect(other?.growthPerHour == AppSettings.growthPerHourDefault)
+        let growing = try settings("identity: {growth_per_hour: 250000}")
+        #expect(growing?.growthPerHour == 250_000 && growing?.proof == nil)
     }
 
     @Test func `without a word purchases stay with whom they were first`() throws {

@@ -100,7 +100,7 @@ import Testing
         try await withShop(on: database) { shop in
             let support = Self.support(shop)
             // Nobody's purchase that named anna goes to ben; carl's to dora, who is emma later.
-            try await shop.server.post(
+            try await shop.support.post(
                 "/v1/customers/anna-anderson/aliases", ["customer_id": .string(Self.token)])
             try await shop.addDevice("a", ["app_account_token": .string(Self.token)])
             let named = try await shop.simulator.post(
@@ -148,7 +148,7 @@ import Testing
     @Test func `ids that only look alike are two, and both are forgotten`() async throws {
         try await withShop(on: .sqlite) { shop in
             for id in ["zo\u{EB}", "zoe\u{308}"] {
-                try await shop.server.post(
+                try await shop.support.post(
                     "/v1/customers/zed/aliases", ["customer_id": .string(id)])
             }
             let customer = try await shop.server.get("/v1/customers/zed")
@@ -202,7 +202,7 @@ import Testing
             let bought = try await Self.buy(
                 "anna", as: Self.token, in: shop, ["app_account_token": .string(Self.token)])
             _ = try await Self.support(shop).send("DELETE", "/v1/customers/\(Self.token)")
-            try await shop.server.post(
+            try await shop.support.post(
                 "/v1/customers/anna/aliases", ["customer_id": .string(Self.token)])
             #expect(try await shop.entitlement("pro", of: "anna") == nil)
             try await shop.server.post(

@@ -63,7 +63,7 @@ import Testing
         try await shop.addDevice(
             "anna",
             ["app_account_token": .string(token), "environment": .string(environment)])
-        try await shop.server.post(
+        try await shop.support.post(
             "/v1/customers/anna/aliases", ["customer_id": .string(token)])
         let bought = try await buy(["product_id": "pro.monthly", "offer": "none"], in: shop).json
         try await shop.server.post(

@@ -39,11 +39,12 @@ import Testing
         return ["Perennial-Customer-Proof": proofs.map { proof(of: $0) }.joined(separator: ", ")]
     }
 
+    /// By the app, or by its server.
     private static func join(
-        _ other: String, to id: String, in shop: Shop, proofs: [String]
+        _ other: String, to id: String, in shop: Shop, proofs: [String], byServer: Bool = false
     ) async throws -> Wire.Answer {
         let body: JSON = ["customer_id": .string(other)]
-        return try await shop.server.send(
+        return try await (byServer ? shop.support : shop.server).send(
             "POST", "/v1/customers/\(id)/aliases", body: body.bytes, headers: header(proofs))
     }
 
@@ -78,7 +79,7 @@ import Testing
     {
         try await withShop(on: .sqlite) { shop in
             for other in [Self.anonymous, "phone-7"] {
-                _ = try await Self.join(other, to: "anna", in: shop, proofs: [])
+                _ = try await Self.join(other, to: "anna", in: shop, proofs: [], byServer: true)
             }
             let bought = try await shop.buyMonth("anna")
             #expect(try await shop.post(bought, as: "anna") == 200)
@@ -145,7 +146,7 @@ import Testing
             let pack = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
             #expect(try await Self.balance(of: Self.token, in: shop) == 100)
-            _ = try await Self.join(Self.token, to: "anna", in: shop, proofs: [])
+            _ = try await Self.join(Self.token, to: "anna", in: shop, proofs: [], byServer: true)
             try await shop.support.post(
                 "/v1/customers/anna/wallets/seeds/debits", ["amount": 60, "reason": "oaks"])
 
@@ -159,7 +160,7 @@ import Testing
             // Nor by showing it: it is spent in part.
             #expect(try await shop.post(pack, as: Self.token) == 409)
             #expect(try await Self.balance(of: Self.token, in: shop) == 0)
-            _ = try await Self.join(Self.token, to: "anna", in: shop, proofs: [])
+            _ = try await Self.join(Self.token, to: "anna", in: shop, proofs: [], byServer: true)
             #expect(try await Self.balance(of: "anna", in: shop) == 40)
             #expect(try await shop.support.send("DELETE", path).status == 200)
             #expect(try await Self.balance(of: "anna", in: shop) == 40)
@@ -184,7 +185,7 @@ import Testing
             #expect(try await shop.post(month, as: "ben") == 200)
             try await shop.support.post(
                 "/v1/customers/ben/grants", ["entitlement": "premium", "reason": "sorry"])
-            _ = try await Self.join("ben", to: "anna", in: shop, proofs: [])
+            _ = try await Self.join("ben", to: "anna", in: shop, proofs: [], byServer: true)
             let first = try await shop.support.send("DELETE", "/v1/customers/ben/aliases/anna")
             #expect(first.status == 409)
             #expect(try first.json["code"] == "alias_is_first")
@@ -212,7 +213,8 @@ import Testing
         async throws
     {
         try await withShop(on: .sqlite) { shop in
-            _ = try await Self.join("ben-at-home", to: "anna", in: shop, proofs: [])
+            _ = try await Self.join(
+                "ben-at-home", to: "anna", in: shop, proofs: [], byServer: true)
             let path = "/v1/customers/anna/aliases/ben-at-home"
             #expect(try await shop.support.send("DELETE", path).status == 200)
             _ = try await shop.support.send("DELETE", "/v1/customers/ben-at-home")

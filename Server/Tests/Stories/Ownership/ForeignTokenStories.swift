@@ -64,7 +64,7 @@ import Testing
             let bought = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
             // It is heard of, and uma's by its token alone.
-            try await shop.server.post(
+            try await shop.support.post(
                 "/v1/customers/uma/aliases", ["customer_id": .string(Self.uma.rawValue)])
             #expect(try await shop.post(bought, as: "carl") == 409)
             if spent > 0 {

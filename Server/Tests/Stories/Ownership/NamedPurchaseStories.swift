@@ -79,6 +79,47 @@ import Testing
         }
     }
 
+    private static func join(
+        _ other: String, to id: String, in shop: Shop
+    ) async throws -> Wire.Answer {
+        let body: JSON = ["customer_id": .string(other)]
+        return try await shop.server.send("POST", "/v1/customers/\(id)/aliases", body: body.bytes)
+    }
+
+    @Test(arguments: ["pro.monthly", "seeds.100"], StoryDatabase.allCases)
+    func `nobody gets what names another by making the token an id of theirs`(
+        product: String, database: StoryDatabase
+    ) async throws {
+        let anonymous = "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
+        try await withShop(on: database) { shop in
+            let bought = try await Self.buy(product, in: shop)
+            let signed = JSON.string(try bought.text("signed_transaction"))
+            // The thief has the app's key and a copy, in which the token stands.
+            for thief in ["thief", anonymous] {
+                for token in [Self.token, Self.token.uppercased()] where thief == "thief" {
+                    let joined = try await Self.join(token, to: thief, in: shop)
+                    #expect(joined.status == 409, "\(token) to \(thief)")
+                    let reversed = try await Self.join(thief, to: token, in: shop)
+                    #expect(reversed.status == 409, "\(thief) to \(token)")
+                }
+                let posted = try await Self.post([signed], as: thief, in: shop)
+                #expect(posted.status == 409, "\(thief)")
+                #expect(try posted.json.text("detail").hasSuffix(": names_another."))
+            }
+            #expect(try await shop.server.get("/v1/customers/thief")["subscriptions"] == [])
+            // Nor by the same UUID in the other case, which is the same id.
+            try await shop.server.post(
+                "/v1/customers/\(Self.token.uppercased())/account_token")
+            let upper = try await Self.post([signed], as: Self.token.uppercased(), in: shop)
+            #expect(upper.status == 200)
+            #expect(try await Self.post([signed], as: Self.token, in: shop).status == 200)
+            let isSeeds = product == "seeds.100"
+            #expect(try await Self.isOpen(Self.token, in: shop) == !isSeeds)
+            #expect(try await Self.seeds(of: Self.token, in: shop) == (isSeeds ? 100 : nil))
+            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+        }
+    }
+
     @Test(arguments: [0, 1] as [Int64], StoryDatabase.allCases)
     func `what an erased customer did not spend comes to whom it names`(
         spent: Int64, database: StoryDatabase
@@ -165,7 +206,7 @@ import Testing
             #expect(try await Self.events(of: Self.token, in: shop).isEmpty)
             let found = try await shop.support.get("/v1/customers?query=\(Self.token)")
             #expect(found["items"] == [])
-            try await shop.server.post(
+            try await shop.support.post(
                 "/v1/customers/carl/aliases", ["customer_id": .string(Self.token)])
             #expect(try await !Self.isOpen("carl", in: shop))
             #expect(try await shop.post(bought, as: "anna") == 200)
@@ -311,7 +352,7 @@ import Testing
             let silent = try await Self.check(shop.address, "identity: {account_tokens: other}")
             #expect(!silent.contains { $0.contains("account token") }, "\(silent)")
             for (id, token) in [("anna", Self.token), ("carl", other.uppercased())] {
-                try await shop.server.post(
+                try await shop.support.post(
                     "/v1/customers/\(id)/aliases", ["customer_id": .string(token)])
             }
             let none = try await Self.check(shop.address)

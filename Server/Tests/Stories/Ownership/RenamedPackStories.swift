@@ -27,7 +27,7 @@ import Testing
     /// Uma and vera are known, and what names uma was heard of.
     private static func begin(_ product: JSON, in shop: Shop) async throws -> String {
         for (name, token) in [("uma", uma), ("vera", vera)] {
-            try await shop.server.post(
+            try await shop.support.post(
                 "/v1/customers/\(name)/aliases", ["customer_id": .string(token)])
         }
         try await shop.addDevice("anna", ["app_account_token": .string(uma)])

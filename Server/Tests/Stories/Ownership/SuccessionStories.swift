@@ -59,7 +59,7 @@ import Testing
     ) async throws {
         try await withShop(on: database) { shop in
             let anna = "7d0a5f6c-9a51-4a0e-8a53-1f2b3c4d5e6f"
-            try await shop.server.post(
+            try await shop.support.post(
                 "/v1/customers/\(anna)/aliases", ["customer_id": "anna@example.com"])
             let signed = try await shop.buyMonth("anna", token: anna).text("signed_transaction")
             let (_, again) = try Self.renumbered(signed, as: Self.number, by: shop.authority) {
@@ -90,6 +90,40 @@ import Testing
                 "/v1/purchases",
                 ["customer_id": .string(ben), "signed_transactions": [.string(again)]])
             #expect(try await Self.owners(shop) == [CustomerID(rawValue: ben)])
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `what replaces a subscription that was taken by a copy is taken back like it`(
+        database: StoryDatabase
+    ) async throws {
+        let phone = "anon_" + String(repeating: "a", count: 32)
+        try await withShop(on: database) { shop in
+            func post(_ signed: String, as customer: String) async throws -> Int {
+                let body: JSON = [
+                    "customer_id": .string(customer), "intent": "restore",
+                    "signed_transactions": [.string(signed)],
+                ]
+                let answer = try await shop.server.send(
+                    "POST", "/v1/purchases", body: body.bytes)
+                return answer.status
+            }
+            func replaced() async throws -> String {
+                try await shop.simulator.post("/_sim/clock", ["advance": "PT1M"])
+                let device = try await shop.simulator.post("/_sim/devices/anna-1/restore")
+                let jws = try #require(device["signed_transactions"]?.array?.last?.string)
+                return try Self.renumbered(jws, as: Self.number, by: shop.authority).jws
+            }
+            let copy = try await shop.buyMonth("anna").text("signed_transaction")
+            #expect(try await post(copy, as: phone) == 200)
+            #expect(try await post(copy, as: "thief") == 200)
+            let first = try await replaced()
+            #expect(try await post(first, as: "somebody") == 409)
+            #expect(try await Self.owners(shop) == ["thief"])
+            #expect(try await post(first, as: phone) == 409)
+            #expect(try await post(replaced(), as: phone) == 200)
+            #expect(try await post(first, as: "thief") == 409)
+            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
         }
     }
 }

@@ -59,7 +59,7 @@ import Testing
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
-            try await shop.server.post(
+            try await shop.support.post(
                 "/v1/customers/anna/aliases", ["customer_id": .string(Self.token)])
             let transaction = try await Self.buy(
                 "anna", in: shop, ["app_account_token": .string(Self.token)])
@@ -91,7 +91,7 @@ import Testing
         try await withShop(on: database) { shop in
             let transaction = try await Self.buy("anna", in: shop)
             _ = try await Self.post([transaction], as: "device-7", in: shop)
-            try await shop.server.post("/v1/customers/anna/aliases", ["customer_id": "device-7"])
+            try await shop.support.post("/v1/customers/anna/aliases", ["customer_id": "device-7"])
             let anna = try await shop.server.get("/v1/customers/anna")
             #expect(anna["entitlements"]?["pro"]?["active"] == true)
             #expect(anna["aliases"] == ["device-7"])

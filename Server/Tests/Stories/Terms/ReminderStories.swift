@@ -205,7 +205,7 @@ import Testing
             try await Self.set("2027-04-24", in: shop)
             let first = ["\(token) 7 2027-05-01 known 2027-04-24"]
             #expect(try await Self.told(in: shop) == first)
-            try await shop.server.post(
+            try await shop.support.post(
                 "/v1/customers/anna/aliases", ["customer_id": .string(token)])
             try await Self.post(bought, as: "anna", in: shop)
             #expect(try await Self.told(in: shop) == first)

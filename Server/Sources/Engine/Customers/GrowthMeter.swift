@@ -1,0 +1,69 @@
+import Ledger
+import Storage
+import Synchronization
+
+/// Limits what requests with an app key may add to the database without showing anything new: new
+/// ids, account tokens and consents of new customers, and changes of ownership by documents that
+/// are known already. An app key is public in practice, so whoever has it could otherwise fill the
+/// disk.
+///
+/// A request with a new document is never refused by it, because documents have a budget of their
+/// own: otherwise a flood could keep a customer's device from showing what was bought. Nor is a
+/// customer refused who is known.
+///
+/// The limit may be used up at once, and refills evenly within an hour. Each server counts by
+/// itself, because a row that all requests update would make them wait for each other.
+final class GrowthMeter: Sendable {
+    private static let hour = Duration.hours(1)
+
+    /// When the budget of each app will be full again.
+    private let fullAt = Mutex<[AppID: Instant]>([:])
+
+    /// Returns how long to wait until something may be added. Returns nil if it may be added now.
+    func wait(of app: AppSettings, at now: Instant) -> Duration? {
+        let next = end(of: app, adding: 1, at: now)
+        return next <= now + Self.hour ? nil : next - (now + Self.hour)
+    }
+
+    func add(_ count: Int, of app: AppSettings, at now: Instant) {
+        guard count > 0 else { return }
+        let next = end(of: app, adding: count, at: now)
+        fullAt.withLock { $0[app.id] = next }
+    }
+
+    private func end(of app: AppSettings, adding count: Int, at now: Instant) -> Instant {
+        let known = fullAt.withLock { $0[app.id] }
+        let cost = Duration.milliseconds(
+            Self.hour.wholeMilliseconds * Int64(count) / Int64(max(1, app.growthPerHour)))
+        return max(known ?? now, now) + max(cost, .milliseconds(1))
+    }
+}
+
+extension AppSettings {
+    /// How much requests with an app key may add within an hour without a new document.
+    package static let growthPerHourDefault = 10_000
+}
+
+extension DatabaseSession {
+    /// How many of these ids are not known yet.
+    func countUnknown(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) -> Int {
+        var count = 0
+        for id in ids where try customer(known: id, in: app) == nil { count += 1 }
+        return count
+    }
+
+    /// Whether one of these ids is that of a customer who has purchases.
+    func hasPurchases(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) -> Bool {
+        for id in ids {
+            guard let known = try customer(known: id, in: app) else { continue }
+            if try linkCount(of: known.customer, in: app) > 0 { return true }
+            for environment in Environment.allCases
+            where try !sharedTimelines(with: known.customer, in: app, environment: environment)
+                .isEmpty
+            {
+                return true
+            }
+        }
+        return false
+    }
+}

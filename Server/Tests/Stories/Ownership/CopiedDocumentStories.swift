@@ -1,0 +1,429 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Testing
+
+@testable import Program
+
+/// Somebody has the public app key, and copies of documents that another one's device was given: old
+/// ones, or recent ones. The buyer's devices can always get a document that is signed now.
+@Suite(.serialized) struct CopiedDocumentStories {
+    /// The id of a device on which nobody has signed in.
+    private static func device(_ name: String) -> String {
+        "anon_" + name.padding(toLength: 32, withPad: "0", startingAt: 0)
+    }
+
+    private static func app(
+        _ policy: OwnershipClaim.RestorePolicy = .keep, most: Int = 5, anonymousMost: Int = 3
+    ) -> AppConfiguration {
+        var app = birds
+        app.settings.restorePolicies = [.production: policy]
+        app.settings.shareRules = [
+            .production: OwnershipClaim.ShareRules(most: most, anonymousMost: anonymousMost)
+        ]
+        return app
+    }
+
+    /// Returns the verdict on the purchase, with its reason if there is one.
+    private static func post(
+        _ signed: String, as customer: String, _ intent: String?, in shop: Shop
+    ) async throws -> String {
+        let body: JSON = [
+            "customer_id": .string(customer), "intent": intent.map { .string($0) } ?? .null,
+            "signed_transactions": [.string(signed)],
+        ]
+        let answer = try await shop.server.send("POST", "/v1/purchases", body: body.bytes).json
+        let verdicts = answer["purchases"] ?? answer["customer"]?["purchases"]
+        guard let verdict = verdicts?.array?.last else {
+            return answer["detail"]?.string.map { String($0.split(separator: " ").last ?? "") }
+                ?? "posted"
+        }
+        return [verdict["verdict"]?.string, verdict["why"]?.string].compactMap { $0 }
+            .joined(separator: " ")
+    }
+
+    private static func isOpen(_ customer: String, in shop: Shop) async throws -> Bool {
+        try await shop.entitlement("pro", of: customer)?["active"] == true
+    }
+
+    /// What the store signs for a device of anna's account now.
+    private static func signedNow(in shop: Shop) async throws -> String {
+        try await pass("PT1M", in: shop)
+        let restored = try await shop.simulator.post("/_sim/devices/anna-1/restore")
+        return try #require(restored["signed_transactions"]?.array?.last?.string)
+    }
+
+    private static func pass(_ time: String, in shop: Shop) async throws {
+        try await shop.simulator.post("/_sim/clock", ["advance": .string(time)])
+    }
+
+    /// Anna buys on a device on which she has not signed in. Returns what the store has signed.
+    private static func buy(in shop: Shop) async throws -> String {
+        let signed = try await shop.buyMonth("anna").text("signed_transaction")
+        #expect(try await post(signed, as: device("phone"), "purchase", in: shop) == "linked")
+        return signed
+    }
+
+    private static func join(
+        _ device: String, to person: String, in shop: Shop
+    ) async throws {
+        try await shop.server.post(
+            "/v1/customers/\(person)/aliases", ["customer_id": .string(device)])
+    }
+
+    private static func expectClean(_ shop: Shop) async throws {
+        #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+    }
+
+    // MARK: - Devices
+
+    @Test(arguments: OwnershipClaim.RestorePolicy.allCases, StoryDatabase.allCases)
+    func `an old copy opens nothing on devices without log-in`(
+        policy: OwnershipClaim.RestorePolicy, database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Self.app(policy)) { shop in
+            let copy = try await Self.buy(in: shop)
+            try await Self.pass("P20D", in: shop)
+            #expect(
+                try await Self.post(copy, as: Self.device("pad"), "sync", in: shop) == "shared")
+            try await Self.pass("P11D", in: shop)
+            for (number, intent) in ["sync", "restore", "purchase", nil].enumerated() {
+                let thief = Self.device("thief\(number)")
+                let verdict = try await Self.post(copy, as: thief, intent, in: shop)
+                #expect(verdict == "another document_too_old", "\(intent ?? "none")")
+                #expect(try await !Self.isOpen(thief, in: shop))
+            }
+            // Whoever has it keeps it, and anna's new phone gets it.
+            #expect(
+                try await Self.post(copy, as: Self.device("pad"), "sync", in: shop) == "shared")
+            let now = try await Self.signedNow(in: shop)
+            #expect(
+                try await Self.post(now, as: Self.device("new"), "sync", in: shop) == "shared")
+            for device in ["phone", "pad", "new"] {
+                #expect(try await Self.isOpen(Self.device(device), in: shop), "\(device)")
+            }
+            try await Self.expectClean(shop)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `copies take no place from a device that can get a newer document`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Self.app()) { shop in
+            _ = try await Self.buy(in: shop)
+            // Anna's tablet has shown a document that was signed after it got its place.
+            for _ in 0..<2 {
+                let signed = try await Self.signedNow(in: shop)
+                #expect(
+                    try await Self.post(signed, as: Self.device("pad"), "sync", in: shop)
+                        == "shared")
+            }
+            let copy = try await Self.signedNow(in: shop)
+            var verdicts: [String] = []
+            for number in 1...4 {
+                verdicts.append(
+                    try await Self.post(
+                        copy, as: Self.device("thief\(number)"), "restore", in: shop))
+            }
+            #expect(
+                verdicts == [
+                    "shared", "shared", "another shared_with_most", "another shared_with_most",
+                ])
+            let now = try await Self.signedNow(in: shop)
+            #expect(
+                try await Self.post(now, as: Self.device("new"), "sync", in: shop) == "shared")
+            // It took the place of a copy, which is told, and no copy takes it back.
+            #expect(
+                try await Self.post(copy, as: Self.device("thief1"), "restore", in: shop)
+                    == "another shared_with_most")
+            for (device, isOpen) in [
+                ("phone", true), ("pad", true), ("new", true), ("thief1", false),
+                ("thief2", true), ("thief3", false),
+            ] {
+                #expect(try await Self.isOpen(Self.device(device), in: shop) == isOpen, "\(device)")
+            }
+            let events = try await shop.support.get(
+                "/v1/events?customer_id=\(Self.device("thief1"))")
+            #expect(events["items"]?.array?.last?["type"] == "share_ended")
+            // A newer one gives the ended share again: support has decided nothing.
+            let later = try await Self.signedNow(in: shop)
+            #expect(
+                try await Self.post(later, as: Self.device("thief1"), "sync", in: shop) == "shared")
+            try await Self.expectClean(shop)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `what is shared goes on after its owner is erased, whoever shows it first`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Self.app()) { shop in
+            let signed = try await Self.buy(in: shop)
+            #expect(
+                try await Self.post(signed, as: Self.device("pad"), "sync", in: shop) == "shared")
+            #expect(try await Self.post(signed, as: "anna", "restore", in: shop) == "moved")
+            _ = try await shop.support.send("DELETE", "/v1/customers/anna")
+            #expect(
+                try await Self.post(signed, as: Self.device("new"), "sync", in: shop) == "linked")
+            #expect(
+                try await Self.post(signed, as: Self.device("pad"), "sync", in: shop) == "shared")
+            #expect(try await Self.isOpen(Self.device("pad"), in: shop))
+            try await Self.expectClean(shop)
+        }
+    }
+
+    // MARK: - Persons
+
+    /// Who takes back what a thief has taken.
+    enum Buyer: String, CaseIterable {
+        /// On the same device, on which she has not signed in.
+        case phone
+        /// On a new device, or after the app was deleted.
+        case newPhone
+        /// After she signed in on the same device.
+        case signedIn
+        /// On a device on which she had something before she signed in, so that it is no alias.
+        case person
+    }
+
+    @Test(arguments: Buyer.allCases, StoryDatabase.allCases)
+    func `a person with a recent copy has it until the buyer shows a newer document`(
+        buyer: Buyer, database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Self.app()) { shop in
+            let copy = try await Self.buy(in: shop)
+            try await Self.pass("P20D", in: shop)
+            #expect(try await Self.post(copy, as: "thief", "restore", in: shop) == "moved")
+            // He shows the same copy again and again, and another one that is older than the theft.
+            for intent in ["sync", "restore"] {
+                #expect(try await Self.post(copy, as: "thief", intent, in: shop) == "theirs")
+            }
+            if buyer == .signedIn {
+                try await Self.join(Self.device("phone"), to: "anna", in: shop)
+            }
+            let anna: String
+            switch buyer {
+            case .phone: anna = Self.device("phone")
+            case .newPhone: anna = Self.device("new")
+            case .signedIn, .person: anna = "anna"
+            }
+            #expect(
+                try await Self.post(copy, as: anna, "restore", in: shop)
+                    == "another document_too_old")
+            let now = try await Self.signedNow(in: shop)
+            #expect(
+                try await Self.post(now, as: anna, "sync", in: shop) == "another needs_restore")
+            #expect(try await Self.post(now, as: anna, "restore", in: shop) == "moved")
+            #expect(try await Self.isOpen(anna, in: shop))
+            #expect(try await !Self.isOpen("thief", in: shop))
+            // For good.
+            for thief in ["thief", "thief-2"] {
+                for intent in ["restore", "purchase", "sync", nil] {
+                    let verdict = try await Self.post(copy, as: thief, intent, in: shop)
+                    #expect(verdict.hasPrefix("another"), "\(intent ?? "none"): \(verdict)")
+                }
+            }
+            #expect(try await Self.isOpen(anna, in: shop))
+            try await Self.expectClean(shop)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a copy of what the buyer's device has shown since makes nothing the thief's for good`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Self.app()) { shop in
+            let phone = Self.device("phone")
+            let copy = try await Self.buy(in: shop)
+            #expect(try await Self.post(copy, as: "thief", "restore", in: shop) == "moved")
+            // Anna's app posts by itself, and he gets a copy of that, too.
+            let later = try await Self.signedNow(in: shop)
+            #expect(
+                try await Self.post(later, as: phone, "sync", in: shop) == "another needs_restore")
+            for intent in ["sync", "restore"] {
+                #expect(try await Self.post(later, as: "thief", intent, in: shop) == "theirs")
+            }
+            #expect(
+                try await Self.post(later, as: phone, "restore", in: shop)
+                    == "another document_too_old")
+            let now = try await Self.signedNow(in: shop)
+            #expect(try await Self.post(now, as: phone, "restore", in: shop) == "moved")
+            #expect(
+                try await Self.post(later, as: "thief", "restore", in: shop)
+                    == "another document_too_old")
+            #expect(try await Self.isOpen(phone, in: shop))
+            try await Self.expectClean(shop)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a copy that is older than what the buyer's device has shown takes nothing`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Self.app()) { shop in
+            let copy = try await Self.buy(in: shop)
+            let shown = try await Self.signedNow(in: shop)
+            #expect(
+                try await Self.post(shown, as: Self.device("phone"), "sync", in: shop) == "theirs")
+            #expect(
+                try await Self.post(copy, as: "thief", "restore", in: shop)
+                    == "another document_too_old")
+            // The same document is good enough: anna signs in on the same device.
+            #expect(try await Self.post(shown, as: "anna", "restore", in: shop) == "moved")
+            try await Self.expectClean(shop)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a person who has shown a later document keeps it from everybody with a newer one`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Self.app()) { shop in
+            let signed = try await Self.buy(in: shop)
+            #expect(try await Self.post(signed, as: "anna", "restore", in: shop) == "moved")
+            let later = try await Self.signedNow(in: shop)
+            #expect(try await Self.post(later, as: "anna", "sync", in: shop) == "theirs")
+            // Ben signs in on her phone.
+            let now = try await Self.signedNow(in: shop)
+            #expect(try await Self.post(now, as: "ben", "restore", in: shop) == "another kept")
+            #expect(try await Self.isOpen("anna", in: shop))
+            try await Self.expectClean(shop)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `nobody makes a copy their own by signing in on the device that showed it`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Self.app()) { shop in
+            // The app was killed before it posted anything, and somebody else is first.
+            let copy = try await shop.buyMonth("anna").text("signed_transaction")
+            #expect(
+                try await Self.post(copy, as: Self.device("thief"), "sync", in: shop) == "linked")
+            #expect(
+                try await Self.post(copy, as: Self.device("phone"), "sync", in: shop) == "shared")
+            try await Self.join(Self.device("thief"), to: "thief", in: shop)
+            #expect(try await !Self.isOpen(Self.device("phone"), in: shop))
+            let now = try await Self.signedNow(in: shop)
+            #expect(
+                try await Self.post(now, as: Self.device("phone"), "restore", in: shop) == "moved")
+            #expect(try await Self.isOpen(Self.device("phone"), in: shop))
+            #expect(
+                try await Self.post(copy, as: "thief", "restore", in: shop)
+                    == "another document_too_old")
+            #expect(try await !Self.isOpen("thief", in: shop))
+            try await Self.expectClean(shop)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `without an intent, an old copy takes nothing from a device under transfer`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Self.app(.transfer)) { shop in
+            let copy = try await Self.buy(in: shop)
+            try await Self.pass("P31D", in: shop)
+            #expect(
+                try await Self.post(copy, as: "thief", nil, in: shop) == "another document_too_old")
+            let now = try await Self.signedNow(in: shop)
+            #expect(try await Self.post(now, as: "anna", nil, in: shop) == "moved")
+            #expect(
+                try await Self.post(copy, as: Self.device("thief"), "restore", in: shop)
+                    == "another document_too_old")
+            #expect(try await Self.isOpen("anna", in: shop))
+            try await Self.expectClean(shop)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `copies cannot fill the log with moves, and a new document is accepted at once`(
+        database: StoryDatabase
+    ) async throws {
+        var app = Self.app(.transfer)
+        app.settings.growthPerHour = 4
+        try await withShop(on: database, app: app) { shop in
+            let copy = try await shop.buyMonth("anna").text("signed_transaction")
+            #expect(try await Self.post(copy, as: "anna", "purchase", in: shop) == "linked")
+            var verdicts: [String] = []
+            for number in 1...6 {
+                let thief = "thief-\(number % 2)"
+                verdicts.append(try await Self.post(copy, as: thief, "restore", in: shop))
+            }
+            #expect(verdicts.prefix(4).allSatisfy { $0 == "moved" }, "\(verdicts)")
+            #expect(verdicts.suffix(2).allSatisfy { $0 == "posted" }, "\(verdicts)")
+            let body: JSON = [
+                "customer_id": "thief-7", "intent": "restore",
+                "signed_transactions": [.string(copy)],
+            ]
+            let refused = try await shop.server.send("POST", "/v1/purchases", body: body.bytes)
+            #expect(refused.status == 429)
+            #expect(try refused.json.text("code") == "growth_budget_spent")
+            #expect(Int(refused.retryAfter ?? "") ?? 0 > 0)
+            #expect(try await shop.server.get("/v1/customers/thief-7")["subscriptions"] == [])
+            let now = try await Self.signedNow(in: shop)
+            #expect(try await Self.post(now, as: "anna", "restore", in: shop) == "moved")
+            #expect(try await Self.isOpen("anna", in: shop))
+            // What a device has already costs nothing.
+            #expect(try await Self.post(now, as: "anna", "sync", in: shop) == "theirs")
+            try await Self.expectClean(shop)
+        }
+    }
+
+    // MARK: - Sharing
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `devices without log-in take no places of persons, and persons none of devices`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Self.app(.share, most: 2)) { shop in
+            let signed = try await shop.buyMonth("anna").text("signed_transaction")
+            #expect(try await Self.post(signed, as: "anna", "purchase", in: shop) == "linked")
+            for number in 1...2 {
+                let device = Self.device("device\(number)")
+                #expect(try await Self.post(signed, as: device, "restore", in: shop) == "shared")
+            }
+            #expect(
+                try await Self.post(signed, as: Self.device("device3"), "restore", in: shop)
+                    == "another shared_with_most")
+            for person in ["ben", "cleo"] {
+                #expect(try await Self.post(signed, as: person, "restore", in: shop) == "shared")
+            }
+            #expect(
+                try await Self.post(signed, as: "dora", "restore", in: shop)
+                    == "another shared_with_most")
+            for user in ["anna", "ben", "cleo", Self.device("device1"), Self.device("device2")] {
+                #expect(try await Self.isOpen(user, in: shop), "\(user)")
+            }
+            try await Self.expectClean(shop)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `no more share a person's purchase because it was a device's before`(
+        database: StoryDatabase
+    ) async throws {
+        let app = Self.app(.share, most: 2, anonymousMost: 6)
+        try await withShop(on: database, app: app) { shop in
+            let signed = try await Self.buy(in: shop)
+            let people = (1...5).map { "person-\($0)" }
+            for person in people {
+                let device = Self.device(person)
+                #expect(try await Self.post(signed, as: device, "sync", in: shop) == "shared")
+                try await Self.join(device, to: person, in: shop)
+                try await Self.pass("PT1S", in: shop)
+            }
+            for person in people { #expect(try await Self.isOpen(person, in: shop)) }
+            try await Self.join(Self.device("phone"), to: "anna", in: shop)
+            var open: [String] = []
+            for person in people where try await Self.isOpen(person, in: shop) {
+                open.append(person)
+            }
+            #expect(open == ["person-1", "person-2"])
+            #expect(
+                try await Self.post(signed, as: "person-3", "restore", in: shop)
+                    == "another shared_with_most")
+            try await Self.expectClean(shop)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+/// Random lives of a buyer among thieves. Prints its seed, and takes it back from PERENNIAL_SEED;
+/// how many lives, from PERENNIAL_ROUNDS. A life that fails names its own seed: with it, it is the
+/// first.
+@Suite(.serialized) struct OwnershipOrderStories {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let lives = environment["PERENNIAL_ROUNDS"].flatMap(Int.init) ?? 8
+    private static let acts = 40
+    private static let seed: UInt64 = {
+        let given = environment["PERENNIAL_SEED"].flatMap(UInt64.init)
+        let seed = given ?? UInt64.random(in: 0...UInt64.max / 2)
+        print("OwnershipOrderStories: PERENNIAL_SEED=\(seed)")
+        return seed
+    }()
+
+    @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
+    func `whoever bought has it when they ask, and copies give no more than is said`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            for number in 0..<Self.lives {
+                try await database.withAddress { address in
+                    var life = try await OwnershipLife(
+                        seed: Self.seed &+ UInt64(number), beside: shop, at: address)
+                    let played = await Self.result { try await life.play(acts: Self.acts) }
+                    life.assembly.database.close()
+                    try played.get()
+                }
+            }
+        }
+    }
+
+    private static func result(
+        _ body: () async throws -> Void
+    ) async -> Result<Void, any Error> {
+        do { return .success(try await body()) } catch { return .failure(error) }
+    }
+}
+
+extension OwnershipLife {
+    mutating func play(acts count: Int) async throws {
+        for _ in 0..<count { try await act() }
+        let report = try await assembly.engine.rebuild(verifyOnly: true)
+        try #require(report.isClean, "\(report.firstDifferences) \(story)")
+    }
+}
