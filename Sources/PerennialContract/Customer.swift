@@ -17,6 +17,9 @@ public struct Customer: Hashable, Sendable, Codable {
     /// Whose each purchase is: every one that the customer has, except consumables, and every one
     /// that the request posted.
     public var purchases: [PurchaseVerdict]
+    /// Products of the customer's purchases that the server's configuration does not list, so that
+    /// they give nothing, although they may have been paid for. Nil if there are none.
+    public var unlistedProducts: [UnlistedProduct]?
     /// What became of each document that the request posted. Nil if it posted none, or had no
     /// `intent`.
     public var outcomes: [DocumentOutcome]?
@@ -34,6 +37,7 @@ public struct Customer: Hashable, Sendable, Codable {
         entitlements: [String: Entitlement] = [:], subscriptions: [Subscription] = [],
         nonRenewing: [NonRenewing] = [], oneTime: [OneTimePurchase] = [],
         wallets: [String: Wallet] = [:], purchases: [PurchaseVerdict] = [],
+        unlistedProducts: [UnlistedProduct]? = nil,
         outcomes: [DocumentOutcome]? = nil, accountToken: String? = nil, token: String? = nil,
         serverTime: Timestamp? = nil
     ) {
@@ -47,6 +51,7 @@ public struct Customer: Hashable, Sendable, Codable {
         self.oneTime = oneTime
         self.wallets = wallets
         self.purchases = purchases
+        self.unlistedProducts = unlistedProducts
         self.outcomes = outcomes
         self.accountToken = accountToken
         self.token = token
@@ -64,6 +69,7 @@ public struct Customer: Hashable, Sendable, Codable {
         case oneTime = "one_time"
         case wallets
         case purchases
+        case unlistedProducts = "unlisted_products"
         case outcomes
         case accountToken = "account_token"
         case token

@@ -49,6 +49,8 @@ package struct AppSettings: Hashable, Sendable {
     package var offers: OfferCatalogue
     /// Where products are offered in the app.
     package var offerings = OfferingRules()
+    /// The products that the configuration lists, also those that give nothing.
+    package var listedProducts: Set<ProductID> = []
     /// The products of the app's `.storekit` file. Nil if none is configured.
     package var soldProducts: Set<ProductID>?
     /// Whether a request with an app key may make one customer of two persons without proofs.
@@ -117,8 +119,8 @@ package struct AppSettings: Hashable, Sendable {
     }
 
     /// Whether the configuration says what a product gives.
-    func mentions(_ product: ProductID) -> Bool {
-        entitlements.values.contains { $0.contains(product) } || terms.products[product] != nil
+    func lists(_ product: ProductID) -> Bool {
+        listedProducts.contains(product) || entitlements.values.contains { $0.contains(product) } || terms.products[product] != nil
             || wallets.credits[product] != nil
             || content.items.contains { $0.publication.products.contains(product) }
     }

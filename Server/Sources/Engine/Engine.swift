@@ -15,7 +15,7 @@ package struct Engine: Sendable {
     let logger: Logger
     let counters = Counters()
     let digests = HeaderDigests()
-    private(set) var unmappedProducts = UnmappedProducts()
+    private(set) var unlistedProducts = UnlistedProducts()
     private(set) var reconciliation: ReconciliationSettings
     let urgentChecks = UrgentChecks()
     let reconciliationStateCache = ReconciliationStateCache()
@@ -84,7 +84,7 @@ package struct Engine: Sendable {
         engine.reconciliation.receiptVerification = asking.receiptVerification
         engine.db = db.replacing(Self.rules(of: apps, reconciliation))
         // What these remember follows from the configuration.
-        engine.unmappedProducts = UnmappedProducts()
+        engine.unlistedProducts = UnlistedProducts()
         engine.offeringSignatures = OfferingSignatures()
         engine.reminderRuleChecks = RuleChecks()
         engine.moneyRuleChecks = RuleChecks()

@@ -19,12 +19,16 @@ package enum Intake {
         let original = try required(transaction.originalTransactionId, "originalTransactionId")
         let refunds = ItemRefunds(transaction)
         let revocation = revocation(of: transaction, refunds)
+        let kind = kind(of: transaction.type)
+        let dates = PurchaseDates(
+            purchased: instant(try required(transaction.purchaseDate, "purchaseDate")),
+            original: transaction.originalPurchaseDate.map(instant), kind,
+            ends: transaction.expiresDate != nil, isOriginal: id == original)
         let payment = Payment(
             transaction: TransactionID(rawValue: id), line: transaction.webOrderLineItemId,
             product: ProductID(rawValue: try required(transaction.productId, "productId")),
-            kind: kind(of: transaction.type),
-            from: instant(try required(transaction.purchaseDate, "purchaseDate")),
-            until: transaction.expiresDate.map(instant), terms: terms(of: transaction),
+            kind: kind, from: dates.from, until: transaction.expiresDate.map(instant),
+            terms: terms(of: transaction),
             offer: offer(transaction.offerType, transaction.offerIdentifier),
             commitment: commitment(of: transaction), quantity: quantity(of: transaction),
             price: money(
@@ -33,7 +37,8 @@ package enum Intake {
             isRenewal: transaction.transactionReason == .renewal,
             isUpgraded: transaction.isUpgraded ?? false, revocation: revocation,
             accountToken: transaction.appAccountToken?.lowercased(),
-            group: transaction.subscriptionGroupIdentifier, storefront: transaction.storefront)
+            group: transaction.subscriptionGroupIdentifier, storefront: transaction.storefront,
+            restoredAt: dates.restoredAt)
         return Fact(
             about: PurchaseID(TransactionID(rawValue: original), in: environment),
             attestedAt: instant(signedAt),

@@ -61,6 +61,9 @@ package struct Payment: Hashable, Sendable {
     package var accountToken: String?
     package var group: String?
     package var storefront: String?
+    /// When a restore made this transaction of what had been bought before. Only for what is bought
+    /// once.
+    package var restoredAt: Instant?
 
     package init(
         transaction: TransactionID, line: String? = nil, product: ProductID,
@@ -68,7 +71,8 @@ package struct Payment: Hashable, Sendable {
         offer: Offer? = nil, commitment: Commitment? = nil, quantity: Int = 1,
         price: Money? = nil, ownership: Ownership = .purchased,
         isRenewal: Bool = false, isUpgraded: Bool = false, revocation: Revocation? = nil,
-        accountToken: String? = nil, group: String? = nil, storefront: String? = nil
+        accountToken: String? = nil, group: String? = nil, storefront: String? = nil,
+        restoredAt: Instant? = nil
     ) {
         self.transaction = transaction
         self.line = line
@@ -88,6 +92,7 @@ package struct Payment: Hashable, Sendable {
         self.accountToken = accountToken
         self.group = group
         self.storefront = storefront
+        self.restoredAt = restoredAt
     }
 }
 

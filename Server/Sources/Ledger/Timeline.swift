@@ -2,20 +2,24 @@
 /// a set of facts.
 ///
 /// Of each transaction, the snapshot with the latest attestation wins. Transactions that name the
-/// same line item are one period, and again the latest attestation wins. The order of arrival does
-/// not matter, because facts are a set. What signed and legacy documents say about the same thing
-/// is stored separately and merged by ``Mergeable``.
+/// same line item are one period, and again the latest attestation wins. What was bought once is
+/// one period, however often it was restored: see ``Copy``. The order of arrival does not matter,
+/// because facts are a set. What signed and legacy documents say about the same thing is stored
+/// separately and merged by ``Mergeable``.
 package struct Timeline: Hashable, Sendable {
     package var purchase: PurchaseID
     /// Sorted by start.
     package private(set) var periods: [Period]
     package private(set) var renewal: Attested<Renewal>?
     package private(set) var renewalSources = Sources<Renewal>.signed
+    /// Of all grace periods that were named, the one that ends last, if it lasts beyond every period.
+    /// Once it is over, renewal info no longer names it.
+    package private(set) var lastGrace: Attested<Instant>?
     /// Boxed, because few timelines have one.
-    private var boxedAppPurchase: Box<Attested<AppPurchase>>?
+    private var boxedAppProofs: Box<AppProofs>?
 
     /// Set if this is the purchase of the app itself, which has no periods.
-    package var appPurchase: Attested<AppPurchase>? { boxedAppPurchase?.value }
+    package var appProofs: AppProofs? { boxedAppProofs?.value }
 
     /// A value, and when its signer wrote it.
     package struct Attested<Value: Hashable & Sendable>: Hashable, Sendable {
@@ -43,12 +47,15 @@ package struct Timeline: Hashable, Sendable {
         /// The period was paid ahead and an upgrade replaced it before it began, so it never
         /// counts.
         package var isVoid = false
+        /// Set if the copies say more than the payment. Boxed, because few periods have any.
+        private var boxedCopies: Box<[Copy]>?
 
-        fileprivate init(_ told: Sourced<Payment>) {
+        init(_ told: Sourced<Payment>, copies: [Copy] = []) {
             self.boxedPayment = Box(told.value.value)
             attestedAt = told.value.at
             sources = told.sources
             isReplaced = false
+            boxedCopies = copies.isEmpty ? nil : Box(copies)
         }
 
         package var payment: Payment {
@@ -61,6 +68,10 @@ package struct Timeline: Hashable, Sendable {
         /// An identifier that stays the same if the period is reported under several transaction
         /// numbers.
         package var id: String { payment.id(sources.grade) }
+
+        /// What documents say about each transaction of the period: several only if it was bought
+        /// once and was restored.
+        package var copies: [Copy] { boxedCopies?.value ?? [Copy(sourced)] }
 
         fileprivate var sourced: Sourced<Payment> {
             Sourced(value: Attested(payment, at: attestedAt), sources: sources)
@@ -79,31 +90,38 @@ package struct Timeline: Hashable, Sendable {
     /// facts at once.
     package func adding(_ facts: [Fact]) -> Timeline {
         var result = self
+        if result.hasSeparateCopies { result.periods = Self.joinedCopies(of: result) }
         for fact in facts where fact.purchase == purchase { result.apply(fact) }
         result.closePeriods()
         return result
     }
 
     /// Restores a timeline from the parts it was stored as.
+    ///
+    /// - Parameter areSeparate: whether each copy is a period of its own, as earlier versions of
+    ///   the program reported restored purchases. ``adding(_:)`` joins them.
     package init(
-        stored purchase: PurchaseID, payments: [Sourced<Payment>], renewal: Sourced<Renewal>?
+        stored purchase: PurchaseID, copies: [Copy], renewal: Sourced<Renewal>?,
+        lastGrace: Attested<Instant>?, areSeparate: Bool = false
     ) {
         self.purchase = purchase
         self.renewal = renewal?.value
+        self.lastGrace = lastGrace
         renewalSources = renewal?.sources ?? .signed
-        periods = payments.map(Period.init)
+        periods = copies.map { Period([$0], of: purchase) }
+        if !areSeparate, hasSeparateCopies { periods = Self.joinedCopies(of: self) }
         closePeriods()
     }
 
     /// Restores the purchase of the app itself.
-    package init(stored purchase: PurchaseID, app: Attested<AppPurchase>) {
+    package init(stored purchase: PurchaseID, app: AppProofs) {
         self.purchase = purchase
         periods = []
-        boxedAppPurchase = Box(app)
+        boxedAppProofs = Box(app)
     }
 
-    /// The parts to store; see ``init(stored:payments:renewal:)``.
-    package var sourcedPayments: [Sourced<Payment>] { periods.map(\.sourced) }
+    /// The parts to store; see ``init(stored:copies:renewal:lastGrace:areSeparate:)``.
+    package var copies: [Copy] { periods.flatMap(\.copies) }
     package var sourcedRenewal: Sourced<Renewal>? {
         renewal.map { Sourced(value: $0, sources: renewalSources) }
     }
@@ -132,20 +150,30 @@ package struct Timeline: Hashable, Sendable {
             if let known = sourcedRenewal { told = known.adding(told) }
             self.renewal = told.value
             renewalSources = told.sources
+            recordGrace(renewal, at: fact.attestedAt)
         case .appPurchase(let app):
-            let told = Attested(app, at: fact.attestedAt)
-            if appPurchase.map({ told.supersedes($0) }) ?? true { boxedAppPurchase = Box(told) }
+            let proofs = AppProofs(Attested(app, at: fact.attestedAt))
+            boxedAppProofs = Box(appProofs?.adding(proofs) ?? proofs)
         }
+    }
+
+    private mutating func recordGrace(_ renewal: Renewal, at attestedAt: Instant) {
+        guard let until = renewal.graceUntil else { return }
+        let isLast = lastGrace.map { ($0.value, $0.at) < (until, attestedAt) } ?? true
+        if isLast { lastGrace = Attested(until, at: attestedAt) }
     }
 
     private mutating func apply(_ payment: Payment, at attestedAt: Instant, _ grade: Grade) {
         let told = Sourced(Attested(payment, at: attestedAt), grade)
         let id = payment.id(grade)
         guard let index = periods.firstIndex(where: { $0.id == id }) else {
-            periods.append(Period(told))
+            periods.append(Period([Copy(told)], of: purchase))
             return
         }
-        periods[index] = Period(periods[index].sourced.adding(told))
+        periods[index] =
+            payment.isBoughtOnce
+            ? Period(periods[index].copies.adding([Copy(told)]), of: purchase)
+            : Period(periods[index].sourced.adding(told))
     }
 
     /// Sorts the periods, and ends each one where the next one replaces it.
@@ -168,6 +196,9 @@ package struct Timeline: Hashable, Sendable {
             }
             last = index
         }
+        // Ends only move later, so what is dropped here is never needed again.
+        let paidUntil = periods.lazy.compactMap(\.payment.until).max()
+        if let paidUntil, let grace = lastGrace, grace.value <= paidUntil { lastGrace = nil }
     }
 
     /// If a legacy document describes a period without its line item, and another period has a line
@@ -273,6 +304,7 @@ extension Payment: CanonicallyOrdered {
             transaction.rawValue, product.rawValue, line ?? "", kind.rawValue, terms.rawValue,
             offer.text, commitment.text, "\(quantity)", price.text, ownership.rawValue,
             isRenewal ? "1" : "0", accountToken ?? "", group ?? "", storefront ?? "",
+            restoredAt?.description ?? "",
         ]
     }
 }

@@ -140,7 +140,9 @@ extension RevenueCatContext {
     func period(of event: PerennialContract.Event) -> Timeline.Period? {
         guard let timeline else { return nil }
         let named = event.transactionID.flatMap { number in
-            timeline.periods.last { $0.payment.transaction.rawValue == number }
+            timeline.periods.last { period in
+                period.transactions.contains { $0.rawValue == number }
+            }
         }
         return named
             ?? timeline.periods.last {

@@ -51,6 +51,8 @@ struct World: Sendable {
     var orderIsInView = false
     /// Nonces of promotional offer signatures; each signature can be used once.
     var usedNonces: Set<String> = []
+    /// What restores made of one-time purchases, by original transaction id.
+    var restores: [String: RestoredTransactions] = [:]
     /// Refunds that were reversed, by transaction id, oldest first.
     var reversedRefunds: [String: [ReversedRefund]] = [:]
     /// Open refund requests, by transaction id.
@@ -201,6 +203,8 @@ extension World {
     }
 
     mutating func newUUID() -> String { random.uuid() }
+
+    mutating func randomIndex(below count: Int) -> Int { Int(random.next() % UInt64(count)) }
 
     /// Records that a transaction of a subscription was reported under another id. Requests with
     /// that id refer to the same purchase.

@@ -57,7 +57,7 @@ import Testing
         #expect(EntitlementStatus.strongest(unpaid, [short], at: Self.now)?.state == .granted)
         #expect(
             EntitlementStatus.strongest(unpaid, [grant(until: Self.now)], at: Self.now)?.state
-                == .expired)
+                == .retry)
         let expired = access(.expired, until: Self.now - .milliseconds(1))
         #expect(EntitlementStatus.strongest(expired, [short], at: Self.now)?.state == .granted)
         #expect(

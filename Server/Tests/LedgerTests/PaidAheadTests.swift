@@ -33,7 +33,7 @@ private let purchase = PurchaseID("1000", in: .production)
         let pro: Set<ProductID> = ["pro.monthly", "pro.yearly"]
         let found = try #require(access(pro, changing(to: "pro.yearly"), at: start + .days(9)))
         #expect(found.until == end + .days(365))
-        #expect(found.reason == .paid(until: end + .days(365), nil))
+        #expect(found.reason == .paid(until: end + .days(365), .unknown))
         #expect(found.product == "pro.monthly" && found.state == .paid)
     }
 

@@ -66,8 +66,8 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
                 grown = grown.adding(Array(told.prefix(count)))
                 told.removeFirst(count)
                 grown = Timeline(
-                    stored: grown.purchase, payments: grown.sourcedPayments,
-                    renewal: grown.sourcedRenewal)
+                    stored: grown.purchase, copies: grown.copies, renewal: grown.sourcedRenewal,
+                    lastGrace: grown.lastGrace)
             }
             #expect(grown == expected, "seed \(seed), told and stored bit by bit")
         }

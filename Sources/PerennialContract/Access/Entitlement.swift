@@ -7,7 +7,8 @@ public struct Entitlement: Hashable, Sendable, Codable {
     public var state: AccessState
     /// One sentence for a person.
     public var reason: String
-    /// Nil if the App Store has not said.
+    /// Whether it stays active after `until` if the payment succeeds: false if the subscription
+    /// renews as a product that does not give this entitlement. Nil if the App Store has not said.
     public var willRenew: Bool?
     /// Nil if it was granted by hand. The same is true of ``purchaseID``.
     public var productID: String?

@@ -12,13 +12,16 @@ public struct Ping: Hashable, Sendable, Codable {
     /// Products that the server's configuration names and the app's `.storekit` file does not have.
     /// Nil if no such file is configured.
     public var unknownProductIDs: [String]?
+    /// Products that were bought and that the server's configuration does not list. Nil in responses
+    /// of earlier versions.
+    public var unlistedProducts: [UnlistedProduct]?
     public var serverVersion: String
     public var serverTime: Timestamp
 
     public init(
         keyKind: String, app: String, bundleID: String, simulated: Bool,
-        environments: [StoreEnvironment], unknownProductIDs: [String]?, serverVersion: String,
-        serverTime: Timestamp
+        environments: [StoreEnvironment], unknownProductIDs: [String]?,
+        unlistedProducts: [UnlistedProduct]? = nil, serverVersion: String, serverTime: Timestamp
     ) {
         self.keyKind = keyKind
         self.app = app
@@ -26,6 +29,7 @@ public struct Ping: Hashable, Sendable, Codable {
         self.simulated = simulated
         self.environments = environments
         self.unknownProductIDs = unknownProductIDs
+        self.unlistedProducts = unlistedProducts
         self.serverVersion = serverVersion
         self.serverTime = serverTime
     }
@@ -37,6 +41,7 @@ public struct Ping: Hashable, Sendable, Codable {
         case simulated
         case environments
         case unknownProductIDs = "unknown_product_ids"
+        case unlistedProducts = "unlisted_products"
         case serverVersion = "server_version"
         case serverTime = "server_time"
     }

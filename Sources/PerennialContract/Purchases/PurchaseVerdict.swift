@@ -7,16 +7,20 @@ public struct PurchaseVerdict: Hashable, Sendable, Codable {
     public var why: String?
     /// What the customer is to whom it belongs. Nil if it belongs to nobody.
     public var owner: OwnerKind?
+    /// Its product, if the server's configuration does not list that product: then the purchase
+    /// gives nothing. See `unlisted_products` of the customer.
+    public var unlistedProductID: String?
 
     public init(
         purchaseID: String, originalTransactionID: String, verdict: Word, why: String? = nil,
-        owner: OwnerKind? = nil
+        owner: OwnerKind? = nil, unlistedProductID: String? = nil
     ) {
         self.purchaseID = purchaseID
         self.originalTransactionID = originalTransactionID
         self.verdict = verdict
         self.why = why
         self.owner = owner
+        self.unlistedProductID = unlistedProductID
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {
@@ -25,6 +29,7 @@ public struct PurchaseVerdict: Hashable, Sendable, Codable {
         case verdict
         case why
         case owner
+        case unlistedProductID = "unlisted_product_id"
     }
 
     public struct Word: ContractWord {

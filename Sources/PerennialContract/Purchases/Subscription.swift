@@ -9,7 +9,8 @@ public struct Subscription: Hashable, Sendable, Codable {
     public var willRenew: Bool?
     /// The product of the next period. Nil if there will be none, or if the App Store has not said.
     public var renewsTo: String?
-    /// Set while the App Store grants access although it could not collect the renewal.
+    /// The end of the grace period, in which the App Store grants access although it could not
+    /// collect the renewal. After its end it stays until the next payment. Nil if there was none.
     public var graceUntil: Timestamp?
     /// Nil if the App Store does not say, for example for a family member's purchase.
     public var price: Money?

@@ -238,9 +238,13 @@ extension Trial {
             guard !books.isEmpty else { continue }
             let state = try await response(to: name, books)
             let payments = state.purchases.flatMap { $0.timeline.periods.map(\.payment) }
-            let ours = payments.compactMap(Charge.init)
+            let ours = state.purchases.flatMap { purchase in
+                purchase.timeline.periods.compactMap {
+                    Charge($0.payment, of: purchase.timeline.purchase)
+                }
+            }
             let upgraded = payments.filter { $0.isUpgraded && $0.revocation == nil }
-            let untold = Set(upgraded.compactMap { Charge($0)?.order })
+            let untold = Set(upgraded.compactMap { $0.line ?? $0.transaction.rawValue })
             let theirs = creditable(books).flatMap { $0.charges.map(Charge.init) }.map { charge in
                 untold.contains(charge.order) ? charge.withoutRefund() : charge
             }
@@ -325,10 +329,13 @@ private struct Charge: Hashable, CustomStringConvertible {
         refunded = charge.refunded
     }
 
-    /// Returns nil if somebody else has paid, or no price was reported.
-    init?(_ payment: Payment) {
+    /// Returns nil if somebody else has paid, or no price was reported. Perhaps only a restored
+    /// transaction of what was bought once is known.
+    init?(_ payment: Payment, of purchase: PurchaseID) {
         guard payment.ownership == .purchased, let price = payment.price else { return nil }
-        order = payment.line ?? payment.transaction.rawValue
+        let isOnce = payment.kind == .nonConsumable
+        let id = isOnce ? purchase.original : payment.transaction
+        order = payment.line ?? id.rawValue
         amount = price.milliunits
         currency = price.currency
         let share = payment.revocation.map { $0.percentage ?? Percentage.whole } ?? 0

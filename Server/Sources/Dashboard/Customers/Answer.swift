@@ -12,20 +12,26 @@ struct Answer {
     /// Entitlements that one sentence names.
     static let namedMax = 3
 
+    private let customer: Customer
+
     init(_ customer: Customer, in frame: Frame) {
+        self.customer = customer
         let sorted = customer.entitlements.sorted { Self.rank($0) < Self.rank($1) }
         let open = sorted.filter(\.value.active)
         add(customer.customerID)
         if let only = open.first, open.count == 1 {
             add(" may use ")
             add(only.key, isBold: true)
-            add(Self.clause(only.value, in: frame))
+            add(clause(only.value, in: frame))
         } else if !open.isEmpty {
             add(" may use ")
             list(open, in: frame)
         } else if let last = sorted.first {
             add(" may use nothing: ")
-            add(Self.ending(last.value, of: last.key, customer, in: frame))
+            add(ending(last.value, of: last.key, in: frame))
+        } else if let unlisted = customer.unlistedProducts, !unlisted.isEmpty {
+            let names = unlisted.map(\.productID).joined(separator: ", ")
+            add(" may use nothing: \(names) was bought, and perennial.yaml does not list it")
         } else {
             add(" may use nothing yet")
         }
@@ -42,16 +48,17 @@ struct Answer {
         for (index, entitlement) in open.prefix(Self.namedMax).enumerated() {
             if index > 0 { add(index == open.count - 1 ? " and " : ", ") }
             add(entitlement.key, isBold: true)
-            add(" (\(Self.remark(entitlement.value, in: frame)))")
+            add(" (\(remark(entitlement.value, in: frame)))")
         }
         if open.count > Self.namedMax { add(" and \(open.count - Self.namedMax) more") }
     }
 
     /// Open ones first: what may be lost soonest, as that is what somebody asks about. Of the
-    /// others the one that ended last.
+    /// others the one whose payment is still being collected, then the one that ended last.
     private static func rank(_ entry: (key: String, value: Entitlement)) -> (Int, Int64, String) {
         let until = entry.value.until?.milliseconds ?? Int64.max
-        return entry.value.active ? (0, until, entry.key) : (1, -until, entry.key)
+        if entry.value.active { return (0, until, entry.key) }
+        return (entry.value.state == .retry ? 1 : 2, -until, entry.key)
     }
 
     private static func weakest(_ open: [(key: String, value: Entitlement)]) -> Entitlement? {
@@ -72,12 +79,12 @@ struct Answer {
 
 extension Answer {
     /// What follows “cleo may use pro”.
-    private static func clause(_ entitlement: Entitlement, in frame: Frame) -> String {
+    private func clause(_ entitlement: Entitlement, in frame: Frame) -> String {
         let until = entitlement.until.map { " until \(frame.longTime($0))" } ?? ""
         return switch entitlement.state {
         case .grace:
-            until
-                + ": the renewal could not be collected, and Apple grants time while it tries again"
+            until + ": the card was refused\(refusal(entitlement, in: frame)), and Apple grants a "
+                + "grace period while it keeps trying"
         case .unconfirmed:
             until + ": Apple has not said yet whether it was renewed, and it is held open"
         default: ": " + remark(entitlement, in: frame)
@@ -85,18 +92,12 @@ extension Answer {
     }
 
     /// Why it is open, in a few words: `paid until …, then renews`.
-    static func remark(_ entitlement: Entitlement, in frame: Frame) -> String {
+    func remark(_ entitlement: Entitlement, in frame: Frame) -> String {
         let until = entitlement.until.map { " until \(frame.longTime($0))" } ?? ", without end"
-        let then =
-            switch entitlement.willRenew {
-            case true?: ", then renews"
-            case false?: ", does not renew"
-            case nil: ""
-            }
         return switch entitlement.state {
-        case .paid: "paid\(until)\(then)"
-        case .trial: "free\(until)\(then)"
-        case .offer: "on an offer\(until)\(then)"
+        case .paid: "paid\(until)\(continuation(of: entitlement))"
+        case .trial: "free\(until)\(continuation(of: entitlement))"
+        case .offer: "on an offer\(until)\(continuation(of: entitlement))"
         case .owned: "bought, to keep"
         case .granted: "given by hand\(until)"
         case .grace: "grace\(until), not paid"
@@ -105,28 +106,45 @@ extension Answer {
         }
     }
 
-    /// Why nothing is open.
-    private static func ending(
-        _ entitlement: Entitlement, of name: String, _ customer: Customer, in frame: Frame
+    /// What follows the end: nothing, the same, or another product.
+    private func continuation(of entitlement: Entitlement) -> String {
+        let next = subscription(of: entitlement)?.renewsTo.flatMap {
+            $0 == entitlement.productID ? nil : $0
+        }
+        return switch (entitlement.willRenew, next) {
+        case (true?, nil): ", then renews"
+        case (true?, let product?): ", then renews as \(product)"
+        case (false?, nil): ", does not renew"
+        case (false?, let product?): ", then changes to \(product)"
+        case (nil, _): ""
+        }
+    }
+
+    private func subscription(of entitlement: Entitlement) -> Subscription? {
+        entitlement.purchaseID.flatMap { id in
+            customer.subscriptions.first { $0.purchaseID == id }
+        }
+    }
+
+    /// Why nothing is open, as a sentence without its full stop.
+    private func ending(
+        _ entitlement: Entitlement, of name: String, in frame: Frame
     ) -> String {
         let on = entitlement.until.map { " on \(frame.longTime($0))" } ?? ""
-        let since = entitlement.until.map { " since \(frame.longTime($0))" } ?? ""
         return switch entitlement.state {
-        case .refunded: "Apple gave back the payment for \(name)\(on)"
+        case .refunded: "Apple refunded the payment for \(name)\(on)"
         case .revoked: "\(name) was taken back\(on)"
-        case .retry: refusedCard(entitlement, of: name, customer, in: frame)
+        case .retry: refusedCard(entitlement, of: name, in: frame)
         case .expired: "\(name) ended\(on)"
-        default: "\(name) is \(entitlement.state.rawValue)\(since)"
+        default: "\(name) is \(entitlement.state.rawValue)\(on)"
         }
     }
 
     /// The renewal failed, and the grace period is over, or there was none.
-    private static func refusedCard(
-        _ entitlement: Entitlement, of name: String, _ customer: Customer, in frame: Frame
+    private func refusedCard(
+        _ entitlement: Entitlement, of name: String, in frame: Frame
     ) -> String {
-        let subscription = customer.subscriptions.first {
-            $0.purchaseID == entitlement.purchaseID
-        }
+        let subscription = subscription(of: entitlement)
         let refused = subscription?.period.until ?? entitlement.until
         let closed = [subscription?.graceUntil, entitlement.until].compactMap(\.self).max()
         let on = closed.map { " on \(frame.longTime($0))" } ?? ""

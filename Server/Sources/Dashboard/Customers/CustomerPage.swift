@@ -137,8 +137,15 @@ package struct CustomerPage: Sendable {
     /// What needs attention, the worst first.
     private func warnings(in frame: Frame) -> Markup {
         var found = waitingQuestions.map { question($0, in: frame) }
-        if let failing = failingEntitlement { found.append(paymentFailed(failing, in: frame)) }
+        if let failing { found.append(paymentFailed(failing, in: frame)) }
+        found += (customer.unlistedProducts ?? []).map { unlisted($0, in: frame) }
         return found.joined()
+    }
+
+    private func unlisted(_ product: UnlistedProduct, in frame: Frame) -> Markup {
+        let what = "\(product.productID) was bought, and perennial.yaml does not list it."
+        let help = "It gives nothing until you add it: \(product.line)"
+        return Notice(.warning, what, help, link: .init("Products", .products)).markup(in: frame)
     }
 
     var waitingQuestions: [ConsumptionQuestion] {
@@ -147,8 +154,18 @@ package struct CustomerPage: Sendable {
 
     /// The entitlement that a warning advises to give by hand.
     var failingEntitlement: String? {
-        customer.entitlements.filter { [.grace, .retry].contains($0.value.state) }.keys.sorted()
-            .first
+        failing.flatMap { $0.isShut ? $0.name : nil }
+    }
+
+    /// What a payment that could not be collected is for: an entitlement; or the product, if the
+    /// customer has the entitlement from elsewhere.
+    private var failing: (name: String, isShut: Bool)? {
+        let troubled: [AccessState] = [.grace, .retry]
+        let entitlement = customer.entitlements.filter { troubled.contains($0.value.state) }.keys
+            .min()
+        if let entitlement { return (entitlement, true) }
+        let subscription = customer.subscriptions.first { troubled.contains($0.state) }
+        return subscription.map { ($0.productID, false) }
     }
 
     private func question(_ question: ConsumptionQuestion, in frame: Frame) -> Markup {
@@ -160,13 +177,16 @@ package struct CustomerPage: Sendable {
         """
     }
 
-    private func paymentFailed(_ entitlement: String, in frame: Frame) -> Markup {
-        let help: Markup = " Meanwhile you can give <b>\(.bdi(entitlement))</b> by hand."
+    private func paymentFailed(
+        _ failing: (name: String, isShut: Bool), in frame: Frame
+    ) -> Markup {
+        let what = Markup.bdi(failing.name)
+        let help: Markup = " Meanwhile you can give <b>\(what)</b> by hand."
         return """
-            <div class="say warn">\(Icon.warning.markup)<div><strong>The renewal could not be \
-            collected.</strong> Only \(name) can fix it, on the iPhone: Settings → their name → \
-            Payment & Shipping.\
-            \(frame.viewer.mayHelp ? help : "")\
+            <div class="say warn">\(Icon.warning.markup)<div><strong>The renewal of \(what) could \
+            not be collected.</strong> Only \(name) can fix it, on the iPhone: Settings → their \
+            name → Payment & Shipping.\
+            \(frame.viewer.mayHelp && failing.isShut ? help : "")\
             </div></div>
             """
     }

@@ -19,7 +19,7 @@ package enum Figures {
     }
 
     /// `1 event`, `2 events`.
-    static func count(_ number: Int, _ one: String, _ many: String? = nil) -> String {
+    package static func count(_ number: Int, _ one: String, _ many: String? = nil) -> String {
         "\(count(number)) \(number == 1 ? one : many ?? one + "s")"
     }
 

@@ -6,8 +6,8 @@ package struct ProductsPage: Sendable {
     package var figures: [String: Sold]
     /// How many customers have each entitlement open now.
     package var open: [String: Int]
-    /// Products that are sold, and that the configuration does not name.
-    package var unknown: [Unknown]
+    /// Products that were bought, and that the configuration does not list.
+    package var unlisted: [Unlisted]
     /// Whether ``figures`` has the kind of each subscription, from the `.storekit` file.
     package var listsSubscriptions: Bool
     /// Whether one can paste a configuration, to see what it would change.
@@ -33,34 +33,37 @@ package struct ProductsPage: Sendable {
         }
     }
 
-    package struct Unknown: Sendable {
+    package struct Unlisted: Sendable {
         package var productID: String
-        package var people: Int
+        /// The line to add to the configuration.
+        package var line: String
+        package var purchases: Int
         package var since: Timestamp
 
-        package init(productID: String, people: Int, since: Timestamp) {
+        package init(productID: String, line: String, purchases: Int, since: Timestamp) {
             self.productID = productID
-            self.people = people
+            self.line = line
+            self.purchases = purchases
             self.since = since
         }
     }
 
     package init(
         offerings: Offerings, figures: [String: Sold] = [:], open: [String: Int] = [:],
-        unknown: [Unknown] = [], listsSubscriptions: Bool = false,
+        unlisted: [Unlisted] = [], listsSubscriptions: Bool = false,
         takesConfiguration: Bool = false
     ) {
         self.offerings = offerings
         self.figures = figures
         self.open = open
-        self.unknown = unknown
+        self.unlisted = unlisted
         self.listsSubscriptions = listsSubscriptions
         self.takesConfiguration = takesConfiguration
     }
 
     package func html(in frame: Frame) -> String {
         let fields = Fields([
-            "warnings": .html(unknown.map { warning($0, in: frame) }.joined()),
+            "warnings": .html(unlisted.map { warning($0, in: frame) }.joined()),
             "sold": .html(sold),
             "opens": .html(opens),
             "placements": .html(placements),
@@ -76,16 +79,14 @@ package struct ProductsPage: Sendable {
         ).html(in: frame)
     }
 
-    private func warning(_ product: Unknown, in frame: Frame) -> Markup {
-        let id = Markup.bdi(product.productID)
-        let people = product.people == 1 ? "1 person" : "\(product.people) people"
-        return """
-            <div class="say warn">\(Icon.warning.markup)<div><strong>\(id) is sold, and opens \
-            nothing.</strong> \(people) bought it since \(frame.day(product.since)). Add it to \
-            <code>perennial.yaml</code>: <code>\(id): [pro]</code>. They get their access at \
-            once, for \
-            the past, too.</div></div>
-            """
+    private func warning(_ product: Unlisted, in frame: Frame) -> Markup {
+        """
+        <div class="say warn">\(Icon.warning.markup)<div><strong>\(.bdi(product.productID)) is \
+        sold, and gives nothing.</strong> \(Figures.count(product.purchases, "purchase")) since \
+        \(frame.day(product.since)). Add it to <code>perennial.yaml</code>: \
+        <code>\(.bdi(product.line))</code>. Then it counts at once, for earlier purchases, \
+        too.</div></div>
+        """
     }
 
     // MARK: - Sold

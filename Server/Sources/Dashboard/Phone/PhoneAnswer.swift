@@ -27,6 +27,12 @@ struct PhoneAnswer: Hashable, Sendable {
     private static func nothing(_ state: PhoneState) -> Markup {
         let other = state.customer.entitlements.filter(\.value.active).keys.min()
         if let other { return "may use <b>\(.bdi(other))</b>, and not \(.bdi(state.entitlement))." }
+        if let unlisted = state.customer.unlistedProducts?.first {
+            return """
+                may use nothing: \(.bdi(unlisted.productID)) was bought, and perennial.yaml does \
+                not list it. Add <code>\(.bdi(unlisted.line))</code>.
+                """
+        }
         if state.pending != nil { return "may use nothing yet: a parent is asked." }
         guard state.customer.wallets.contains(where: { $0.value.balance > 0 }) else {
             return "may use nothing yet: she has bought nothing."
@@ -58,11 +64,13 @@ struct PhoneAnswer: Hashable, Sendable {
     }
 
     private static func follows(_ access: Entitlement, _ state: PhoneState) -> Markup {
-        guard access.willRenew == true else { return "it ends" }
         let next = state.customer.subscriptions.first { $0.purchaseID == access.purchaseID }?
             .renewsTo
-        guard let next, next != access.productID else { return "it renews" }
-        return "it continues as \(.bdi(next))"
+        guard let next, next != access.productID else {
+            return access.willRenew == true ? "it renews" : "it ends"
+        }
+        return access.willRenew == true
+            ? "it continues as \(.bdi(next))" : "it changes to \(.bdi(next))"
     }
 
     private static func retryEnd(_ state: PhoneState) -> Markup {

@@ -123,10 +123,9 @@ private enum Explanation {
             case .grant(let grant): lines.append("    by hand, \(grant)")
             }
         }
-        let payments = state.purchases.flatMap { $0.timeline.periods.map(\.payment) }
-        let unnamed = Set(payments.filter { $0.kind != .consumable }.map(\.product))
-            .filter { !app.mentions($0) }
-        lines += unnamed.sorted().map { "\($0): gives nothing, perennial.yaml does not name it" }
+        lines += state.unlistedProducts.map {
+            "\($0.product): gives nothing, perennial.yaml does not list it. \($0.remedy)"
+        }
         lines += state.terms.map { line(of: $0, at: state.asOf, by: state.clock) }
         return lines
     }
@@ -210,20 +209,38 @@ private enum Explanation {
         lines.append("  " + (evidence ?? "no link; found by its account token"))
         for period in state.timeline.periods {
             lines.append(line(of: period))
-            if let origin = origins[period.payment.transaction] {
+            if let origin = period.transactions.lazy.compactMap({ origins[$0] }).first {
                 lines.append("    bought \(origin.text), as the app said")
             }
+            lines += restores(of: period)
         }
-        if let app = state.timeline.appPurchase { lines.append(line(of: app.value)) }
+        for proof in state.timeline.appProofs?.all ?? [] {
+            lines.append(line(of: proof, among: facts))
+        }
         if let renewal = state.timeline.renewal { lines.append(line(of: renewal)) }
         lines.append("  documents:")
         lines += facts.map(line)
         return lines
     }
 
-    private static func line(of app: AppPurchase) -> String {
-        "  the app itself, got on \(app.from.minute) at version \(app.version ?? "unknown")"
+    /// Names the document that counts: later ones take nothing from it.
+    private static func line(
+        of proof: Timeline.Attested<AppPurchase>, among facts: [FactWithSource]
+    ) -> String {
+        let app = proof.value
+        let source = facts.first {
+            $0.fact.attestedAt == proof.at && $0.fact.statement == .appPurchase(app)
+        }
+        return "  the app itself, got on \(app.from.minute) at version \(app.version ?? "unknown")"
             + (app.isOnMac ? " for a Mac" : "")
+            + (source.map { ", by document \(DocumentID(bytes: $0.document).rawValue.prefix(12))" }
+                ?? "")
+    }
+
+    private static func restores(of period: Timeline.Period) -> [String] {
+        period.copies.map(\.payment).sorted { $0.transaction < $1.transaction }.compactMap { copy in
+            copy.restoredAt.map { "    restored on \($0.minute), transaction \(copy.transaction)" }
+        }
     }
 
     private static func line(of period: Timeline.Period) -> String {

@@ -46,6 +46,8 @@ package struct PurchaseState: Hashable, Sendable {
     /// What the owner is, if that is another customer, who shares it. Nil if it is the customer's
     /// own.
     package var sharedBy: CustomerKind?
+    /// Its product, if the configuration does not list it, so that the purchase gives nothing.
+    package var unlisted: MissingListing?
 }
 
 /// Whether the app has said who a customer is.
@@ -196,14 +198,8 @@ extension DatabaseSession {
                 ? (known?.accountToken ?? id.asAccountToken) : nil,
             isAnonymous: known?.isAnonymous ?? id.isAnonymous, environment: environment, asOf: now,
             entitlements: app.rights(timelines, terms, grants, at: now),
-            purchases: own.map {
-                PurchaseState(timeline: $0, access: $0.access(at: now, rules: app.rules))
-            }
-                + shared.map {
-                    PurchaseState(
-                        timeline: $0.timeline,
-                        access: $0.timeline.access(at: now, rules: app.rules), sharedBy: $0.owner)
-                },
+            purchases: own.map { app.purchaseState($0, at: now) }
+                + shared.map { app.purchaseState($0.timeline, sharedBy: $0.owner, at: now) },
             terms: terms, displayedTerms: app.terms.displayed(terms),
             termsWithoutLength: app.terms.paymentsWithoutLength(of: timelines), grants: grants,
             balances: balances, clock: app.terms.clock)
@@ -268,6 +264,14 @@ extension DatabaseSession {
 }
 
 extension AppSettings {
+    fileprivate func purchaseState(
+        _ timeline: Timeline, sharedBy owner: CustomerKind? = nil, at now: Instant
+    ) -> PurchaseState {
+        PurchaseState(
+            timeline: timeline, access: timeline.access(at: now, rules: rules), sharedBy: owner,
+            unlisted: unlistedProduct(of: timeline, at: now).map(unlisted))
+    }
+
     /// The status of each entitlement that the customer has or had.
     func rights(
         _ timelines: [Timeline], _ terms: [Term], _ grants: [Grant], at now: Instant

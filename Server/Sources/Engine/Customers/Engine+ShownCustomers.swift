@@ -113,7 +113,7 @@ extension ShownEntitlement {
 
 extension AppSettings {
     /// Raised when rows are written differently, so that existing ones are written again.
-    private static let shownLayout = 1
+    private static let shownLayout = 2
 
     /// The same text for the same settings of what rows say.
     fileprivate var shownRules: String {

@@ -206,7 +206,7 @@ extension VerifyReceiptRow {
     fileprivate func isOf(_ period: Timeline.Period) -> Bool {
         let payment = period.payment
         if let line = payment.line, let mine = webOrderLineItemID { return mine == line }
-        if transactionID == payment.transaction.rawValue { return true }
+        if period.transactions.contains(where: { $0.rawValue == transactionID }) { return true }
         // A row without a line item is identified by other fields within its chain.
         guard let until = payment.until, payment.kind == .autoRenewable else { return false }
         return productID == payment.product.rawValue && expires.map { Instant($0) } == until

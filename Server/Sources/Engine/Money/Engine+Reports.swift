@@ -242,9 +242,10 @@ extension Engine {
             warnOfOtherMoneyRules(of: app.id)
             return 0
         }
+        let now = now()
         let count = try await transaction { tx in
             if begins { try tx.beginMoneyFill(of: app.id) }
-            return try tx.continueMoneyFill(of: app.id)
+            return try tx.continueMoneyFill(of: app.id, at: now)
         }
         moneyRuleChecks.markDone(app.id)
         let filled = (fill?.filled ?? 0) + count

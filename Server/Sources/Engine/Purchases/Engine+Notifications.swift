@@ -87,7 +87,7 @@ extension Engine {
         _ attestation: VerifiedDocument, _ arrived: ReceivedNotification
     ) async throws(EngineFailure) -> RecordedNotification {
         logShortcomings(attestation)
-        logUnmappedProducts(of: attestation)
+        logUnlistedProducts(of: attestation)
         let document = attestation.document
         var notification = RecordedNotification(document)
         var attested = attestation.documentWithFacts

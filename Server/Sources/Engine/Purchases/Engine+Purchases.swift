@@ -79,7 +79,7 @@ extension Engine {
         let origin = VerifiedDocument.Origin(
             app: app, source: .device, receivedAt: now(), digests: digests)
         let posted = try await verify(evidence, verifier, origin, isPartial: intent != nil)
-        for document in posted.compactMap(\.verified) { logUnmappedProducts(of: document) }
+        for document in posted.compactMap(\.verified) { logUnlistedProducts(of: document) }
         guard let environment = try Self.environment(of: posted, isPartial: intent != nil) else {
             return PostingResult(
                 state: nil, documents: posted.map { $0.outcome(isNew: false) }, ownerships: [],

@@ -19,12 +19,15 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let app = try engine.overview(of: holder.app)
+        let unlisted = try await engine.unlistedSales(of: holder.app).map(\.product)
         return try JSONResponse.ok(
             Ping(
                 keyKind: holder.kind.rawValue, app: app.id.rawValue, bundleID: app.bundleID,
                 simulated: app.isSimulated,
                 environments: Ledger.Environment.allCases.map { StoreEnvironment($0) },
                 unknownProductIDs: app.unknownProducts?.map(\.rawValue),
+                unlistedProducts: Set(unlisted).sorted { $0.product < $1.product }
+                    .map { UnlistedProduct($0) },
                 serverVersion: Self.version, serverTime: Timestamp(engine.serverTime)))
     }
 }

@@ -29,15 +29,47 @@ extension Customer {
             wallets: Dictionary(
                 uniqueKeysWithValues: state.balances.map { currency, balance in
                     (currency.rawValue, Wallet(balance: balance))
-                }), purchases: state.ownerships.map { PurchaseVerdict($0) },
+                }), purchases: state.verdicts,
+            unlistedProducts: PerennialContract.UnlistedProduct.list(state.unlistedProducts),
             accountToken: state.accountToken?.rawValue, serverTime: Timestamp(state.asOf))
     }
 
     /// Adds whose the posted purchases are. They say more than what the customer has after the
     /// posting.
     mutating func add(_ posted: [PurchaseVerdict]) {
+        let own = Dictionary(purchases.map { ($0.purchaseID, $0) }) { one, _ in one }
+        let posted = posted.map { verdict in
+            var verdict = verdict
+            verdict.unlistedProductID = own[verdict.purchaseID]?.unlistedProductID
+            return verdict
+        }
         let ids = Set(posted.map(\.purchaseID))
         purchases = purchases.filter { !ids.contains($0.purchaseID) } + posted
+    }
+}
+
+extension CustomerState {
+    /// Whose each of the customer's purchases is.
+    fileprivate var verdicts: [PurchaseVerdict] {
+        var unlisted: [PurchaseID: MissingListing] = [:]
+        for purchase in purchases { unlisted[purchase.timeline.purchase] = purchase.unlisted }
+        return ownerships.map { ownership in
+            var verdict = PurchaseVerdict(ownership)
+            verdict.unlistedProductID = unlisted[ownership.purchase]?.product.rawValue
+            return verdict
+        }
+    }
+}
+
+extension PerennialContract.UnlistedProduct {
+    init(_ product: MissingListing) {
+        self.init(
+            productID: product.product.rawValue, line: product.line, remedy: product.remedy)
+    }
+
+    /// Nil if there are none.
+    static func list(_ products: [MissingListing]) -> [Self]? {
+        products.isEmpty ? nil : products.map { Self($0) }
     }
 }
 
@@ -91,7 +123,7 @@ extension Subscription {
             originalTransactionID: purchase.original.rawValue, state: AccessState(access.state),
             period: Period(period), willRenew: access.willRenew,
             renewsTo: renewal?.willRenew == true ? renewal?.renewsTo?.rawValue : nil,
-            graceUntil: access.state == .grace ? access.until.map { Timestamp($0) } : nil,
+            graceUntil: access.graceEnd(of: period, in: state.timeline).map { Timestamp($0) },
             price: period.payment.charge.map { Money($0) },
             commitment: period.payment.commitment.map {
                 Commitment($0, renews: access.isOver ? false : renewal?.commitmentRenews)
@@ -108,6 +140,14 @@ extension Subscription.Period {
 }
 
 extension Access {
+    /// The end of the grace period while it runs, and afterwards as long as nothing was paid.
+    fileprivate func graceEnd(of period: Timeline.Period, in timeline: Timeline) -> Instant? {
+        switch state {
+        case .grace, .retry, .expired: timeline.graceEnd(after: period)
+        case .paid, .trial, .offer, .unconfirmed, .granted, .owned, .refunded, .revoked: nil
+        }
+    }
+
     /// Whether the access ended and nothing follows.
     fileprivate var isOver: Bool { state == .expired || state == .refunded || state == .revoked }
 }

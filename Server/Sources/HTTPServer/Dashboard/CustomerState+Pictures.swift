@@ -123,12 +123,13 @@ extension TimelinePicture {
                 kind(of: period.payment), from: Timestamp(period.from),
                 until: lastMoment(of: period).map { Timestamp($0) }, label: period.product.rawValue)
         }
-        if let trouble = trouble(state, after: last, at: now) { spans.append(trouble) }
+        spans += trouble(state, after: last, at: now)
         return Lane(name: last.product.rawValue, spans: spans)
     }
 
+    /// What an upgrade credits is no refund: the customer goes on with the higher product.
     private static func kind(of payment: Payment) -> Kind {
-        if payment.revocation != nil { return .refunded }
+        if payment.revocation != nil, !payment.isUpgraded { return .refunded }
         return payment.terms == .trial ? .trial : .paid
     }
 
@@ -137,17 +138,23 @@ extension TimelinePicture {
         return max(period.from, min(period.end ?? revocation.at, revocation.at))
     }
 
-    /// The time after the last period in which the App Store tries to collect.
+    /// The time after the last period in which the App Store tries, or tried, to collect.
     private static func trouble(
         _ state: PurchaseState, after last: Timeline.Period, at now: Instant
-    ) -> Span? {
-        guard let access = state.access, let end = last.end else { return nil }
+    ) -> [Span] {
+        guard let access = state.access, let end = last.end else { return [] }
+        let grace = state.timeline.graceEnd(after: last)
+        let graceSpan = grace.map {
+            Span(.grace, from: Timestamp(end), until: Timestamp(access.isOpen ? $0 : min($0, now)))
+        }
         switch access.state {
-        case .grace:
-            return Span(.grace, from: Timestamp(end), until: access.until.map { Timestamp($0) })
-        case .retry: return Span(.retry, from: Timestamp(end), until: Timestamp(max(now, end)))
-        case .paid, .trial, .offer, .unconfirmed, .granted, .owned, .expired, .refunded, .revoked:
-            return nil
+        case .grace, .expired: return [graceSpan].compactMap(\.self)
+        case .retry:
+            let begin = max(end, grace ?? end)
+            let retry = Span(.retry, from: Timestamp(begin), until: Timestamp(max(now, begin)))
+            return [graceSpan, retry].compactMap(\.self)
+        case .paid, .trial, .offer, .unconfirmed, .granted, .owned, .refunded, .revoked:
+            return []
         }
     }
 }

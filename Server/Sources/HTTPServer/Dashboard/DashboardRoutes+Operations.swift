@@ -8,13 +8,16 @@ import Reports
 extension DashboardRoutes {
     func addOperations(to router: Router<ServerContext>) {
         livePage("/checks", by: .everything, of: router) { page in
-            ChecksPage(checks: [await databaseCheck] + (try await setupChecks) + cachedChecks)
+            let database = await databaseCheck
+            // Without a database, what it said last stays.
+            _ = try? await engine.unlistedSales(of: app)
+            return ChecksPage(checks: [database] + (try await setupChecks) + cachedChecks)
                 .html(in: page.frame)
         }
         page("/products", of: router) { page in
             ProductsPage(
                 offerings: Offerings(of: try engine.settings(of: app), in: page.environment),
-                figures: try await sold(page),
+                figures: try await sold(page), unlisted: try await unlisted(page),
                 listsSubscriptions: try engine.settings(of: app).soldProducts != nil,
                 takesConfiguration: server.readsConfiguration != nil
             ).html(in: page.frame)
@@ -55,6 +58,14 @@ extension DashboardRoutes {
                 (sold[product]?.active ?? 0) + active
         }
         return sold
+    }
+
+    private func unlisted(_ page: PageRequest) async throws -> [ProductsPage.Unlisted] {
+        try await engine.unlistedSales(of: app, in: page.environment).map { sales in
+            ProductsPage.Unlisted(
+                productID: sales.product.product.rawValue, line: sales.product.line,
+                purchases: sales.purchases, since: Timestamp(sales.since))
+        }
     }
 
     // MARK: - Checks
@@ -111,7 +122,9 @@ extension DashboardRoutes {
 
     /// What the server knows without any request.
     var cachedChecks: [ChecksPage.Check] {
-        [webhookCheck, forwardCheck] + appStoreChecks + [clockCheck, configurationCheck, logCheck]
+        [webhookCheck, forwardCheck] + appStoreChecks + [
+            clockCheck, configurationCheck, productCheck, logCheck,
+        ]
     }
 
     private var webhookCheck: ChecksPage.Check {
@@ -193,6 +206,24 @@ extension DashboardRoutes {
         return .init(
             "Configuration", .needsYou, "The .storekit file does not have: \(names).",
             link: .init("Products", .products))
+    }
+
+    private var productCheck: ChecksPage.Check {
+        let sales = engine.lastUnlistedSales(of: app)
+        guard !sales.isEmpty else {
+            return .init("Products", .well, "Every product that was bought is listed.")
+        }
+        var counts: [String: Int] = [:]
+        for one in sales { counts[one.product.product.rawValue, default: 0] += one.purchases }
+        let names = counts.keys.sorted().map { name in
+            "\(name) (\(Figures.count(counts[name] ?? 0, "purchase")))"
+        }
+        let lines = Set(sales.map(\.product.line)).sorted().joined(separator: "\n")
+        return .init(
+            "Products", .needsYou,
+            "Bought, but not listed in perennial.yaml, so that it gives nothing: "
+                + "\(names.joined(separator: ", ")). Add under products of \(app):",
+            link: .init("Products", .products), remedy: lines)
     }
 
     private var logCheck: ChecksPage.Check {

@@ -31,6 +31,7 @@ extension DashboardRoutes {
             conversions.append(picture.conversion)
             if !picture.isEmpty { tiles.append(Self.tile(title, picture, column)) }
         }
+        _ = try await engine.unlistedSales(of: app)
         return OverviewPage(
             conversion: Self.longest(conversions + [movement.conversion]),
             warnings: Self.warnings(cachedChecks) + [Self.filling(mrr)].compactMap(\.self),

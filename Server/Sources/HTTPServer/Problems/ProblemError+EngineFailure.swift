@@ -101,7 +101,7 @@ extension ProblemError {
         case .renewalWithoutTransaction(let purchase): "Purchase \(purchase)."
         case .documentBudgetExhausted(let purchase, _): "Purchase \(purchase)."
         case .belongsToAnotherCustomer(let purchase, let why):
-            "Purchase \(purchase) \(why.clause)."
+            why.sentence(about: purchase)
         case .invalidCustomerID(let id):
             CustomerID(rawValue: id).isPlaceholder
                 ? "\(quoted(id)) is what programs send when they have no id, so many people would "
@@ -156,21 +156,4 @@ extension ProblemError {
 
     /// Returns what a client sent, shortened and in quotation marks, for a response.
     static func quoted(_ name: String) -> String { shortened(name).debugDescription }
-}
-
-extension OwnershipClaim.Refusal {
-    /// What follows “Purchase 2000001”.
-    fileprivate var clause: String {
-        switch self {
-        case .kept: "stays with the customer who posted it first (restore policy: keep)"
-        case .inUse: "stays with the customer who has it, because it is in use"
-        case .blocked: "stays with the customer who has it: support keeps it there"
-        case .decidedBySupport: "stays with the customer whom support gave it to"
-        case .usedUp: "was credited to the customer who has it"
-        case .namesAnother: "names another customer as its buyer"
-        case .needsRestore: "stays with the customer who has it until this one restores it"
-        case .sharedWithMost: "has no share left"
-        case .documentTooOld: "stays with the customer who has it"
-        }
-    }
 }

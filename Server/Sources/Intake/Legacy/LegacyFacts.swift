@@ -170,12 +170,13 @@ private struct LegacyContext {
         let kind = kind ?? (row.expires == nil ? .unknown : .autoRenewable)
         let (terms, offer) = row.terms
         let isShared = row.ownership == .familyShared
+        let dates = try dates(
+            of: row, kind, isOriginal: (row.originalTransactionID?.nonEmpty ?? id) == id)
         let isUpgraded = row.isUpgraded == true || neighbours.hasReplacement(of: row)
         return Payment(
             transaction: TransactionID(rawValue: id), line: row.webOrderLineItemID?.nonEmpty,
             product: ProductID(rawValue: product), kind: kind,
-            from: Intake.instant(try begin(of: row, kind)), until: row.expires.map(Intake.instant),
-            terms: terms, offer: offer,
+            from: dates.from, until: row.expires.map(Intake.instant), terms: terms, offer: offer,
             quantity: max(1, row.quantity.flatMap { Int(exactly: $0) } ?? 1),
             ownership: isShared ? .familyShared : .purchased,
             isRenewal: neighbours.hasPredecessor(of: row), isUpgraded: isUpgraded,
@@ -183,18 +184,19 @@ private struct LegacyContext {
                 Revocation(at: Intake.instant($0), kind: isShared ? .sharingEnded : .refund)
             },
             accountToken: row.appAccountToken?.nonEmpty?.lowercased(),
-            group: row.subscriptionGroupID?.nonEmpty)
+            group: row.subscriptionGroupID?.nonEmpty, restoredAt: dates.restoredAt)
     }
 
-    /// A restore has a purchase date of its own; for non-consumables the first date counts. Old
-    /// restores of a subscription are dated after its end, so that nothing of it is left.
-    private func begin(
-        of row: VerifyReceiptRow, _ kind: ProductKind
-    ) throws(IntakeFailure) -> AppStoreDate {
-        let purchased = try Intake.required(row.purchased, "purchase_date")
-        if let expires = row.expires { return min(purchased, expires) }
-        guard kind == .nonConsumable, let first = row.originallyPurchased else { return purchased }
-        return min(purchased, first)
+    /// Old restores of a subscription are dated after its end, so that nothing of it is left.
+    private func dates(
+        of row: VerifyReceiptRow, _ kind: ProductKind, isOriginal: Bool
+    ) throws(IntakeFailure) -> PurchaseDates {
+        let purchased = Intake.instant(try Intake.required(row.purchased, "purchase_date"))
+        let expires = row.expires.map(Intake.instant)
+        return PurchaseDates(
+            purchased: expires.map { min(purchased, $0) } ?? purchased,
+            original: row.originallyPurchased.map(Intake.instant), kind, ends: expires != nil,
+            isOriginal: isOriginal)
     }
 
     /// Returns nil if it does not say whether there will be another period.

@@ -64,8 +64,15 @@ extension Timeline {
         at now: Instant, rules: AccessRules = AccessRules(), through products: Set<ProductID> = []
     ) -> Access? {
         guard let period = period(at: now) else { return nil }
-        if period.covers(now) || period.from > now { return open(period, products) }
-        return lapsed(period, at: now, rules: rules)
+        let isOpen = period.covers(now) || period.from > now
+        var access = isOpen ? open(period, products) : lapsed(period, at: now, rules: rules)
+        // What gives these products ends, if the chain goes on as another product.
+        if case .changes = continuation(after: period, through: products),
+            access.willRenew == true
+        {
+            access.willRenew = false
+        }
+        return access
     }
 
     /// The period that decides at a moment: the one that covers it, otherwise the one that began
@@ -87,17 +94,9 @@ extension Timeline {
     private func makeAccess(
         _ period: Period, _ state: Access.State, until: Instant?, _ reason: Reason
     ) -> Access {
-        let isSubscription = period.payment.kind == .autoRenewable
-        return Access(
+        Access(
             purchase: purchase, product: period.product, state: state, until: until, reason: reason,
-            willRenew: isSubscription ? willRenew(after: period) : false)
-    }
-
-    /// Nil if the App Store has not reported it. Info from before the period began that renewal was
-    /// off says nothing, because the customer has returned or bought something else.
-    private func willRenew(after period: Period) -> Bool? {
-        if let news = renewalInfo(about: period) { return news.value.willRenew }
-        return renewal?.value.willRenew == true ? true : nil
+            willRenew: continuation(after: period).willRenew)
     }
 
     /// The access after a final end: nothing follows, whatever the renewal switch says.
@@ -146,13 +145,13 @@ extension Timeline {
         if period.isUpgradedToUnknown {
             return unconfirmed(period, until: until, .upgradedToUnknown(until: until))
         }
-        let renewing = willRenew(after: period)
+        let next = continuation(after: period, through: products)
         switch period.payment.terms {
-        case .full: return makeAccess(period, .paid, until: until, .paid(until: until, renewing))
-        case .trial: return makeAccess(period, .trial, until: until, .trial(until: until, renewing))
+        case .full: return makeAccess(period, .paid, until: until, .paid(until: until, next))
+        case .trial: return makeAccess(period, .trial, until: until, .trial(until: until, next))
         case .offer:
             let kind = period.payment.offer?.kind ?? .unknown
-            return makeAccess(period, .offer, until: until, .offer(kind, until: until, renewing))
+            return makeAccess(period, .offer, until: until, .offer(kind, until: until, next))
         }
     }
 
@@ -201,12 +200,18 @@ extension Timeline {
         rules: AccessRules
     ) -> Access {
         let renewal = news.value
-        if let grace = GracePeriod(after: end, of: renewal)?.until {
-            if now < grace { return makeAccess(period, .grace, until: grace, .grace(until: grace)) }
-            return retrying(period, since: grace, at: now)
+        let grace = GracePeriod(after: end, of: renewal)?.until
+        if let grace, now < grace {
+            return makeAccess(period, .grace, until: grace, .grace(until: grace))
         }
-        if renewal.isRetrying { return retrying(period, since: end, at: now) }
-        if renewal.ending != nil { return ended(period, at: end, renewal.ending) }
+        let ended = grace ?? endedGrace(after: end, before: news)
+        if grace != nil || renewal.isRetrying {
+            return retrying(period, graceUntil: ended, since: end, at: now)
+        }
+        if renewal.ending != nil {
+            let due = renewal.ending == .billing ? end : nil
+            return self.ended(period, at: ended ?? end, renewal.ending, of: due)
+        }
         // The App Store has extended the period, or has renewed it and the payment is not known
         // yet. Either way the date it names is the end, whatever follows.
         let due = max(end, renewal.renewsAt ?? end)
@@ -217,13 +222,19 @@ extension Timeline {
         return unconfirmedOrExpired(period, since: due, at: now, rules: rules)
     }
 
-    private func retrying(_ period: Period, since: Instant, at now: Instant) -> Access {
+    /// - Parameters:
+    ///   - grace: the end of the grace period, if there was one.
+    ///   - end: when access ended if there was none.
+    private func retrying(
+        _ period: Period, graceUntil grace: Instant?, since end: Instant, at now: Instant
+    ) -> Access {
         // The renewal is due at the end of the paid period, even if that period was refunded.
         let due = period.payment.revocation == nil ? period.openUntil : period.payment.until
+        let since = grace ?? end
         guard let due, now < due + period.retryMax else {
             return ended(period, at: since, .billing, of: due)
         }
-        return makeAccess(period, .retry, until: since, .retrying(due: due))
+        return makeAccess(period, .retry, until: since, .retrying(due: due, graceUntil: grace))
     }
 
     /// No information since the end. Missing information does not remove access at once: it is held

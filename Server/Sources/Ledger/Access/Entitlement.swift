@@ -3,8 +3,9 @@ package enum Entitlement {
     /// What the products of an entitlement give a customer at a moment, through purchases and the
     /// terms that follow from them. Returns nil if the customer never had any of them.
     ///
-    /// Open beats shut. Among open ones the one that stays open longest wins; among shut ones, the
-    /// one that was shut last.
+    /// Open beats shut. Among open ones the one that stays open longest wins. Among shut ones, one
+    /// whose payment is still being collected wins, because it may open again; then the one that
+    /// was shut last.
     ///
     /// - Parameter others: what gives the entitlement besides its products.
     package static func access(
@@ -49,6 +50,7 @@ extension Access {
     /// of the order of rows.
     fileprivate func outranks(_ other: Access) -> Bool {
         if isOpen != other.isOpen { return isOpen }
+        if (state == .retry) != (other.state == .retry) { return state == .retry }
         if until != other.until {
             guard let until else { return isOpen }
             guard let theirs = other.until else { return !isOpen }

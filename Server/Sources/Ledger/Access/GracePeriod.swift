@@ -14,3 +14,23 @@ extension Renewal {
     /// Whether a charge may still succeed.
     var mayContinue: Bool { willRenew || isRetrying }
 }
+
+extension Timeline {
+    /// The end of the grace period after a period's end that is over, or was ended before its time.
+    /// Later renewal info no longer names it. Returns nil if there was none.
+    ///
+    /// - Parameter news: the latest renewal info, which grants no grace.
+    func endedGrace(after end: Instant, before news: Attested<Renewal>) -> Instant? {
+        guard let lastGrace, lastGrace.value > end else { return nil }
+        return max(end, min(lastGrace.value, max(news.at, lastGrace.at)))
+    }
+
+    /// The end of the grace period after a period that was not renewed, whether it is over or not.
+    /// Returns nil if there was none.
+    package func graceEnd(after period: Period) -> Instant? {
+        guard let end = period.payment.until, let news = renewalInfo(about: period) else {
+            return nil
+        }
+        return GracePeriod(after: end, of: news.value)?.until ?? endedGrace(after: end, before: news)
+    }
+}

@@ -56,13 +56,24 @@ package struct PaidAppRule: Hashable, Sendable {
     package func access(
         to entitlement: EntitlementID, through timeline: Timeline, of app: ProductID
     ) -> Access? {
-        guard entitlements.contains(entitlement), let copy = timeline.appPurchase?.value,
-            timeline.purchase.environment == .production || countsInSandbox,
-            let text = copy.version, let version = AppVersion(text),
-            version < (copy.isOnMac ? beforeOnMac ?? before : before)
+        guard entitlements.contains(entitlement), let proof = proof(in: timeline),
+            let version = proof.value.parsedVersion
         else { return nil }
         return Access(
             purchase: timeline.purchase, product: app, state: .owned, until: nil,
-            reason: .ownedApp(since: copy.from, version: version), willRenew: false)
+            reason: .ownedApp(since: proof.value.from, version: version), willRenew: false)
+    }
+
+    /// The proof that the app was had before the first version that was not sold: of several, the
+    /// one with the earliest date. Returns nil if there is none.
+    package func proof(in timeline: Timeline) -> Timeline.Attested<AppPurchase>? {
+        guard timeline.purchase.environment == .production || countsInSandbox else { return nil }
+        let valid = timeline.appProofs?.all.filter { proves($0.value) } ?? []
+        return valid.min { $0.value.from < $1.value.from }
+    }
+
+    private func proves(_ copy: AppPurchase) -> Bool {
+        guard let version = copy.parsedVersion else { return false }
+        return version < (copy.isOnMac ? beforeOnMac ?? before : before)
     }
 }

@@ -1,16 +1,16 @@
 /// Why access is open or closed, as one sentence for people.
 package enum Reason: Hashable, Sendable {
-    case paid(until: Instant, Bool?)
-    case trial(until: Instant, Bool?)
-    case offer(Offer.Kind, until: Instant, Bool?)
+    case paid(until: Instant, Continuation)
+    case trial(until: Instant, Continuation)
+    case offer(Offer.Kind, until: Instant, Continuation)
     case owned(since: Instant)
     /// The app itself was bought, at that version.
     case ownedApp(since: Instant, version: AppVersion)
     case grace(until: Instant)
     case unconfirmed(since: Instant, until: Instant)
     case upgradedToUnknown(until: Instant)
-    /// The date at which the renewal was due.
-    case retrying(due: Instant)
+    /// The date at which the renewal was due, and the end of the grace period that followed.
+    case retrying(due: Instant, graceUntil: Instant?)
     /// If the App Store could not collect: when the renewal was due.
     case ended(at: Instant, Renewal.Ending?)
     case neverConfirmed(end: Instant, held: Instant)
@@ -26,11 +26,10 @@ package enum Reason: Hashable, Sendable {
 
     package var sentence: String {
         switch self {
-        case .paid(let until, let renews): "Paid until \(until.minute)\(Self.then(renews))."
-        case .trial(let until, let renews):
-            "Free trial until \(until.minute)\(Self.then(renews))."
-        case .offer(let kind, let until, let renews):
-            "On \(Self.offer(kind)) until \(until.minute)\(Self.then(renews))."
+        case .paid(let until, let next): "Paid until \(until.minute)\(next.clause)."
+        case .trial(let until, let next): "Free trial until \(until.minute)\(next.clause)."
+        case .offer(let kind, let until, let next):
+            "On \(Self.offer(kind)) until \(until.minute)\(next.clause)."
         case .owned(let since): "Bought on \(since.minute), to keep."
         case .ownedApp(let since, let version):
             "The paid app was bought on \(since.minute), at version \(version)."
@@ -43,8 +42,11 @@ package enum Reason: Hashable, Sendable {
         case .upgradedToUnknown(let until):
             "Upgraded to a product that the App Store has not named yet; held open until "
                 + "\(until.minute)."
-        case .retrying(let due):
+        case .retrying(let due, nil):
             "The App Store could not collect the renewal of \(due.minute) and keeps trying."
+        case .retrying(let due, let grace?):
+            "The App Store could not collect the renewal of \(due.minute), the grace period ended "
+                + "on \(grace.minute), and the App Store keeps trying."
         case .ended(let due, .billing):
             "Ended because the App Store could not collect the renewal of \(due.minute)."
         case .ended(let at, let ending): "\(Self.cause(ending)) on \(at.minute)."
@@ -58,14 +60,6 @@ package enum Reason: Hashable, Sendable {
         case .granted(let until):
             "Given by hand\(until.map { " until \($0.minute)" } ?? "")."
         case .grantEnded(let at): "What was given by hand ended on \(at.minute)."
-        }
-    }
-
-    private static func then(_ renews: Bool?) -> String {
-        switch renews {
-        case true?: ", then renews"
-        case false?: ", will not renew"
-        case nil: ""
         }
     }
 

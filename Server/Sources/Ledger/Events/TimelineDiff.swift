@@ -60,15 +60,16 @@ struct TimelineDiff {
         }
     }
 
-    /// Periods that no document describes any more: only a rebuild removes any.
+    /// Periods that no document describes any more, which only a rebuild removes; and copies that
+    /// were reported as purchases of their own.
     private var removedPeriods: [Timeline.Period] {
         if before.periods.count <= after.periods.count,
             zip(before.periods, after.periods).allSatisfy({ $0.id == $1.id })
         {
             return []
         }
-        let ids = Set(after.periods.map(\.id))
-        return before.periods.filter { !ids.contains($0.id) }
+        var ids = Set(after.periods.map(\.id))
+        return before.periods.filter { ids.remove($0.id) == nil }
     }
 
     private mutating func addBeginning(_ period: Timeline.Period, at index: Int) {

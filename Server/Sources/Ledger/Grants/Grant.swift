@@ -87,7 +87,9 @@ package struct EntitlementStatus: Hashable, Sendable {
     }
 
     /// The status that a purchase and grants give together. Open beats shut, and among open ones
-    /// the one that stays open longest wins. If nothing else distinguishes them, the purchase wins.
+    /// the one that stays open longest wins. Among shut ones, a purchase whose payment is still
+    /// being collected wins, because it may open again. If nothing else distinguishes them, the
+    /// purchase wins.
     package static func strongest(
         _ access: Access?, _ grants: [Grant], at now: Instant
     ) -> EntitlementStatus? {
@@ -101,6 +103,7 @@ package struct EntitlementStatus: Hashable, Sendable {
 
     private func outranks(_ other: EntitlementStatus) -> Bool {
         if isOpen != other.isOpen { return isOpen }
+        if (state == .retry) != (other.state == .retry) { return state == .retry }
         guard until != other.until else {
             guard let mine = grant, let theirs = other.grant else { return false }
             return mine < theirs

@@ -1,4 +1,4 @@
-/// The app itself, as a store account got it: bought, or downloaded for nothing.
+/// The app itself, as a store account got it: bought, or downloaded for free.
 package struct AppPurchase: Hashable, Sendable {
     /// The store's number for the account's copy of the app (Apple: `appTransactionId`).
     package var transaction: TransactionID
@@ -36,8 +36,53 @@ extension PurchaseID {
     }
 }
 
-extension AppPurchase: CanonicallyOrdered {
-    var canonicalOrder: [String] {
-        [version ?? "", from.description, isOnMac ? "1" : "0", transaction.rawValue]
+/// The earliest version at which a store account had the app on each platform, as documents prove
+/// it. What one document proves stays true whatever later ones say: an account that gets the app on
+/// another platform or device gets another first version there.
+package struct AppProofs: Hashable, Sendable {
+    /// On other platforms than Macs.
+    package private(set) var onDevices: Timeline.Attested<AppPurchase>?
+    package private(set) var onMacs: Timeline.Attested<AppPurchase>?
+
+    package init(_ proof: Timeline.Attested<AppPurchase>) {
+        if proof.value.isOnMac { onMacs = proof } else { onDevices = proof }
     }
+
+    /// One or two proofs.
+    package var all: [Timeline.Attested<AppPurchase>] { [onDevices, onMacs].compactMap(\.self) }
+
+    /// Combines the proofs of two sets of documents.
+    package func adding(_ other: Self) -> Self {
+        var proofs = self
+        proofs.onDevices = Self.earlier(onDevices, other.onDevices)
+        proofs.onMacs = Self.earlier(onMacs, other.onMacs)
+        return proofs
+    }
+
+    private static func earlier(
+        _ one: Timeline.Attested<AppPurchase>?, _ two: Timeline.Attested<AppPurchase>?
+    ) -> Timeline.Attested<AppPurchase>? {
+        guard let one, let two else { return one ?? two }
+        return one.provesMore(than: two) ? one : two
+    }
+}
+
+extension Timeline.Attested<AppPurchase> {
+    /// Whether it proves an earlier version, or the same one by an earlier date. The last rules
+    /// only make the result independent of the order of arrival.
+    fileprivate func provesMore(than other: Self) -> Bool {
+        let (mine, others) = (value.parsedVersion, other.value.parsedVersion)
+        if mine != others {
+            guard let mine else { return false }
+            return others.map { mine < $0 } ?? true
+        }
+        if value.from != other.value.from { return value.from < other.value.from }
+        if at != other.at { return at > other.at }
+        return (value.version ?? "") <= (other.value.version ?? "")
+    }
+}
+
+extension AppPurchase {
+    /// Nil if the App Store names no version, or one that is not made of numbers.
+    package var parsedVersion: AppVersion? { version.flatMap(AppVersion.init) }
 }

@@ -223,9 +223,11 @@ extension Payment: Mergeable {
         return max(one, two)
     }
 
-    /// The period's identifier. A legacy payment without a line item is identified by product and
-    /// end within its purchase.
+    /// The period's identifier within its purchase. What is bought once is identified by its
+    /// product, whatever the number of its transaction. A legacy payment without a line item is
+    /// identified by product and end.
     func id(_ grade: Grade) -> String {
+        if isBoughtOnce { return product.rawValue }
         if let line { return line }
         guard grade == .legacy, let until else { return transaction.rawValue }
         return "\(product) \(until.milliseconds)"

@@ -94,7 +94,7 @@ extension Timeline {
     /// The next moment to check with the App Store. In the past if the check is overdue.
     package func nextCheck(_ history: CheckHistory, rules: CheckRules = CheckRules()) -> Instant {
         // The App Store reports nothing new about the purchase of the app itself.
-        guard appPurchase == nil else { return Self.never }
+        guard appProofs == nil else { return Self.never }
         let wanted: Instant
         if let asked = history.askedAt {
             let sweep = nextSweep(after: asked, rules)

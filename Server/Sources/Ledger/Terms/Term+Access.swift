@@ -10,7 +10,7 @@ extension Collection<Term> {
         let running = terms.filter { $0.covers(now) || $0.covers(now + Timeline.clockSkewMax) }
         let open = running.map { term in
             term.makeAccess(.paid, until: terms.lastMoment(ofRunFrom: term)) {
-                .paid(until: $0, false)
+                .paid(until: $0, .ends)
             }
         }
         if let longest = open.max(by: { ($0.until ?? now) < ($1.until ?? now) }) { return longest }

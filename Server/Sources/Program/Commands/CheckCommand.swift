@@ -142,7 +142,26 @@ struct CheckReport {
         } catch {
             fail("\(error)")
         }
-        for app in file.apps { try await reportUnknownTokens(of: app.settings.id, assembly.engine) }
+        for app in file.apps {
+            try await reportUnknownTokens(of: app.settings.id, assembly.engine)
+            try await reportUnlistedProducts(of: app.settings.id, assembly.engine)
+        }
+    }
+
+    /// Products that were bought and give nothing, with what to add. In the sandbox they are only
+    /// noted, because nobody paid for them.
+    private mutating func reportUnlistedProducts(of app: AppID, _ engine: Engine) async throws {
+        for environment in Environment.allCases {
+            for sales in try await engine.unlistedSales(of: app, in: environment) {
+                let isPaid = environment == .production
+                let count = sales.purchases == 1 ? "1 purchase" : "\(sales.purchases) purchases"
+                let text =
+                    "\(app): \(sales.product.product) was bought\(isPaid ? "" : " in the sandbox") "
+                    + "(\(count)) and gives nothing, because it is not listed. "
+                    + sales.product.remedy
+                if isPaid { fail(text) } else { lines.append("note  \(text)") }
+            }
+        }
     }
 
     /// Notes purchases whose account token is not the id of a known customer. Only a customer with

@@ -43,6 +43,7 @@ extension ConfigurationReader {
         products = parse(products: node)
         for product in products {
             let id = ProductID(rawValue: product.id)
+            app.listedProducts.insert(id)
             for name in product.entitlements {
                 app.entitlements[EntitlementID(rawValue: name), default: []].insert(id)
             }

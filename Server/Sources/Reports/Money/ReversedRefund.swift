@@ -44,7 +44,8 @@ struct ReversedRefund: Hashable, Sendable {
             else { return nil }
             seen.append(refund.at)
             let after = told.first {
-                $0.at > news.at && !($0.refund.map { isSame($0.at, refund.at) } ?? false)
+                $0.isOfSameCopy(as: news) && $0.at > news.at
+                    && !($0.refund.map { isSame($0.at, refund.at) } ?? false)
             }
             return after.map {
                 Self(
@@ -74,6 +75,12 @@ package struct AttestedPayment: Hashable, Sendable {
     /// The App Store's identifier of the period, or the transaction if there is none.
     var subject: String { payment.line ?? payment.transaction.rawValue }
     var grade: Grade { fact.grade }
+    /// Whether both are about one transaction. A document about another restored copy says nothing
+    /// of a refund of this one.
+    func isOfSameCopy(as other: Self) -> Bool {
+        payment.line != nil || payment.transaction == other.payment.transaction
+    }
+
     /// What an upgrade gives back is no refund that could be reversed.
     package var refund: Revocation? {
         guard let revocation = payment.revocation, revocation.kind == .refund,

@@ -36,7 +36,7 @@ package struct SubscriptionLine: Hashable, Sendable {
         willRenew = status?.willRenew
         let renewal = timeline.renewalInfo(about: period)?.value
         renewsTo = renewal?.renewsTo
-        graceUntil = renewal?.graceUntil
+        graceUntil = renewal?.graceUntil ?? timeline.graceEnd(after: period)
         periodFrom = period.from
         periodUntil = period.payment.until
         firstPaidAt = timeline.periods.first { !$0.isVoid && $0.payment.isPaid }?.from

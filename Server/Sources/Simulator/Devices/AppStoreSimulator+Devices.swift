@@ -26,7 +26,7 @@ extension AppStoreSimulator {
     package func transactions(on deviceID: String, last: Int = .max) throws -> [String] {
         let device = try world.device(deviceID)
         return try show(
-            known(on: deviceID).transactions(of: device.account), as: .transactions, on: device,
+            known(on: deviceID).shownTransactions(of: device.account), as: .transactions, on: device,
             last: last)
     }
 
@@ -45,7 +45,7 @@ extension AppStoreSimulator {
         let now = clock.now
         if hidesEntitlements(on: deviceID) { return [] }
         let known = known(on: deviceID)
-        let open = known.transactions(of: device.account).filter { known.entitles($0, at: now) }
+        let open = known.shownTransactions(of: device.account).filter { known.entitles($0, at: now) }
         return try show(open, as: .entitlements, on: device)
     }
 
@@ -65,11 +65,12 @@ extension AppStoreSimulator {
         }
     }
 
-    /// What a device sends to a server after restoring purchases. Idempotent; signatures are new
-    /// each time.
+    /// What a device sends to a server after restoring purchases. Signatures are new each time, and
+    /// with ``Quirk/restoreMakesTransaction`` so are the ids of non-consumables.
     package func restore(on deviceID: String) throws -> RestoredPurchases {
         let device = try world.device(deviceID)
-        let kept = world.transactions(of: device.account).filter {
+        try record { world, now throws(SimulatorProblem) in world.restore(device.account, at: now) }
+        let kept = world.shownTransactions(of: device.account).filter {
             $0.product.type != .consumable
         }
         return RestoredPurchases(

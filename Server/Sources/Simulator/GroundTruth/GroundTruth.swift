@@ -106,7 +106,7 @@ extension World {
 
     /// The true state of one purchase, by its original transaction id or any transaction id.
     func truePurchase(_ id: String, at now: AppStoreDate) throws(SimulatorProblem) -> TruePurchase {
-        if let once = oneTimePurchases[id] { return truePurchase(once) }
+        if let once = oneTimePurchases[canonicalID(of: id)] { return truePurchase(once) }
         return truePurchase(try subscription(chainOfTransaction[id] ?? id), at: now)
     }
 
@@ -154,7 +154,7 @@ extension World {
         if let graceUntil { return graceUntil }
         guard let current, var end = current.expires else {
             let latest = subscription.latest
-            return latest.revocation?.at ?? latest.expires
+            return latest.revocation?.at ?? subscription.graceEnded ?? latest.expires
         }
         for next in subscription.transactions where next.purchased == end && next.covers(end) {
             end = next.expires ?? end
@@ -197,6 +197,15 @@ extension Subscription {
     /// may have been charged already without having begun.
     private func isRefunded(at now: AppStoreDate) -> Bool {
         begun(by: now)?.revocation != nil
+    }
+
+    /// When the grace period after the latest period ended without a payment. Nil if there was none.
+    fileprivate var graceEnded: AppStoreDate? {
+        let began = latest.purchased.milliseconds + Self.sameMomentMillisecondsMax
+        guard let grace = steps.lastIndex(where: { $0.stage == .grace }),
+            steps[grace].at.milliseconds > began
+        else { return nil }
+        return steps[grace...].first { $0.stage != .grace }?.at
     }
 
     /// The period that began last, whatever its state. What replaced a member's last period may

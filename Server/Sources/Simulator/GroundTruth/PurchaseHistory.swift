@@ -138,7 +138,7 @@ extension World {
 
 extension Subscription {
     /// A period that is paid for in grace begins when grace began, but for the rounding of times.
-    private static let sameMomentMillisecondsMax: Int64 = 1_000
+    static let sameMomentMillisecondsMax: Int64 = 1_000
 
     /// When the money for a period was taken. Normally at its beginning; if grace began with it,
     /// when that ended.

@@ -20,6 +20,7 @@ package enum Quirk: String, Hashable, Sendable, CaseIterable {
     case interruptedPurchaseFails = "interrupted_purchase_fails"
     case familyTransactionsHidePrice = "family_transactions_hide_price"
     case sandboxReceiptsShiftOriginalID = "sandbox_receipts_shift_original_id"
+    case restoreMakesTransaction = "restore_makes_transaction"
 
     case finishCountsPerDevice = "finish_counts_per_device"
     case ownPurchasesAnnounced = "own_purchases_announced"
@@ -62,6 +63,8 @@ package enum Quirk: String, Hashable, Sendable, CaseIterable {
             "A family member's transaction costs 0; else it shows what the purchaser paid."
         case .sandboxReceiptsShiftOriginalID:
             "Receipts of the sandbox have an original_transaction_id that is higher by one."
+        case .restoreMakesTransaction:
+            "Restoring gives a non-consumable another transactionId, with the same original one."
         case .finishCountsPerDevice:
             "A transaction is finished only on the device whose app has finished it."
         case .ownPurchasesAnnounced:

@@ -115,13 +115,21 @@ struct StoreTransaction: Hashable, Sendable {
     }
 
     /// The same charge under another transaction id, with the same order.
-    func reissued(as id: String) -> Self {
+    func reissued(as id: String) -> Self { copy(id: id, purchased: purchased) }
+
+    /// The same purchase under the id and with the date of a restore.
+    func restored(as copy: RestoredTransactions.Copy) -> Self {
+        self.copy(id: copy.id, purchased: copy.restored)
+    }
+
+    private func copy(id: String, purchased: AppStoreDate) -> Self {
         var copy = Self(
             id: id, origin: origin, product: boxedProduct,
             webOrderLineItemID: webOrderLineItemID, purchased: purchased, expires: expires,
             quantity: quantity, reason: reason, price: price, offer: boxedOffer)
         (copy.commitment, copy.advancedCommerce) = (commitment, advancedCommerce)
         (copy.revocation, copy.isUpgraded) = (revocation, isUpgraded)
+        copy.sharedFrom = sharedFrom
         return copy
     }
 }

@@ -217,8 +217,8 @@ extension World {
 
     /// A transaction of any kind, by its id.
     func transaction(_ id: String) throws(SimulatorProblem) -> StoreTransaction {
-        if let once = oneTimePurchases[id] { return once }
         let id = canonicalID(of: id)
+        if let once = oneTimePurchases[id] { return once }
         let chain = chainOfTransaction[id].flatMap { subscriptions[$0] }
         guard let found = chain?.transactions.last(where: { $0.id == id }) else {
             throw .unknownTransaction(id)

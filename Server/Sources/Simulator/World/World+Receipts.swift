@@ -146,7 +146,7 @@ extension World {
         of key: Account.Key, at now: AppStoreDate
     ) -> [LegacyTransaction] {
         let letterhead = documentContext(of: key)
-        let shown = transactions(of: key).filter {
+        let shown = shownTransactions(of: key).filter {
             $0.product.type != .consumable || !finished.contains($0.id)
         }
         return shown.map { legacyTransaction($0, letterhead, at: now) }
@@ -182,7 +182,7 @@ extension World {
 
     /// The account of a transaction. Nil if the transaction is not of this world.
     func owner(of transactionID: String) -> Account.Key? {
-        if let once = oneTimePurchases[transactionID] { return once.account }
+        if let once = oneTimePurchases[canonicalID(of: transactionID)] { return once.account }
         return chainOfTransaction[transactionID].flatMap { subscriptions[$0]?.account }
     }
 }

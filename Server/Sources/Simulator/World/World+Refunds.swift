@@ -127,7 +127,9 @@ extension World {
     private mutating func refundOneTimePurchase(
         _ id: String, _ order: RefundOrder, row: LifecycleRow?, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
-        guard let transaction = oneTimePurchases[id] else { throw .unknownTransaction(id) }
+        guard let transaction = oneTimePurchases[canonicalID(of: id)] else {
+            throw .unknownTransaction(id)
+        }
         let revocation = revocation(of: transaction, order, at: now)
         return try changeOneTimePurchase(id, .refund, revocation, row: row, at: now)
     }
@@ -136,7 +138,9 @@ extension World {
         _ id: String, _ type: NotificationType, _ revocation: StoreTransaction.Revocation?,
         row: LifecycleRow? = nil, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
-        guard var transaction = oneTimePurchases[id] else { throw .unknownTransaction(id) }
+        guard var transaction = oneTimePurchases[canonicalID(of: id)] else {
+            throw .unknownTransaction(id)
+        }
         try checkIsPurchased(transaction)
         guard (transaction.revocation == nil) == (revocation != nil) else {
             throw Self.nothingTo(revocation == nil ? "reverse" : "refund", id)
@@ -144,7 +148,8 @@ extension World {
         recordReversal(of: transaction, at: now)
         transaction.revocation = revocation
         save(transaction)
-        return [draft(type, of: transaction, row: row, at: now)]
+        let named = named(transaction, isRefund: revocation != nil)
+        return [draft(type, of: named, row: row, at: now)]
     }
 
     static func nothingTo(_ what: String, _ id: String) -> SimulatorProblem {

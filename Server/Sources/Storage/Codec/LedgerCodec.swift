@@ -3,17 +3,25 @@ import Ledger
 // The binary encoding of Ledger's values. The version of the layout comes first. Only the current
 // layouts can be read, because a rebuild recreates all of these values.
 
-private let layout: Int64 = 2
-/// The first layout plus evidence from unsigned, older documents. Few purchases need it.
-private let legacyLayout: Int64 = 3
-/// The legacy layout plus, at the end, the time when a renewal was received whose document contains
-/// no date.
-private let undatedLayout: Int64 = 4
-/// The purchase of the app itself, and nothing else.
-private let appLayout: Int64 = 5
+/// The version of the layout of a stored value.
+enum Layout {
+    static let usual: Int64 = 2
+    /// The first layout plus evidence from unsigned, older documents. Few purchases need it.
+    static let legacy: Int64 = 3
+    /// The legacy layout plus, at the end, the time when a renewal was received whose document
+    /// contains no date.
+    static let undated: Int64 = 4
+    /// The purchase of the app itself, and nothing else.
+    static let app: Int64 = 5
+    /// The undated layout, each part of it optional, plus what is known of restored transactions and
+    /// of a grace period that is over. Few purchases need it.
+    static let extended: Int64 = 6
+    /// The purchase of the app itself, proved for two platforms.
+    static let appProofs: Int64 = 7
+}
 
 extension ByteWriter {
-    fileprivate mutating func write(_ instant: Instant) { write(instant.milliseconds) }
+    mutating func write(_ instant: Instant) { write(instant.milliseconds) }
 
     mutating func write(_ money: Money) {
         write(money.milliunits)
@@ -25,14 +33,14 @@ extension ByteWriter {
         write(offer.id) { $0.write($1) }
     }
 
-    fileprivate mutating func write(_ commitment: Commitment) {
+    mutating func write(_ commitment: Commitment) {
         write(Int64(commitment.month))
         write(Int64(commitment.months))
         write(commitment.until) { $0.write($1) }
         write(commitment.price) { $0.write($1) }
     }
 
-    fileprivate mutating func write(_ payment: Payment) {
+    mutating func write(_ payment: Payment) {
         write(payment.transaction.rawValue)
         write(payment.line) { $0.write($1) }
         write(payment.product.rawValue)
@@ -57,7 +65,12 @@ extension ByteWriter {
         write(payment.storefront) { $0.write($1) }
     }
 
-    fileprivate mutating func write(_ renewal: Renewal) {
+    mutating func writeRestorable(_ payment: Payment) {
+        write(payment)
+        write(payment.restoredAt) { $0.write($1) }
+    }
+
+    mutating func write(_ renewal: Renewal) {
         write(renewal.willRenew)
         write(renewal.renewsTo) { $0.write($1.rawValue) }
         write(renewal.isRetrying)
@@ -72,7 +85,7 @@ extension ByteWriter {
 }
 
 extension ByteWriter {
-    fileprivate mutating func write(_ app: AppPurchase) {
+    mutating func write(_ app: AppPurchase) {
         write(app.transaction.rawValue)
         write(app.from)
         write(app.version) { $0.write($1) }
@@ -81,21 +94,21 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    fileprivate mutating func appPurchase() throws(StorageFailure) -> AppPurchase {
+    mutating func appPurchase() throws(StorageFailure) -> AppPurchase {
         AppPurchase(
             transaction: TransactionID(rawValue: try text()), from: try instant(),
             version: try optionalText(), isOnMac: try flag())
     }
 
-    fileprivate mutating func instant() throws(StorageFailure) -> Instant {
+    mutating func instant() throws(StorageFailure) -> Instant {
         Instant(milliseconds: try number())
     }
 
-    fileprivate mutating func money() throws(StorageFailure) -> Money {
+    mutating func money() throws(StorageFailure) -> Money {
         Money(milliunits: try number(), currency: try text())
     }
 
-    fileprivate mutating func revocation() throws(StorageFailure) -> Revocation {
+    mutating func revocation() throws(StorageFailure) -> Revocation {
         Revocation(
             at: try instant(), kind: try named(),
             percentage: try optional { (r) throws(StorageFailure) in try r.number() })
@@ -120,7 +133,7 @@ extension ByteReader {
     }
 
     /// Reads a count.
-    fileprivate mutating func count() throws(StorageFailure) -> Int {
+    mutating func count() throws(StorageFailure) -> Int {
         let number = try number()
         guard let count = Int(exactly: number) else {
             throw StorageFailure("a stored count is out of range: \(number)")
@@ -128,13 +141,13 @@ extension ByteReader {
         return count
     }
 
-    fileprivate mutating func commitment() throws(StorageFailure) -> Commitment {
+    mutating func commitment() throws(StorageFailure) -> Commitment {
         Commitment(
             month: try count(), months: try count(), until: try optionalInstant(),
             price: try optionalMoney())
     }
 
-    fileprivate mutating func payment() throws(StorageFailure) -> Payment {
+    mutating func payment() throws(StorageFailure) -> Payment {
         Payment(
             transaction: TransactionID(rawValue: try text()), line: try optionalText(),
             product: ProductID(rawValue: try text()), kind: try named(), from: try instant(),
@@ -148,7 +161,13 @@ extension ByteReader {
             storefront: try optionalText())
     }
 
-    fileprivate mutating func renewal() throws(StorageFailure) -> Renewal {
+    mutating func restorablePayment() throws(StorageFailure) -> Payment {
+        var payment = try payment()
+        payment.restoredAt = try optionalInstant()
+        return payment
+    }
+
+    mutating func renewal() throws(StorageFailure) -> Renewal {
         Renewal(
             willRenew: try flag(), renewsTo: try optionalText().map(ProductID.init(rawValue:)),
             isRetrying: try flag(), graceUntil: try optionalInstant(),
@@ -160,9 +179,9 @@ extension ByteReader {
     }
 
     /// Reads the layout and checks that it is supported.
-    fileprivate mutating func storedLayout() throws(StorageFailure) -> Int64 {
+    mutating func storedLayout() throws(StorageFailure) -> Int64 {
         let found = try number()
-        guard (layout...appLayout).contains(found) else {
+        guard (Layout.usual...Layout.appProofs).contains(found) else {
             throw StorageFailure("a stored value has unknown layout \(found): run a rebuild")
         }
         return found
@@ -174,9 +193,13 @@ extension Fact {
     var stored: [UInt8] {
         var writer = ByteWriter()
         let receivedAt = undatedReceivedAt
-        let older = receivedAt == nil ? legacyLayout : undatedLayout
-        let signedOrLegacy = grade == .legacy ? older : layout
+        let older = receivedAt == nil ? Layout.legacy : Layout.undated
+        let signedOrLegacy = grade == .legacy ? older : Layout.usual
         switch statement {
+        case .payment(let payment) where payment.restoredAt != nil:
+            writer.write(Layout.extended)
+            writer.write(grade == .legacy)
+            writer.writeRestorable(payment)
         case .payment(let payment):
             writer.write(signedOrLegacy)
             writer.write(true)
@@ -186,7 +209,7 @@ extension Fact {
             writer.write(false)
             writer.write(renewal)
         case .appPurchase(let app):
-            writer.write(appLayout)
+            writer.write(Layout.app)
             writer.write(app)
         }
         if let receivedAt { writer.write(receivedAt) }
@@ -203,9 +226,16 @@ extension Fact {
     ) throws(StorageFailure) {
         var reader = ByteReader(bytes)
         let found = try reader.storedLayout()
-        guard found != appLayout else {
+        guard found != Layout.app else {
             self.init(
                 about: purchase, attestedAt: attestedAt, .appPurchase(try reader.appPurchase()))
+            return
+        }
+        guard found != Layout.extended else {
+            let grade: Grade = try reader.flag() ? .legacy : .signed
+            self.init(
+                about: purchase, attestedAt: attestedAt, grade: grade,
+                .payment(try reader.restorablePayment()))
             return
         }
         let statement: Statement
@@ -213,11 +243,11 @@ extension Fact {
             statement = .payment(try reader.payment())
         } else {
             var renewal = try reader.renewal()
-            if found == undatedLayout { renewal.receivedAt = try reader.instant() }
+            if found == Layout.undated { renewal.receivedAt = try reader.instant() }
             statement = .renewal(renewal)
         }
         self.init(
-            about: purchase, attestedAt: attestedAt, grade: found == layout ? .signed : .legacy,
+            about: purchase, attestedAt: attestedAt, grade: found == Layout.usual ? .signed : .legacy,
             statement)
     }
 }
@@ -229,104 +259,6 @@ extension Fact.Statement {
         switch self {
         case .payment(let payment): payment.transaction.rawValue
         case .renewal, .appPurchase: ""
-        }
-    }
-}
-
-extension Timeline {
-    var stored: [UInt8] {
-        var writer = ByteWriter()
-        if let appPurchase {
-            writer.write(appLayout)
-            writer.write(appPurchase.value)
-            writer.write(appPurchase.at)
-            return writer.bytes
-        }
-        let hasLegacy = hasLegacy
-        let receivedAt = sourcedRenewal?.receivedAt
-        let older = receivedAt == nil ? legacyLayout : undatedLayout
-        writer.write(hasLegacy ? older : layout)
-        writer.write(Int64(periods.count))
-        for period in periods {
-            if hasLegacy { writer.write(period.sources) { $0.write($1) } }
-            writer.write(period.payment)
-            writer.write(period.attestedAt)
-        }
-        if hasLegacy { writer.write(renewalSources) { $0.write($1) } }
-        writer.write(renewal) {
-            $0.write($1.value)
-            $0.write($1.at)
-        }
-        if let receivedAt { writer.write(receivedAt) }
-        return writer.bytes
-    }
-
-    private var hasLegacy: Bool {
-        renewalSources != .signed || periods.contains { $0.sources != .signed }
-    }
-
-    init(stored bytes: [UInt8], of purchase: PurchaseID) throws(StorageFailure) {
-        var reader = ByteReader(bytes)
-        let found = try reader.storedLayout()
-        guard found != appLayout else {
-            self.init(
-                stored: purchase,
-                app: Attested(try reader.appPurchase(), at: try reader.instant()))
-            return
-        }
-        let hasLegacy = found != layout
-        var payments: [Sourced<Payment>] = []
-        let count = try reader.count()
-        guard count >= 0 else { throw StorageFailure("a stored count is \(count): run a rebuild") }
-        for _ in 0..<count {
-            let sources: Sources<Payment> =
-                hasLegacy
-                ? try reader.sources { (r) throws(StorageFailure) in try r.payment() } : .signed
-            payments.append(
-                Timeline.sourced(try reader.payment(), at: try reader.instant(), sources))
-        }
-        let sources: Sources<Renewal> =
-            hasLegacy
-            ? try reader.sources { (r) throws(StorageFailure) in try r.renewal() } : .signed
-        var renewal = try reader.optional { (r) throws(StorageFailure) in
-            Timeline.sourced(try r.renewal(), at: try r.instant(), sources)
-        }
-        if found == undatedLayout { renewal?.receivedAt = try reader.instant() }
-        self.init(stored: purchase, payments: payments, renewal: renewal)
-    }
-}
-
-// MARK: - Provenance
-
-extension ByteWriter {
-    fileprivate mutating func write<Value>(
-        _ sources: Timeline.Sources<Value>, _ write: (inout ByteWriter, Value) -> Void
-    ) {
-        switch sources {
-        case .signed: self.write(Int64(0))
-        case .legacy: self.write(Int64(1))
-        case .both(let signed, let legacy):
-            self.write(Int64(2))
-            for attested in [signed, legacy] {
-                write(&self, attested.value)
-                self.write(attested.at)
-            }
-        }
-    }
-}
-
-extension ByteReader {
-    fileprivate mutating func sources<Value>(
-        _ value: (inout ByteReader) throws(StorageFailure) -> Value
-    ) throws(StorageFailure) -> Timeline.Sources<Value> {
-        switch try number() {
-        case 0: return .signed
-        case 1: return .legacy
-        case 2:
-            let signed = Timeline.Attested(try value(&self), at: try instant())
-            return .both(
-                signed: signed, legacy: Timeline.Attested(try value(&self), at: try instant()))
-        case let other: throw StorageFailure("a stored provenance is unknown: \(other)")
         }
     }
 }

@@ -133,7 +133,8 @@ extension DatabaseSession {
         _ purchase: PurchaseID, in app: AppID, _ row: Row, at column: Int
     ) throws(StorageFailure) -> ReportedPurchase {
         ReportedPurchase(
-            app: app, timeline: try Timeline(stored: try row.bytes(column), of: purchase),
+            app: app,
+            timeline: try Timeline(stored: try row.bytes(column), of: purchase, asReported: true),
             reportedState: row.values[column + 1] == .null
                 ? nil : try ReportedState(stored: try row.bytes(column + 1)),
             customer: try row.optionalText(column + 2).map(CustomerID.init(rawValue:)))

@@ -40,9 +40,12 @@ extension DatabaseSession {
             [.text(app.rawValue), .text(rules.money(of: app).fingerprint)])
     }
 
-    /// Derives the rows of the next purchases. Returns their number; 0 if none is left, or another
-    /// server is at it.
-    package func continueMoneyFill(of app: AppID) throws(StorageFailure) -> Int {
+    /// Derives the rows of the next purchases, and their timelines if this version of the program
+    /// derives other ones from the same facts. Returns the number of purchases; 0 if none is left,
+    /// or another server is at it.
+    package func continueMoneyFill(
+        of app: AppID, at now: Instant
+    ) throws(StorageFailure) -> Int {
         let rows = try connection.rows(
             "SELECT environment, purchase FROM money_fills WHERE app = $1 "
                 + "AND purchase IS NOT NULL " + dialect.skippingLockedRows, [.text(app.rawValue)])
@@ -50,6 +53,7 @@ extension DatabaseSession {
         let purchases = try purchases(
             of: app, after: [.text(try last.text(0)), .text(try last.text(1))])
         for purchase in purchases {
+            try deriveTimeline(of: purchase, in: app, at: now)
             try rebuildMoney(of: purchase, in: app, replacing: true)
         }
         let end = purchases.last
@@ -61,6 +65,20 @@ extension DatabaseSession {
                 .integer(Int64(purchases.count)), .text(app.rawValue),
             ])
         return purchases.count
+    }
+
+    /// Replaces the timeline of a purchase by the one that its facts make, with the events of the
+    /// difference. Only a rebuild corrects wallets, too, so it leaves consumables alone.
+    private func deriveTimeline(
+        of purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        let timeline = Timeline(
+            of: purchase, try facts(about: purchase, in: app).lazy.map(\.fact))
+        guard !timeline.hasConsumables,
+            try storedTimeline(of: purchase, in: app) != timeline.stored
+        else { return }
+        var lost = LastEvents()
+        try replace(timeline, in: app, receivedAt: now, at: now, &lost)
     }
 
     private func purchases(

@@ -54,6 +54,9 @@ extension DatabaseSession {
 }
 
 extension ProductKind {
+    /// The kind of a name; unknown if there is none of that name.
+    init(word: String) { self = Self.allCases.first { $0.word == word } ?? .unknown }
+
     /// The name in rows that people read.
     fileprivate var word: String {
         switch self {

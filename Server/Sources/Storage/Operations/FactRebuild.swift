@@ -213,7 +213,8 @@ extension DatabaseSession {
 extension Timeline {
     /// The time when the latest of its facts was attested.
     fileprivate var attestedAt: Instant {
-        (periods.map(\.attestedAt) + [renewal?.at, appPurchase?.at].compactMap { $0 }).max()
+        let proofs = appProofs?.all.map(\.at) ?? []
+        return (periods.map(\.attestedAt) + proofs + [renewal?.at].compactMap(\.self)).max()
             ?? Instant(milliseconds: 0)
     }
 }

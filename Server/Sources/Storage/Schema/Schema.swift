@@ -85,6 +85,7 @@ package enum Schema {
             .init("movements by kind", movementKindIndexes),
             .init("customer ids by their beginning", customerPrefixIndexes),
             .init("presented documents", presentedDocumentColumns(dialect)),
+            .init("transactions by product", soldProductIndexes),
         ]
     }
 

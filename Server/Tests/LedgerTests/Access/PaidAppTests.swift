@@ -71,15 +71,50 @@ import Testing
         #expect(rule.access(to: "pro", through: timeline, of: "birds") != nil)
     }
 
-    @Test func `of several documents the newest counts, in whichever order they came`() {
+    @Test func `a proof never gets weaker, whatever is reported later and in whichever order`()
+        throws
+    {
         let facts = [
-            Self.fact("2.9"), Self.fact("2.8", at: Self.signedAt + .seconds(1)),
-            Self.fact("2.7", at: Self.signedAt + .seconds(1)),
+            Self.fact("2.9"), Self.fact("2.7", at: Self.signedAt + .seconds(1)),
+            Self.fact("2.8", at: Self.signedAt + .seconds(1)),
+            Self.fact("4.0", at: Self.signedAt + .days(9)), Self.fact(nil),
+            Self.fact("1.5b", at: Self.signedAt + .days(10)),
         ]
-        for order in [facts, facts.reversed()] {
+        let rule = PaidAppRule(before: try #require(AppVersion("2.8")), entitlements: ["pro"])
+        for order in Self.orders(of: facts) {
             let timeline = Timeline(of: facts[0].purchase, order)
-            #expect(timeline.appPurchase?.value.version == "2.8")
+            #expect(timeline.appProofs?.all.map(\.value.version) == ["2.7"])
+            #expect(rule.access(to: "pro", through: timeline, of: "birds")?.state == .owned)
             #expect(timeline.access(at: Self.signedAt + .days(1)) == nil)
+        }
+    }
+
+    @Test func `each platform's proof is compared with its own limit, and one is enough`() throws {
+        let (phone, mac) = (
+            Self.fact("417"), Self.fact("2100.1", isOnMac: true, at: Self.signedAt + .hours(1))
+        )
+        let rules: [(before: String, onMac: String?, isOpen: Bool)] = [
+            ("418", nil, true), ("417", nil, false), ("417", "2100.2", true),
+            ("417", "2100.1", false), ("418", "2100.1", true),
+        ]
+        for facts in [[phone, mac], [mac, phone], [phone, mac, phone]] {
+            let timeline = Timeline(of: phone.purchase, facts)
+            #expect(timeline.appProofs?.all.map(\.value.version) == ["417", "2100.1"])
+            for row in rules {
+                let rule = PaidAppRule(
+                    before: try #require(AppVersion(row.before)),
+                    beforeOnMac: row.onMac.flatMap(AppVersion.init), entitlements: ["pro"])
+                let access = rule.access(to: "pro", through: timeline, of: "birds")
+                #expect((access != nil) == row.isOpen, "\(row)")
+            }
+        }
+    }
+
+    /// Every rotation of the facts, forwards and backwards.
+    private static func orders(of facts: [Fact]) -> [[Fact]] {
+        facts.indices.flatMap { first in
+            let order = Array(facts[first...] + facts[..<first])
+            return [order, order.reversed()]
         }
     }
 

@@ -70,7 +70,7 @@ import Testing
         try await driver.withStore { store in
             try await store.transaction { tx in
                 try tx.beginMoneyFill(of: app)
-                while try tx.continueMoneyFill(of: app) > 0 {}
+                while try tx.continueMoneyFill(of: app, at: now) > 0 {}
                 let document = document(1, signedAt: now + .days(20))
                 #expect(try tx.insert(document))
                 try tx.project(

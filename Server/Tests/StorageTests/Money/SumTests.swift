@@ -50,10 +50,10 @@ import Testing
             let moved = store.replacing(
                 DatabaseRules(money: [app: MoneyRules(clock: tokyo)]))
             try await moved.transaction { try $0.beginMoneyFill(of: app) }
-            _ = try await moved.transaction { try $0.continueMoneyFill(of: app) }
+            _ = try await moved.transaction { try $0.continueMoneyFill(of: app, at: now) }
             _ = try await moved.addUpMoney(of: app, changes: 5)
             for _ in 0..<20 { try await moved.record(sales.next()) }
-            while try await moved.transaction({ try $0.continueMoneyFill(of: app) }) > 0 {}
+            while try await moved.transaction({ try $0.continueMoneyFill(of: app, at: now) }) > 0 {}
             _ = try await moved.addUpMoney(of: app, changes: 5)
             #expect(try await moved.read { try $0.isMoneyComplete(of: app) })
             for _ in 0..<20 { try await moved.compare(at: sales.clock, &dice, "seed \(seed)") }
@@ -143,7 +143,7 @@ extension Database {
     /// As a server does when it starts.
     fileprivate func deriveMoney() async throws {
         try await transaction { try $0.beginMoneyFill(of: app) }
-        while try await transaction({ try $0.continueMoneyFill(of: app) }) > 0 {}
+        while try await transaction({ try $0.continueMoneyFill(of: app, at: now) }) > 0 {}
         while try await addUpMoney(of: app) > 0 {}
     }
 

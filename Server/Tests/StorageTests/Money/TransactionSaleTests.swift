@@ -38,7 +38,7 @@ import Testing
         try await Driver.sqliteMemory.withStore { store in
             try await store.transaction { tx in
                 try tx.beginMoneyFill(of: app)
-                while try tx.continueMoneyFill(of: app) > 0 {}
+                while try tx.continueMoneyFill(of: app, at: now) > 0 {}
                 let document = document(1, signedAt: now + .days(60))
                 #expect(try tx.insert(document))
                 let facts = payments.map {

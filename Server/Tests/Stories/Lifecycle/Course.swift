@@ -20,6 +20,7 @@ struct Course: Sendable, CustomTestStringConvertible {
         case transaction(TransactionAct)
         case waits(String)
         case massExtension(MassExtension)
+        case restores
         /// Anna and ben are a family from now on.
         case household
         case announces(
@@ -106,6 +107,7 @@ struct CourseRun {
             try await store.change(transaction: try #require(bought).transactionID, act)
         case .waits(let duration): try await pass(duration, place)
         case .massExtension(let wish): try await store.massExtend(wish)
+        case .restores: _ = try await store.restore(on: "anna-1")
         case .household:
             try await store.addDevice(account: "ben", family: "f")
             if posts { accounts.append("ben") }

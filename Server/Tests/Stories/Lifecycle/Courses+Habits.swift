@@ -34,6 +34,10 @@ extension Course {
         habit(.commitmentCancellationIsSilent, .orders(promise), .does(.cancel), .waits("P12M")),
         habit(.oneTimeChargeInSandboxOnly, .buys("atlas"), .transaction(.refund())),
         habit(
+            .restoreMakesTransaction, .buys("atlas"), .waits("P1D"), .restores, .waits("P1D"),
+            .restores, .transaction(.refund()), .restores, .waits("P1D"),
+            .transaction(.reverseRefund()), .restores),
+        habit(
             .consumptionRequestRepeated, .buys("seeds"),
             .transaction(.requestRefund(.fulfillmentIssue)), .waits("P3D")),
         habit(.familyTransactionsHidePrice, .household, .buys("family.monthly")),

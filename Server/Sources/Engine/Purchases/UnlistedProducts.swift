@@ -1,0 +1,163 @@
+import Ledger
+import Storage
+import Synchronization
+
+/// A product that was bought, and that the configuration does not list: it gives nothing.
+package struct MissingListing: Hashable, Sendable {
+    package var product: ProductID
+    /// The line to add to the configuration, such as `guide: [pro]`.
+    package var line: String
+    /// What to do, in one sentence with the line.
+    package var remedy: String
+}
+
+/// What customers of an app have of a product that the configuration does not list.
+package struct UnlistedSales: Hashable, Sendable {
+    package var product: MissingListing
+    /// The number of purchases that would count now. At most ``BoughtProduct/newestMax``.
+    package var purchases: Int
+    /// When the first of them was bought.
+    package var since: Instant
+}
+
+/// Remembers which products were looked up in the configuration, so that each product that gives
+/// nothing is logged only once; and what of them was bought, so that pages do not ask the database
+/// for it each second.
+final class UnlistedProducts: Sendable {
+    /// Products beyond this number are not looked up.
+    static let productsMax = 1000
+    /// How long what was found is used.
+    fileprivate static let age = Duration.seconds(5)
+
+    private struct Place: Hashable {
+        let app: AppID
+        let product: ProductID
+    }
+
+    fileprivate struct Key: Hashable {
+        let app: AppID
+        let environment: Environment
+    }
+
+    private let known = Mutex<Set<Place>>([])
+    private let sales = Mutex<[Key: (at: Instant, sales: [UnlistedSales])]>([:])
+
+    /// Whether the product has not been looked up before.
+    func isNew(_ product: ProductID, of app: AppID) -> Bool {
+        known.withLock { known in
+            known.count < Self.productsMax
+                && known.insert(Place(app: app, product: product)).inserted
+        }
+    }
+
+    fileprivate func sales(_ key: Key, at now: Instant) -> [UnlistedSales]? {
+        sales.withLock { $0[key] }.flatMap { found in
+            found.at <= now && now < found.at + Self.age ? found.sales : nil
+        }
+    }
+
+    /// What was found last, however long ago.
+    fileprivate func lastSales(_ key: Key) -> [UnlistedSales] {
+        sales.withLock { $0[key]?.sales ?? [] }
+    }
+
+    fileprivate func save(_ found: [UnlistedSales], _ key: Key, at now: Instant) {
+        sales.withLock { $0[key] = (now, found) }
+    }
+}
+
+extension AppSettings {
+    /// The product of a purchase that would count now, if the configuration did list it. Returns
+    /// nil if it is listed, or if the purchase has ended.
+    func unlistedProduct(of timeline: Timeline, at now: Instant) -> ProductID? {
+        guard let period = timeline.period(at: now) ?? timeline.periods.last(where: { !$0.isVoid }),
+            !lists(period.product), !countsItself(period.payment.kind)
+        else { return nil }
+        if let access = timeline.access(at: now, rules: rules) {
+            return access.isOpen ? period.product : nil
+        }
+        return period.payment.revocation == nil ? period.product : nil
+    }
+
+    /// An app without wallets may count what is used up by itself.
+    func countsItself(_ kind: ProductKind) -> Bool {
+        kind == .consumable && wallets.credits.isEmpty
+    }
+
+    /// What to do about a product that the configuration does not list.
+    func unlisted(_ product: ProductID) -> MissingListing {
+        let example = entitlements.keys.min()?.rawValue ?? "pro"
+        let line = "\(product): [\(example)]"
+        return MissingListing(
+            product: product, line: line,
+            remedy: "Add `\(line)` under products of \(id) in perennial.yaml, with what it gives; "
+                + "or `\(product): []` if it gives nothing.")
+    }
+}
+
+extension CustomerState {
+    /// Products of the customer's purchases that the configuration does not list, by id.
+    package var unlistedProducts: [MissingListing] {
+        var found: [ProductID: MissingListing] = [:]
+        for purchase in purchases {
+            if let unlisted = purchase.unlisted { found[unlisted.product] = unlisted }
+        }
+        return found.values.sorted { $0.product < $1.product }
+    }
+}
+
+extension Engine {
+    /// Logs products that were bought and give nothing.
+    func logUnlistedProducts(of attestation: VerifiedDocument) {
+        guard let app = apps[attestation.document.app] else { return }
+        for fact in attestation.facts {
+            guard case .payment(let payment) = fact.statement, !app.countsItself(payment.kind),
+                unlistedProducts.isNew(payment.product, of: app.id), !app.lists(payment.product)
+            else { continue }
+            logger.warning(
+                "a product was bought that gives nothing, because perennial.yaml does not list it",
+                metadata: [
+                    "app": "\(app.id)", "product": "\(payment.product)",
+                    "remedy": "\(app.unlisted(payment.product).remedy)",
+                ])
+        }
+    }
+
+    /// What customers have bought that the configuration does not list, by product. Read from the
+    /// database every few seconds at most.
+    package func unlistedSales(
+        of appID: AppID, in environment: Environment
+    ) async throws(EngineFailure) -> [UnlistedSales] {
+        let (app, _) = try app(appID)
+        let now = now()
+        let key = UnlistedProducts.Key(app: appID, environment: environment)
+        if let known = unlistedProducts.sales(key, at: now) { return known }
+        let found = try await read { tx in
+            try tx.boughtProducts(
+                of: appID, in: environment, at: now, limit: UnlistedProducts.productsMax
+            ) { !app.lists($0) && !app.countsItself($1) }
+        }
+        let sales = found.map {
+            UnlistedSales(
+                product: app.unlisted($0.product), purchases: $0.purchases, since: $0.since)
+        }
+        unlistedProducts.save(sales, key, at: now)
+        return sales
+    }
+
+    /// What ``unlistedSales(of:in:)`` found last, in both environments.
+    package func lastUnlistedSales(of app: AppID) -> [UnlistedSales] {
+        Environment.allCases.flatMap {
+            unlistedProducts.lastSales(UnlistedProducts.Key(app: app, environment: $0))
+        }
+    }
+
+    /// What customers have bought in either environment that the configuration does not list.
+    package func unlistedSales(of app: AppID) async throws(EngineFailure) -> [UnlistedSales] {
+        var sales: [UnlistedSales] = []
+        for environment in Environment.allCases {
+            sales += try await unlistedSales(of: app, in: environment)
+        }
+        return sales
+    }
+}

@@ -1,0 +1,27 @@
+import Ledger
+
+/// When something was bought, and when a restore made the transaction that reports it.
+///
+/// A restore has a purchase date of its own. For what is bought once, the first date counts:
+/// non-consumables can be restored under their own number, the others only under another one.
+struct PurchaseDates {
+    var from: Instant
+    var restoredAt: Instant?
+
+    /// - Parameters:
+    ///   - original: the date of the original transaction. Nil if the document names none.
+    ///   - ends: whether the document names an end.
+    ///   - isOriginal: whether the transaction is the original one itself.
+    init(
+        purchased: Instant, original: Instant?, _ kind: ProductKind, ends: Bool, isOriginal: Bool
+    ) {
+        (from, restoredAt) = (purchased, nil)
+        guard let original, original < purchased, !ends else { return }
+        switch kind {
+        case .nonConsumable: break
+        case .consumable, .nonRenewing, .unknown: guard !isOriginal else { return }
+        case .autoRenewable: return
+        }
+        (from, restoredAt) = (original, purchased)
+    }
+}

@@ -1,0 +1,47 @@
+/// What follows at the end of the paid time, as far as the App Store has said.
+package enum Continuation: Hashable, Sendable {
+    /// It renews: as another product that gives the same, if one is named.
+    case renews(as: ProductID?)
+    /// It renews as another product, which does not give the same.
+    case changes(to: ProductID)
+    case ends
+    case unknown
+
+    /// Whether what is open now stays open. Nil if the App Store has not said.
+    package var willRenew: Bool? {
+        switch self {
+        case .renews: true
+        case .changes, .ends: false
+        case .unknown: nil
+        }
+    }
+
+    var clause: String {
+        switch self {
+        case .renews(nil): ", then renews"
+        case .renews(let product?): ", then renews as \(product)"
+        case .changes(let product): ", then changes to \(product)"
+        case .ends: ", will not renew"
+        case .unknown: ""
+        }
+    }
+}
+
+extension Timeline {
+    /// What follows a period, for whoever has it through one of the given products; through any
+    /// product of the chain, if none are given.
+    ///
+    /// Info from before the period began that renewal was off says nothing, because the customer
+    /// has returned or bought something else.
+    func continuation(
+        after period: Period, through products: Set<ProductID> = []
+    ) -> Continuation {
+        guard period.payment.kind == .autoRenewable else { return .ends }
+        let news = renewalInfo(about: period) ?? (renewal?.value.willRenew == true ? renewal : nil)
+        guard let info = news?.value else { return .unknown }
+        guard info.willRenew else { return .ends }
+        guard let next = info.renewsTo, next != period.product else { return .renews(as: nil) }
+        let isSame = products.isEmpty || products.contains(next)
+        return isSame ? .renews(as: next) : .changes(to: next)
+    }
+}

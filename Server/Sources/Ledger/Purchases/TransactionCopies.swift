@@ -1,0 +1,151 @@
+// What is bought once can have several transactions: a restore can make a new one, which names the
+// first one as its original. All of them are one purchase: bought once, paid once, refunded once.
+
+extension Timeline {
+    /// What documents say about one transaction of a period.
+    package struct Copy: Hashable, Sendable {
+        package var sourced: Sourced<Payment>
+        /// Whether it was reported as revoked before the latest document, which says that it is
+        /// not: a refund was reversed.
+        package var wasRevoked: Bool
+
+        package init(_ sourced: Sourced<Payment>, wasRevoked: Bool = false) {
+            self.sourced = sourced
+            self.wasRevoked = wasRevoked
+        }
+
+        package var payment: Payment { sourced.value.value }
+        package var attestedAt: Instant { sourced.value.at }
+
+        /// Combines what two sets of documents say about the same transaction.
+        fileprivate func adding(_ other: Self) -> Self {
+            let joined = sourced.adding(other.sourced)
+            let wasRevoked = [self, other].contains {
+                $0.wasRevoked || $0.payment.revocation != nil
+            }
+            return Self(
+                joined, wasRevoked: wasRevoked && joined.value.value.revocation == nil)
+        }
+
+        /// The purchase itself comes first, then the copies in the order in which they were
+        /// restored.
+        fileprivate func precedes(_ other: Self, of purchase: PurchaseID) -> Bool {
+            let (one, two) = (payment, other.payment)
+            let isFirst = one.transaction == purchase.original
+            if isFirst != (two.transaction == purchase.original) { return isFirst }
+            return (one.obtainedAt, one.transaction) < (two.obtainedAt, two.transaction)
+        }
+    }
+
+    /// Whether copies of one purchase are periods of their own.
+    var hasSeparateCopies: Bool {
+        guard periods.count > 1 else { return false }
+        var ids: Set<String> = []
+        for index in periods.indices where periods[index].payment.isBoughtOnce {
+            guard ids.insert(periods[index].id).inserted else { return true }
+        }
+        return false
+    }
+
+    /// The periods of a timeline, with the copies of each purchase joined.
+    static func joinedCopies(of timeline: Timeline) -> [Period] {
+        var periods: [Period] = []
+        for period in timeline.periods {
+            if period.payment.isBoughtOnce,
+                let index = periods.firstIndex(where: { $0.id == period.id })
+            {
+                let copies = periods[index].copies.adding(period.copies)
+                periods[index] = Period(copies, of: timeline.purchase)
+            } else {
+                periods.append(period)
+            }
+        }
+        return periods
+    }
+}
+
+extension [Timeline.Copy] {
+    /// The copies of two sets of documents, ordered by transaction.
+    func adding(_ others: Self) -> Self {
+        var copies = self
+        for other in others {
+            if let index = copies.firstIndex(where: {
+                $0.payment.transaction == other.payment.transaction
+            }) {
+                copies[index] = copies[index].adding(other)
+            } else {
+                copies.append(other)
+            }
+        }
+        return copies.sorted { $0.payment.transaction < $1.payment.transaction }
+    }
+
+    /// How the purchase was revoked; nil if it was not, or no longer is.
+    ///
+    /// A refund that names any copy revokes every copy that existed at its moment. It is undone by
+    /// a later document that says of a copy, once revoked, that it is not; and by a copy that was
+    /// obtained after it.
+    fileprivate var revocation: Revocation? {
+        let revoked = filter { $0.payment.revocation != nil }
+        guard let last = revoked.max(by: { !$0.sourced.value.supersedes($1.sourced.value) }),
+            let revocation = last.payment.revocation
+        else { return nil }
+        let isUndone = contains { copy in
+            guard copy.payment.revocation == nil else { return false }
+            return copy.wasRevoked && copy.attestedAt > last.attestedAt
+                || copy.payment.obtainedAt > revocation.at
+        }
+        return isUndone ? nil : revocation
+    }
+}
+
+extension Timeline.Period {
+    /// The period that copies of one purchase describe: what was paid as the first transaction says
+    /// it, and since when as the earliest date says.
+    init(_ copies: [Timeline.Copy], of purchase: PurchaseID) {
+        guard copies.count > 1 || copies[0].wasRevoked else {
+            self.init(copies[0].sourced)
+            return
+        }
+        let inOrder = copies.sorted { $0.precedes($1, of: purchase) }
+        // Legacy documents contain neither a price nor a storefront.
+        let fullest = inOrder.first { $0.sourced.sources.grade == .signed } ?? inOrder[0]
+        var payment = fullest.payment
+        payment.transaction = inOrder[0].payment.transaction
+        payment.from = inOrder.map(\.payment.from).min() ?? payment.from
+        payment.restoredAt = nil
+        payment.revocation = copies.revocation
+        payment.price = payment.price ?? inOrder.lazy.compactMap(\.payment.price).first
+        if payment.kind == .unknown {
+            let known = copies.map(\.payment.kind).filter { $0 != .unknown }
+            payment.kind = known.max { $0.rawValue < $1.rawValue } ?? .unknown
+        }
+        let named = copies.filter { $0.payment.accountToken != nil }
+        payment.accountToken =
+            named.max { !$0.sourced.value.supersedes($1.sourced.value) }?.payment.accountToken
+        let attestedAt = copies.map(\.attestedAt).max() ?? fullest.attestedAt
+        self.init(
+            Timeline.sourced(payment, at: attestedAt, fullest.sourced.sources), copies: copies)
+    }
+
+    /// Every number that the period was reported under. The first is that of its payment.
+    package var transactions: [TransactionID] {
+        let others = copies.map(\.payment.transaction).filter { $0 != payment.transaction }
+        return [payment.transaction] + others
+    }
+}
+
+extension Payment {
+    /// Whether it is bought once, so that every transaction of its purchase is the same purchase.
+    /// Legacy documents that do not name the kind are about such a payment if they name no end.
+    var isBoughtOnce: Bool {
+        switch kind {
+        case .nonConsumable, .consumable, .nonRenewing: true
+        case .unknown: until == nil
+        case .autoRenewable: false
+        }
+    }
+
+    /// When the transaction was made: at the purchase, or at a restore.
+    var obtainedAt: Instant { restoredAt ?? from }
+}

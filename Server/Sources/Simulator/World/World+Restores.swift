@@ -1,0 +1,56 @@
+import AppStoreFormats
+
+/// The transactions that restores made of one non-consumable (Apple's page "transactionId": it also
+/// identifies a restored purchase). They are the same purchase: bought once, refunded once.
+struct RestoredTransactions: Hashable, Sendable {
+    struct Copy: Hashable, Sendable {
+        let id: String
+        let restored: AppStoreDate
+    }
+
+    var copies: [Copy] = []
+    /// The id that the notification about the present refund named. Its reversal names it, too.
+    var refundedID: String?
+}
+
+extension World {
+    /// Maximum number of transactions that restores make of one purchase.
+    private static let restoresMax = 100
+
+    /// Restores the purchases of an account: each non-consumable that is not refunded gets a
+    /// transaction of its own, if the App Store is set to do so.
+    mutating func restore(_ account: Account.Key, at now: AppStoreDate) {
+        guard settings.has(.restoreMakesTransaction) else { return }
+        for id in accounts[account]?.oneTimePurchases ?? [] {
+            guard let bought = oneTimePurchases[id], bought.product.type == .nonConsumable,
+                bought.revocation == nil,
+                restores[id, default: .init()].copies.count < Self.restoresMax
+            else { continue }
+            let copy = newID()
+            restores[id, default: .init()].copies.append(.init(id: copy, restored: now))
+            recordAlias(id, as: copy)
+        }
+    }
+
+    /// The transactions of an account as devices and receipts have them: after a restore, with the
+    /// numbers that it made.
+    func shownTransactions(of key: Account.Key) -> [StoreTransaction] {
+        let all = transactions(of: key)
+        guard !restores.isEmpty else { return all }
+        return all.map { bought in
+            restores[bought.id]?.copies.last.map { bought.restored(as: $0) } ?? bought
+        }.sorted { ($0.purchased, $0.id) < ($1.purchased, $1.id) }
+    }
+
+    /// The transaction that a notification about a refund, or its reversal, names: that of the
+    /// purchase, or one that a restore made of it.
+    mutating func named(_ bought: StoreTransaction, isRefund: Bool) -> StoreTransaction {
+        guard let known = restores[bought.id] else { return bought }
+        if isRefund {
+            let ids = [bought.id] + known.copies.map(\.id)
+            restores[bought.id]?.refundedID = ids[randomIndex(below: ids.count)]
+        }
+        let id = restores[bought.id]?.refundedID
+        return known.copies.first { $0.id == id }.map { bought.restored(as: $0) } ?? bought
+    }
+}

@@ -1,0 +1,109 @@
+import Ledger
+import Testing
+
+@testable import Storage
+
+private func copy(_ id: TransactionID, restoredAfter: Duration? = nil, refunded: Duration? = nil)
+    -> Payment
+{
+    Payment(
+        transaction: id, product: "guide", kind: .nonConsumable, from: now, until: nil,
+        price: Money(milliunits: 4_990, currency: "USD"),
+        revocation: refunded.map { Revocation(at: now + $0, kind: .refund) },
+        restoredAt: restoredAfter.map { now + $0 })
+}
+
+private func fact(_ payment: Payment, signedAfter: Duration, _ grade: Grade = .signed) -> Fact {
+    Fact(
+        about: purchase, attestedAt: now + signedAfter, grade: grade, .payment(payment))
+}
+
+@Suite struct RestoredPurchaseRowsTests {
+    private static let facts = [
+        fact(copy("1000"), signedAfter: .zero),
+        fact(copy("2000", restoredAfter: .hours(1)), signedAfter: .hours(1)),
+        fact(copy("2000", restoredAfter: .hours(1)), signedAfter: .hours(2), .legacy),
+        fact(copy("1000", refunded: .hours(3)), signedAfter: .hours(3)),
+        fact(copy("1000"), signedAfter: .hours(4)),
+    ]
+
+    @Test(arguments: 0...5)
+    func `copies of a purchase are read as they were written`(count: Int) throws {
+        let facts = Self.facts.prefix(count)
+        let timeline = Timeline(of: purchase, facts)
+        #expect(try Timeline(stored: timeline.stored, of: purchase) == timeline)
+        for fact in facts {
+            let read = try Fact(
+                stored: fact.stored, about: purchase, attestedAt: fact.attestedAt)
+            #expect(read == fact)
+        }
+    }
+
+    @Test func `proofs of the app itself are read as they were written`() throws {
+        let app = PurchaseID(ofApp: "704", in: .production)
+        let proofs = [(false, "417"), (true, "2100.1")].map { isOnMac, version in
+            Fact(
+                about: app, attestedAt: now,
+                .appPurchase(
+                    AppPurchase(
+                        transaction: "704", from: now, version: version, isOnMac: isOnMac)))
+        }
+        for facts in [[proofs[0]], [proofs[1]], proofs] {
+            let timeline = Timeline(of: app, facts)
+            #expect(try Timeline(stored: timeline.stored, of: app) == timeline)
+        }
+    }
+
+    /// A row of an earlier version has one purchase for each transaction, and so do its events.
+    @Test(arguments: Driver.allCases)
+    func `a purchase that was reported twice is answered once, and corrected by a rebuild`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let copies = [copy("1000"), copy("2000")].map {
+                Timeline.Copy(Timeline.Sourced(Timeline.Attested($0, at: now), .signed))
+            }
+            let earlier = Timeline(
+                stored: purchase, copies: copies, renewal: nil, lastGrace: nil, areSeparate: true)
+            try await store.transaction { tx in
+                var attested = [document(1), document(2)]
+                for (index, copy) in copies.enumerated() {
+                    attested[index].receivedAt = now
+                    _ = try tx.insert(attested[index])
+                    try tx.insert(
+                        [DocumentWithFacts(attested[index], [fact(copy.payment, signedAfter: .zero)])],
+                        into: "facts")
+                }
+                var log = ReportedPurchase(app: app, timeline: Timeline(of: purchase, []))
+                let entries = log.apply(earlier, from: .rebuild, at: now, AccessRules())
+                try tx.upsertPurchases([
+                    DatabaseSession.row(of: log, AccessRules(), due: now, knownAt: now)
+                ])
+                try tx.append(entries)
+            }
+            #expect(try await Self.money(in: store) == [4_990, 4_990])
+            #expect(try await store.timeline()?.netAmounts == ["USD": 4_990])
+            try await store.transaction { tx in
+                try tx.beginRebuild()
+                for number in 1...2 {
+                    try tx.addRebuilt(
+                        [fact(copies[number - 1].payment, signedAfter: .zero)],
+                        from: document(UInt8(number)))
+                }
+                #expect(try tx.rebuiltDifferences().count == 1)
+                try tx.swapRebuilt(at: now + .hours(1))
+                #expect(try tx.rebuiltDifferences().count == 0)
+                try tx.finishRebuild()
+            }
+            #expect(try await Self.money(in: store) == [4_990, 4_990, -4_990])
+            #expect(try await store.timeline()?.periods.count == 1)
+            let wrong = try await store.readingLog { try $0.logDifferences() }
+            #expect(wrong.count == 0, "\(wrong)")
+        }
+    }
+
+    private static func money(in store: Database) async throws -> [Int64] {
+        try await store.readingLog { try $0.events(of: app, after: 0, limit: 10) }
+            .compactMap(\.entry.change.money?.milliunits)
+    }
+}

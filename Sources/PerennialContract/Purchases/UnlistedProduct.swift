@@ -1,0 +1,22 @@
+/// A product that was bought, and that the server's configuration does not list: it gives nothing
+/// until it is added. Then it counts for the past, too.
+public struct UnlistedProduct: Hashable, Sendable, Codable {
+    public var productID: String
+    /// The line to add under `products` of the app in the configuration, such as `guide: [pro]`,
+    /// with an entitlement of the app as an example.
+    public var line: String
+    /// What to do, in one sentence with the line.
+    public var remedy: String
+
+    public init(productID: String, line: String, remedy: String) {
+        self.productID = productID
+        self.line = line
+        self.remedy = remedy
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case productID = "product_id"
+        case line
+        case remedy
+    }
+}
