@@ -42,7 +42,7 @@ let package = Package(
             exclude: ["Tables"]),
         .testTarget(
             name: "PerennialTests", dependencies: ["Perennial", "AccessRules"],
-            exclude: ["Tables"] + onlyOnLinux(["Kills", "Stories", "Support"])),
+            exclude: ["Tables"] + onlyOnLinux(["Kills", "Lives", "Stories", "Support"])),
         .testTarget(
             name: "PerennialTestingTests", dependencies: ["Perennial", "PerennialTesting"],
             exclude: onlyOnLinux(["World"])),

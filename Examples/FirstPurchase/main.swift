@@ -15,8 +15,13 @@ let address = environment["PERENNIAL_SERVER"] ?? "http://localhost:8080"
 let perennial = Perennial(
     server: URL(string: address)!, key: "pk_dev_birds", customer: "anna")
 
-await perennial.known()
-if !perennial["pro"].isActive {
+let pro = await perennial.known("pro")
+if !pro.isKnown {
+    // Whoever has paid is not asked to pay again.
+    print("It is not known yet whether pro is open. Does a server answer at \(address)?")
+    exit(1)
+}
+if !pro.isActive {
     do {
         let purchase = try await perennial.purchase("pro.monthly")
         print("purchase: \(purchase.outcome)")

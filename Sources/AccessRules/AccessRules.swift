@@ -1,7 +1,10 @@
 /// The rules by which a device decides what is open, from the words of the server and of the App
 /// Store on the device. A pure function of evidence and time.
 ///
-///  1. *Known.* Until the first evidence about a customer, a right is neither open nor shut.
+///  1. *Known.* What is open is known. What nothing opens is shut only if the server has said
+///     something about the customer, in an answer or in a kept token, and if it has judged
+///     everything that was bought. Otherwise the right is neither open nor shut. The App Store on a
+///     device speaks for one store account, and knows no grants.
 ///  2. *Evidence is per purchase.* One valid source is enough. If several apply, the latest end
 ///     counts.
 ///  3. *Whose.* A purchase of another person opens nothing here, and neither does one that this
@@ -9,13 +12,16 @@
 ///  4. *The later signed word counts.* A refund closes access at once, unless a later document no
 ///     longer reports it.
 ///  5. *Missing data changes nothing*, unless a list that is not empty does not contain a purchase
-///     twice.
+///     twice. Nothing shuts before the store was asked; if it does not answer, a kept token shuts
+///     nothing.
 ///  6. *Held.* After a period whose renewal is not confirmed, a right stays open for a while.
-///  7. *It shuts on proof only*: a newer word, a lapse that was seen twice, or time.
+///  7. *It shuts on proof only*: a newer word, a lapse that was seen twice, or an end since which
+///     somebody has answered. Silence proves nothing: after the hold, the right is unknown.
 ///  8. *Time* is reckoned: ``ReckonedClock``.
 ///  9. *Offline.* Rights without an end, and rights only the server knows, count until
-///     `offlineUntil`.
-/// 10. *Meaning.* A product that the offerings do not contain gives nothing.
+///     `offlineUntil`. Then they are unknown.
+/// 10. *Meaning.* A product that the server's present offerings do not contain gives nothing.
+///     Offerings of an earlier launch or of the app's bundle say what opens, never what does not.
 package enum AccessRules {
     /// What is open, and why.
     package static func judge(_ entitlement: String, by evidence: Evidence) -> Judgement {

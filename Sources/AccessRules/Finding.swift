@@ -14,8 +14,7 @@ struct Finding {
     var originalTransactionID: String?
     /// One sentence. A function, because most findings are never shown.
     var text: () -> String
-    /// Whether only the store could still say more: the server's word about a purchase, when a
-    /// device may no longer go by it.
+    /// Whether it is not open only because nobody has said anything for too long. It may be open.
     var isSilent = false
 
     /// Open beats shut. Of the open ones the one that ends last counts, of the others the one that

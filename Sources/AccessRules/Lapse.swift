@@ -8,8 +8,8 @@ struct Lapse {
     var status: StoreStatus?
     /// False if renewal is known to be off.
     var mayRenew: Bool
-    /// How long after the end access stays open. Milliseconds.
-    var hold: Int64
+    /// How long after the end access stays open.
+    var hold: Hold
 
     /// How long before the end of a period the App Store begins to collect for the next one. What
     /// it says earlier is about another end.
@@ -24,6 +24,8 @@ struct Lapse {
         var text: () -> String
         /// Whether the status decided.
         var isByStatus: Bool
+        /// Whether nobody has answered since the end, so that it may have been renewed.
+        var isSilent = false
     }
 
     func outcome(at now: Timestamp) -> Outcome {
@@ -63,12 +65,12 @@ struct Lapse {
     }
 
     private func held(at now: Timestamp) -> Outcome {
-        let until = end.adding(hold)
+        let until = end.adding(hold.milliseconds)
         guard now < until else {
             return Outcome(
                 isOpen: false, state: .expired, until: end, rule: 7,
                 text: { "It ended at \(end), and no renewal was confirmed by \(until)." },
-                isByStatus: false)
+                isByStatus: false, isSilent: hold.isSilent)
         }
         return Outcome(
             isOpen: true, state: .unconfirmed, until: until, rule: 6,

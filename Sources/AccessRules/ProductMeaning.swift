@@ -15,14 +15,24 @@ package struct Evidence: Hashable, Sendable {
     package var store: StoreWord
     /// Verdicts that were kept from earlier answers, by original transaction id.
     package var keptVerdicts: [String: Verdict]
-    /// By product id.
+    /// By product id. Empty before the offerings were read.
     package var meanings: [String: ProductMeaning]
+    /// Whether the server has said or confirmed ``meanings`` since the launch. If not, a product may
+    /// give more by now than what an earlier launch or the app's bundle says.
+    package var areMeaningsCurrent: Bool
     /// Ends of terms that do not renew, computed from the offerings, by transaction id.
     package var termEnds: [String: Timestamp]
     /// When the server last answered. Nil if it never did.
     package var serverAnsweredAt: Timestamp?
     /// Whether the store was asked since the launch, whatever it answered.
     package var isStoreRead: Bool
+    /// Whether the store was asked since the launch and has not answered for long.
+    package var isStoreSilent: Bool
+    /// Whether something waits for the server that may open a right and is not among the store's
+    /// words: a receipt, or a log-in that joins two customers.
+    package var isAnythingUnsent: Bool
+    /// Whether no server judges what this store sells, as with Xcode's local store.
+    package var isStoreAlone: Bool
     /// Right now, reckoned.
     package var now: Timestamp
     package var holds: Holds
@@ -30,17 +40,23 @@ package struct Evidence: Hashable, Sendable {
     package init(
         person: String?, server: ServerWord? = nil, store: StoreWord = StoreWord(),
         keptVerdicts: [String: Verdict] = [:], meanings: [String: ProductMeaning] = [:],
-        termEnds: [String: Timestamp] = [:], serverAnsweredAt: Timestamp? = nil,
-        isStoreRead: Bool = true, now: Timestamp, holds: Holds = Holds()
+        areMeaningsCurrent: Bool = true, termEnds: [String: Timestamp] = [:],
+        serverAnsweredAt: Timestamp? = nil, isStoreRead: Bool = true,
+        isStoreSilent: Bool = false, isAnythingUnsent: Bool = false, isStoreAlone: Bool = false,
+        now: Timestamp, holds: Holds = Holds()
     ) {
         self.person = person
         self.server = server
         self.store = store
         self.keptVerdicts = keptVerdicts
         self.meanings = meanings
+        self.areMeaningsCurrent = areMeaningsCurrent
         self.termEnds = termEnds
         self.serverAnsweredAt = serverAnsweredAt
         self.isStoreRead = isStoreRead
+        self.isStoreSilent = isStoreSilent
+        self.isAnythingUnsent = isAnythingUnsent
+        self.isStoreAlone = isStoreAlone
         self.now = now
         self.holds = holds
     }
@@ -57,4 +73,26 @@ package struct Evidence: Hashable, Sendable {
             self.silent = silent
         }
     }
+}
+
+extension Evidence {
+    /// How long what ended then is held open.
+    func hold(since end: Timestamp) -> Hold {
+        lastAnswer.map { $0 >= end } == true
+            ? Hold(milliseconds: holds.answered, isSilent: false)
+            : Hold(milliseconds: holds.silent, isSilent: true)
+    }
+
+    /// When the server or the store last said anything.
+    var lastAnswer: Timestamp? {
+        let store = store.isTrusted ? store.answeredAt : nil
+        return [serverAnsweredAt, store].compactMap(\.self).max()
+    }
+}
+
+/// How long a right stays open after its end while its renewal is not confirmed.
+struct Hold: Hashable {
+    var milliseconds: Int64
+    /// Whether neither the server nor the store has answered since that end.
+    var isSilent: Bool
 }

@@ -32,8 +32,10 @@ struct Question {
     /// The answer now, and when time alone will change it.
     var judgement: Judgement {
         let findings = findings(at: evidence.now)
-        var judgement = decision(by: findings)
-        judgement.changesAt = moments.first { decision(by: self.findings(at: $0)) != judgement }
+        var judgement = decision(by: findings, at: evidence.now)
+        judgement.changesAt = moments.first {
+            decision(by: self.findings(at: $0), at: $0) != judgement
+        }
         judgement.steps = step(without: judgement) + findings.map(\.step) + ignored
         return judgement
     }
@@ -51,8 +53,9 @@ struct Question {
             evidence.store.statuses[$0.documents[0].originalID]?.graceUntil
         }
         ends += [server?.status?.graceUntil].compactMap(\.self)
-        let held = ends.flatMap { [$0, $0.adding(hold(since: $0))] }
-        return Set(held).filter { $0 > evidence.now }.sorted()
+        let held = ends.flatMap { [$0, $0.adding(evidence.hold(since: $0).milliseconds)] }
+        if let end = store.unjudgedEnd?.time { ends.append(end) }
+        return Set(held + ends).filter { $0 > evidence.now }.sorted()
     }
 
     // MARK: - At one moment
@@ -60,27 +63,45 @@ struct Question {
     /// What every purchase and the server say. The first one decides.
     private func findings(at now: Timestamp) -> [Finding] {
         var findings = documents.compactMap { finding(about: $0, at: now) }
-        if let word = server?.finding(at: now, hold: hold) { findings.append(word) }
+        if let word = server?.finding(at: now, hold: evidence.hold) { findings.append(word) }
         return findings.sorted { $0.outranks($1) }
     }
 
     /// The answer, without its explanation.
-    private func decision(by findings: [Finding]) -> Judgement {
-        guard let best = findings.first else { return nothing }
-        if !store.isKnown, findings.contains(where: \.isSilent) { return unknown }
-        if isUnheardOf(best) { return unknown }
+    private func decision(by findings: [Finding], at now: Timestamp) -> Judgement {
+        guard let best = findings.first else { return mayShut(at: now) ? never : unknown }
+        guard best.isOpen || mayShut(at: now) && !findings.contains(where: \.isSilent) else {
+            return unknown
+        }
         return Judgement(
             isActive: best.isOpen, isKnown: true, state: best.state, until: best.until,
             willRenew: best.willRenew, productID: best.productID, basis: best.basis,
             asOf: best.asOf, rule: best.rule)
     }
 
-    /// Whether a right ended while nobody listened, and the store is only being asked: it may have
-    /// been renewed.
-    private func isUnheardOf(_ best: Finding) -> Bool {
-        guard !evidence.isStoreRead, !best.isOpen, best.willRenew != false, let end = best.until
-        else { return false }
-        return lastAnswer.map { $0 < end } ?? true
+    /// Whether a right that nothing opens is shut. The App Store on a device speaks for one store
+    /// account only: that a customer does not have a right by another, by a grant or on the web,
+    /// only the server can say.
+    private func mayShut(at now: Timestamp) -> Bool {
+        reason(notToShutAt: now) == nil
+    }
+
+    /// Why a right that nothing opens may be open all the same. Nil if it is shut.
+    private func reason(notToShutAt now: Timestamp) -> String? {
+        if evidence.server == nil, !evidence.isStoreAlone {
+            return "The server has not said anything about this customer yet."
+        }
+        let isAnswered = evidence.isStoreSilent && evidence.server?.isLive == true
+        if !evidence.isStoreRead, !isAnswered {
+            return "The App Store on this device has not answered since the launch."
+        }
+        if evidence.isAnythingUnsent {
+            return "The server has not judged yet what this device has to send."
+        }
+        if let end = store.unjudgedEnd, end > .at(now) {
+            return "The server has not said yet what a purchase on this device gives."
+        }
+        return nil
     }
 
     private func finding(
@@ -101,33 +122,17 @@ struct Question {
             serverEnd: server?.lastMoment(of: original, at: now)
         ).finding(
             at: now, ends: evidence.termEnds, gives: { evidence.gives($0, entitlement) },
-            hold: hold)
-    }
-
-    /// How long what ended then is held open, in milliseconds.
-    private func hold(since end: Timestamp) -> Int64 {
-        lastAnswer.map { $0 >= end } == true
-            ? evidence.holds.answered : evidence.holds.silent
-    }
-
-    /// When the server or the store last said anything.
-    private var lastAnswer: Timestamp? {
-        let store = evidence.store.isTrusted ? evidence.store.answeredAt : nil
-        return [evidence.serverAnsweredAt, store].compactMap(\.self).max()
+            hold: evidence.hold)
     }
 
     // MARK: - Without a word
 
-    private var nothing: Judgement {
-        if let word = evidence.server {
-            return never(by: word.isLive ? .server : .token, word.asOf)
-        }
-        return store.isKnown ? never(by: .store, evidence.store.answeredAt) : unknown
-    }
-
-    private func never(by basis: Judgement.Basis, _ asOf: Timestamp?) -> Judgement {
-        Judgement(
-            isActive: false, isKnown: true, state: .never, basis: basis, asOf: asOf, rule: 1)
+    private var never: Judgement {
+        let word = evidence.server
+        return Judgement(
+            isActive: false, isKnown: true, state: .never,
+            basis: word.map { $0.isLive ? .server : .token } ?? .store,
+            asOf: word?.asOf ?? evidence.store.answeredAt, rule: 1)
     }
 
     private var unknown: Judgement {
@@ -142,7 +147,7 @@ struct Question {
             case .server, .token: "The server names no such right."
             case .store, .held: "The App Store on this device lists nothing that gives it."
             case .none:
-                "Neither the server nor the App Store says anything about this customer."
+                reason(notToShutAt: evidence.now) ?? "Nobody has answered since it may have ended."
             }
         return [.init(rule: 1, basis: judgement.basis, originalTransactionID: nil, text: text)]
     }

@@ -63,7 +63,7 @@ struct ServerVoice {
     }
 
     /// Returns nil if it says nothing about the right.
-    func finding(at now: Timestamp, hold: (Timestamp) -> Int64) -> Finding? {
+    func finding(at now: Timestamp, hold: (Timestamp) -> Hold) -> Finding? {
         guard let right else { return nil }
         if isOverthrown(at: now) { return revoked }
         guard right.isActive else {
@@ -88,7 +88,7 @@ struct ServerVoice {
     }
 
     private func outcome(
-        since end: Timestamp, at now: Timestamp, hold: (Timestamp) -> Int64
+        since end: Timestamp, at now: Timestamp, hold: (Timestamp) -> Hold
     ) -> Finding? {
         guard let right else { return nil }
         let isAboutEnd =
@@ -103,6 +103,7 @@ struct ServerVoice {
         var finding = finding(
             isOpen: outcome.isOpen, outcome.state, until: outcome.until, rule: outcome.rule,
             outcome.text())
+        finding.isSilent = outcome.isSilent
         if outcome.isByStatus, let status {
             finding.basis = .store
             finding.asOf = status.saidAt
@@ -129,7 +130,7 @@ struct ServerVoice {
         var finding = finding(
             isOpen: false, .expired, until: limit, rule: 9,
             "The server has not confirmed it since \(word.asOf), and that counts until \(limit).")
-        finding.isSilent = right?.originalTransactionID != nil
+        finding.isSilent = true
         return finding
     }
 

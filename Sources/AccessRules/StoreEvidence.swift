@@ -7,8 +7,9 @@ struct StoreEvidence {
     let purchases: [(id: String, documents: [StoreTransaction])]
     /// Purchases whose documents count for this customer.
     private let owned: Set<String>
-    /// Whether the store's words alone make every right known.
-    let isKnown: Bool
+    /// Until when something that was bought may give a right that is not known of it: the offerings
+    /// are not read, or not current, and the server has not judged it. Nil if there is nothing.
+    let unjudgedEnd: StorePurchase.End?
 
     init(_ evidence: Evidence) {
         self.evidence = evidence
@@ -23,14 +24,9 @@ struct StoreEvidence {
         purchases = Dictionary(grouping: all.filter { $0.kind != .consumable }, by: \.purchase)
             .map { id, documents in (id, documents.sorted(by: Self.precedes)) }
             .sorted { $0.id < $1.id }
-        let statuses = evidence.store.statuses.keys.filter {
-            byOriginal[$0] == nil && verdicts[$0] != .anotherPerson
-        }
-        // What is used up says nothing about rights.
-        let isAnyOwned = all.contains {
-            $0.kind != .consumable && owned.contains($0.originalID)
-        }
-        isKnown = evidence.store.isTrusted && (isAnyOwned || !statuses.isEmpty)
+        unjudgedEnd =
+            purchases.filter { owned.contains($0.documents[0].originalID) }
+            .compactMap { evidence.unjudgedEnd(of: $0.documents) }.max()
     }
 
     /// Whether the documents of a purchase count for this customer.
@@ -67,5 +63,53 @@ extension Evidence {
         case .anotherPerson: false
         case nil: documents.allSatisfy { $0.firstSeenFor == nil || $0.firstSeenFor == person }
         }
+    }
+}
+
+extension Evidence {
+    /// Until when a purchase may give a right that is not known of it. Nil if what it gives is
+    /// known, or if it gives nothing any more, whatever its product gives.
+    ///
+    /// Also by words that are not trusted: they open nothing, and they let nothing shut.
+    ///
+    /// - Parameter documents: all of one purchase, sorted by time of purchase.
+    fileprivate func unjudgedEnd(of documents: [StoreTransaction]) -> StorePurchase.End? {
+        let original = documents[0].originalID
+        let asOf = server.flatMap { $0.knows(original) ? $0.asOf : nil }
+        let isListed = documents[0].kind == .nonRenewing || !store.absent.contains(original)
+        let status = store.statuses[original].flatMap { $0.counts(beside: asOf) ? $0 : nil }
+        let purchase = StorePurchase(
+            id: original, all: documents,
+            counting: documents.filter { $0.counts(beside: asOf) && isUnexplained($0) },
+            status: status, isAbsent: !isListed)
+        guard isListed,
+            let last = purchase.counting.filter({ !$0.isUpgraded && !purchase.isRevoked($0) })
+                .map({ $0.paidEnd(termEnds) ?? .never }).max()
+        else { return nil }
+        guard let end = last.time, documents[0].kind == .renewing else { return last }
+        return max(last, lapseEnd(after: end, status))
+    }
+
+    /// Whether what a document gives is not known.
+    private func isUnexplained(_ document: StoreTransaction) -> Bool {
+        isStoreAlone ? meanings[document.productID] == nil : !areMeaningsCurrent
+    }
+
+    /// Until when a subscription may be open after the last end that is known.
+    private func lapseEnd(after end: Timestamp, _ status: StoreStatus?) -> StorePurchase.End {
+        if let status, status.isWord, status.saidAt >= end.adding(-Lapse.collectedAheadMax) {
+            if status.state == .grace { return .at(status.graceUntil ?? end) }
+            if status.state != .subscribed { return .at(end) }
+        }
+        let hold = hold(since: end)
+        return hold.isSilent ? .never : .at(end.adding(hold.milliseconds))
+    }
+}
+
+extension ServerWord {
+    /// Whether it was said with a purchase of the customer's in mind.
+    fileprivate func knows(_ purchase: String) -> Bool {
+        verdicts[purchase] == .theirs
+            || rights.values.contains { $0.isActive && $0.originalTransactionID == purchase }
     }
 }

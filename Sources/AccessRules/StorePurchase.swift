@@ -25,10 +25,10 @@ struct StorePurchase {
     /// - Parameters:
     ///   - ends: ends of terms, by transaction id.
     ///   - gives: whether a product gives the right.
-    ///   - hold: how long to hold what ended at a time, in milliseconds.
+    ///   - hold: how long to hold what ended at a time.
     func finding(
         at now: Timestamp, ends: [String: Timestamp], gives: (String) -> Bool,
-        hold: (Timestamp) -> Int64
+        hold: (Timestamp) -> Hold
     ) -> Finding? {
         let giving = counting.filter {
             gives($0.productID) && !$0.isUpgraded && $0.paidEnd(ends) != nil
@@ -88,7 +88,7 @@ struct StorePurchase {
 
     private func lapsed(
         _ valid: [StoreTransaction], at now: Timestamp, _ ends: [String: Timestamp],
-        gives: (String) -> Bool, hold: (Timestamp) -> Int64
+        gives: (String) -> Bool, hold: (Timestamp) -> Hold
     ) -> Finding? {
         guard
             let latest = valid.max(by: {
@@ -117,7 +117,7 @@ struct StorePurchase {
     /// A grace period that was reported after the server's word, when the documents of the period
     /// before are older than that word.
     private func graceAlone(
-        at now: Timestamp, gives: (String) -> Bool, hold: (Timestamp) -> Int64
+        at now: Timestamp, gives: (String) -> Bool, hold: (Timestamp) -> Hold
     ) -> Finding? {
         guard let status, status.state == .grace, let until = status.graceUntil,
             let last = all.last, last.kind == .renewing, gives(last.productID), !isRevoked(last),
@@ -141,6 +141,7 @@ struct StorePurchase {
             shut.until = missingSince
         }
         shut.rule = 5
+        shut.isSilent = false
         shut.text = { "The App Store on this device does not list it any more." }
         return shut
     }
@@ -158,6 +159,7 @@ struct StorePurchase {
         var finding = finding(
             about: last, isOpen: outcome.isOpen, state: outcome.state, until: outcome.until,
             rule: outcome.rule, text: outcome.text())
+        finding.isSilent = outcome.isSilent
         if outcome.isByStatus, let status { finding.asOf = status.saidAt }
         return finding
     }

@@ -103,8 +103,9 @@ extension Perennial {
 // MARK: - Wallets and content
 
 extension Perennial {
-    /// What is there, with what is still under way. Zero for a wallet that nobody has heard of.
-    public func wallet(_ id: WalletID) -> Wallet { snapshot.wallets[id] ?? Wallet(balance: 0) }
+    /// What is there, with what is still under way. Zero for a wallet that nobody has heard of, and
+    /// before the server has answered: see ``Wallet/isKnown``.
+    public func wallet(_ id: WalletID) -> Wallet { snapshot[wallet: id] }
 
     /// Spends once, however often it is repeated with one `key`. Offline only up to what the wallet
     /// allows.

@@ -28,6 +28,8 @@ extension Perennial {
         }
         _ = memory.readOfferings(
             bundled: configuration.bundledOfferings, files.catalogue.read())
+        // By the app, when it wrote the file.
+        memory.isStoreRead = true
         let now = memory.clock.now(by: clock)
         return memory.makeSnapshot(of: memory.makeEvidence(at: now)).snapshot
     }

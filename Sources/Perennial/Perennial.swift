@@ -44,9 +44,11 @@ public final class Perennial: Sendable {
 
     convenience init(
         _ configuration: Configuration, store: any DeviceStore, clock: any DeviceClock,
-        files: DeviceFiles
+        files: DeviceFiles, transport: ServerClient.Transport? = nil
     ) {
-        self.init(RunningEngine(configuration, store: store, clock: clock, files: files))
+        self.init(
+            RunningEngine(
+                configuration, store: store, clock: clock, files: files, transport: transport))
     }
 
     private init(_ running: RunningEngine) {
@@ -107,14 +109,41 @@ public final class Perennial: Sendable {
         return stream
     }
 
-    /// Waits for the first evidence; returns what there is after a time in any case.
+    /// Waits until it is known whether an entitlement is open or shut; returns what there is after a
+    /// time in any case: see ``Access/isKnown``.
+    ///
+    /// - Parameter seconds: how long to wait at most.
+    @discardableResult
+    public func known(
+        _ entitlement: EntitlementID, withinSeconds seconds: TimeInterval = 3
+    ) async -> Access {
+        await first(withinSeconds: seconds) { $0[entitlement].isKnown }[entitlement]
+    }
+
+    /// Waits until everything is known; returns what there is after a time in any case. What is open
+    /// may be known sooner: see ``known(_:withinSeconds:)``.
     ///
     /// - Parameter seconds: how long to wait at most.
     @discardableResult
     public func known(withinSeconds seconds: TimeInterval = 3) async -> Snapshot {
+        await first(withinSeconds: seconds) { $0.isKnown }
+    }
+
+    /// As ``known(withinSeconds:)``.
+    ///
+    /// - Parameter timeout: how long to wait at most.
+    @available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)
+    @discardableResult
+    public func known(within timeout: Duration) async -> Snapshot {
+        await known(withinSeconds: timeout / .seconds(1))
+    }
+
+    private func first(
+        withinSeconds seconds: TimeInterval, where fits: @escaping @Sendable (Snapshot) -> Bool
+    ) async -> Snapshot {
         let changes = picture.changes()
         let waiting = Task { () -> Snapshot? in
-            for await snapshot in changes where snapshot.isKnown { return snapshot }
+            for await snapshot in changes where fits(snapshot) { return snapshot }
             return nil
         }
         let limit = Task {
@@ -124,15 +153,6 @@ public final class Perennial: Sendable {
         let found = await waiting.value
         limit.cancel()
         return found ?? snapshot
-    }
-
-    /// Waits for the first evidence; returns what there is after a time in any case.
-    ///
-    /// - Parameter timeout: how long to wait at most.
-    @available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)
-    @discardableResult
-    public func known(within timeout: Duration) async -> Snapshot {
-        await known(withinSeconds: timeout / .seconds(1))
     }
 
     /// Asks server and store anew. Not needed in the usual course: launch, foreground, purchases

@@ -51,7 +51,7 @@ struct Preview: Script {
     func spend(
         _ amount: Int, from wallet: Perennial.WalletID, key: UUID
     ) -> Perennial.Wallet {
-        snapshot.wallets[wallet] ?? Perennial.Wallet(balance: 0)
+        snapshot[wallet: wallet]
     }
 
     func explain(_ entitlement: Perennial.EntitlementID) -> Perennial.Explanation {
@@ -65,18 +65,19 @@ extension Perennial {
     /// `ScriptedStore` of `PerennialTesting` does more: there a purchase opens something.
     ///
     /// - Parameters:
-    ///   - access: what is open. An entitlement that is not among it is shut.
+    ///   - access: what is open. An entitlement that is not among it is shut, if `isKnown`.
+    ///   - isKnown: false shows the time before anything is known.
     ///   - offerings: what is for sale. The first one is the default.
     ///   - wallets: what is in them.
     ///   - purchase: what becomes of a purchase. It changes no access.
     public static func preview(
-        _ access: [EntitlementID: Access] = [:], offerings: [Offering] = [],
-        wallets: [WalletID: Wallet] = [:],
+        _ access: [EntitlementID: Access] = [:], isKnown: Bool = true,
+        offerings: [Offering] = [], wallets: [WalletID: Wallet] = [:],
         purchase: @escaping @Sendable (ProductID) -> Purchase.Outcome = { _ in .bought }
     ) -> Perennial {
         let snapshot = Snapshot(
             customer: Customer(id: "preview", isAnonymous: true), access: access,
-            wallets: wallets)
+            wallets: wallets, areWalletsKnown: isKnown, isKnown: isKnown)
         return Perennial(
             playing: Preview(snapshot: snapshot, offerings: offerings, outcome: purchase),
             showing: snapshot, clock: SystemClock())

@@ -15,6 +15,11 @@ extension Dice {
         for id in evidence.originals where once(in: 5) {
             evidence.keptVerdicts[id] = pick([.theirs, .anonymous, .anotherPerson])
         }
+        evidence.areMeaningsCurrent = !once(in: 3)
+        if once(in: 6) { evidence.meanings = [:] }
+        evidence.isStoreRead = !once(in: 8)
+        evidence.isStoreSilent = !evidence.isStoreRead && once(in: 2)
+        evidence.isAnythingUnsent = once(in: 12)
         if !once(in: 3) { evidence.serverAnsweredAt = time(-480...0) }
         if !once(in: 3) { evidence.store.answeredAt = time(-480...0) }
         return evidence

@@ -43,12 +43,21 @@ struct Situation: Sendable, CustomTestStringConvertible {
         var evidence = Evidence(
             person: nil, store: StoreWord(isTrusted: true), meanings: Self.meanings,
             now: Timestamp(milliseconds: 0))
+        evidence.server = ServerWord(
+            asOf: Timestamp(milliseconds: -90 * 86_400_000), isLive: false, offlineUntil: nil,
+            rights: [:], verdicts: [:])
         for phrase in heard.components(separatedBy: "; ") {
             var words = Words(phrase)
             switch try words.next() {
             case "nothing": break
             case "person": evidence.person = try words.next()
             case "untrusted": evidence.store.isTrusted = false
+            case "first": evidence.server = nil
+            case "unread": evidence.isStoreRead = false
+            case "silent": (evidence.isStoreRead, evidence.isStoreSilent) = (false, true)
+            case "unsent": evidence.isAnythingUnsent = true
+            case "alone": (evidence.server, evidence.isStoreAlone) = (nil, true)
+            case "offerings": try words.offerings(&evidence)
             case "answered": try words.answered(&evidence)
             case "server": evidence.server = try words.server(isLive: true)
             case "token": evidence.server = try words.server(isLive: false)
@@ -134,6 +143,15 @@ struct Words {
 // MARK: - Phrases
 
 extension Words {
+    mutating func offerings(_ evidence: inout Evidence) throws {
+        evidence.areMeaningsCurrent = false
+        switch try next() {
+        case "kept": break
+        case "none": (evidence.meanings, evidence.termEnds) = ([:], [:])
+        default: throw Situation.Unreadable("which offerings")
+        }
+    }
+
     mutating func answered(_ evidence: inout Evidence) throws {
         switch try next() {
         case "server": evidence.serverAnsweredAt = try time()

@@ -61,7 +61,7 @@ struct FirstPurchaseTests {
         ("PERENNIAL_SIMULATOR=http://127.0.0.1:1", "PERENNIAL_DEVICE to"),
         (
             "PERENNIAL_SIMULATOR=http://127.0.0.1:1 PERENNIAL_DEVICE=anna-1",
-            "store_unreachable: The App Store cannot be reached."
+            "It is not known yet whether pro is open. Does a server answer at http://127.0.0.1:1?"
         ),
     ])
     func `an app that cannot buy says why and what to do, and fails`(

@@ -3,13 +3,16 @@ public import Perennial
 extension RageShop {
     public var isSubscribed: Bool { perennial[Self.everything].isActive }
 
-    /// How many looks were bought and not used.
-    public var timesRemaining: Int { perennial.wallet(Self.faces).balance }
+    /// How many looks were bought and not used. Nil while that is not known.
+    public var timesRemaining: Int? {
+        let wallet = perennial.wallet(Self.faces)
+        return wallet.isKnown ? wallet.balance : nil
+    }
 
     /// What stands under the button of the faces: the looks that remain, or how long the
     /// subscription lasts. Nil while nothing is known.
     public func facesLabel() async throws(Perennial.Failure) -> String? {
-        guard isSubscribed else { return "Times remaining: \(timesRemaining)" }
+        guard isSubscribed else { return timesRemaining.map { "Times remaining: \($0)" } }
         return try await list()?.headline.text
     }
 
@@ -19,7 +22,7 @@ extension RageShop {
     public func look() async throws(Perennial.Failure) -> Face? {
         guard account != nil else { return nil }
         if !isSubscribed {
-            guard timesRemaining > 0 else { return nil }
+            if let timesRemaining, timesRemaining <= 0 { return nil }
             try await perennial.spend(1, from: Self.faces, for: "a random face")
         }
         return Face.all.randomElement()

@@ -48,7 +48,7 @@ extension AppStoreFailure {
             self =
                 keyID.map { .unauthorized("The App Store does not accept the key \($0).") }
                 ?? .unreadable(Self.text(of: response))
-        case 429: self = .rateLimited(until: Self.moment(response.retryAfter, now: now))
+        case 429: self = .rateLimited(until: Self.moment(response, now: now))
         case 408, 500...599: self = .unavailable(Self.text(of: response))
         case 400...499: self = Self.refusal(response)
         default: self = .unreadable(Self.text(of: response))
@@ -70,12 +70,18 @@ extension AppStoreFailure {
     }
 
     /// `Retry-After` is Unix time in milliseconds ("Identifying rate limits"). A value far too
-    /// small for that comes from a proxy and is in seconds from now (RFC 9110 §10.2.3).
-    static func moment(_ retryAfter: String?, now: AppStoreDate) -> AppStoreDate {
-        let number = retryAfter.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
+    /// small for that comes from a proxy and is in seconds from now, and so does a date, which counts
+    /// from the date of the response (RFC 9110 §10.2.3).
+    static func moment(_ response: AppStoreResponse, now: AppStoreDate) -> AppStoreDate {
+        let text = response.retryAfter
+        let number = text.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
+        let date = text.flatMap { HTTPDate.moment($0) }
         let wait: Int64
         switch number {
-        case nil: wait = pauseMilliseconds
+        case nil:
+            wait =
+                date.map { $0.milliseconds - (response.date ?? now).milliseconds }
+                ?? pauseMilliseconds
         case let number? where number <= pauseMillisecondsMax: wait = number * 1000
         case let number?: wait = number - now.milliseconds
         }

@@ -148,7 +148,9 @@ package struct Courier: Sendable {
         configuration.dnsOverride = [host: "\(address)"]
         return try await HTTPClient.withHTTPClient(configuration: configuration) { client in
             let answer = try await client.execute(request(parcel), deadline: .distantFuture)
-            let retryAfter = answer.headers.first(name: "retry-after").flatMap(Self.retryAfter)
+            let retryAfter = answer.headers.first(name: "retry-after").flatMap {
+                Self.retryAfter($0, at: answer.headers.first(name: "date"), now: time())
+            }
             let (body, _) = await Self.value(within: bodyTimeout) {
                 await Self.beginning(of: answer.body)
             }
@@ -193,10 +195,17 @@ package struct Courier: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// RFC 9110's number of seconds. Its other form, a date, is rare, and is ignored.
-    static func retryAfter(_ text: String) -> Duration? {
-        Int64(text.trimmingCharacters(in: .whitespaces)).flatMap {
-            $0 >= 0 && $0 < Int64(Int32.max) ? .seconds($0) : nil
+    /// How long to wait by RFC 9110 §10.2.3: a number of seconds, or a date, which counts from the
+    /// receiver's own `Date`, because its clock may be wrong. Nil for anything else.
+    ///
+    /// - Parameter now: seconds since 1970, for a receiver that sends no `Date`.
+    static func retryAfter(_ text: String, at date: String?, now: Int64) -> Duration? {
+        let text = text.trimmingCharacters(in: .whitespaces)
+        if let seconds = Int64(text) {
+            return seconds >= 0 && seconds < Int64(Int32.max) ? .seconds(seconds) : nil
+        }
+        return HTTPDate.seconds(text).map { end in
+            .seconds(max(0, end - (date.flatMap { HTTPDate.seconds($0) } ?? now)))
         }
     }
 

@@ -110,6 +110,22 @@ private actor Desk {
         }
     }
 
+    @Test func `a receiver may name the time until which it wants to be left alone`()
+        async throws
+    {
+        try await withReceiver { _ in
+            Response(
+                status: .tooManyRequests,
+                headers: [
+                    .date: "Sun, 06 Nov 1994 08:49:37 GMT",
+                    .retryAfter: "Sun, 06 Nov 1994 08:59:37 GMT",
+                ])
+        } _: { port in
+            let outcome = await courier().post(try parcel("http://127.0.0.1:\(port)/x"))
+            #expect(outcome == .answer(status: 429, body: "", retryAfter: .seconds(600)))
+        }
+    }
+
     @Test func `what never answers ends by the time limit`() async throws {
         try await withReceiver { _ in
             try await Task.sleep(for: .seconds(60))

@@ -9,6 +9,7 @@ extension Engine {
         await open()
         var findings = await serverFindings()
         findings += await productFindings()
+        findings += boughtFindings()
         findings += await outboxFindings()
         findings.append(clockFinding())
         if memory.isXcode {
@@ -77,6 +78,33 @@ extension Engine {
         return [.init(isProblem: false, text: "The App Store knows \(found.count) products.")]
             + missing.map {
                 .init(isProblem: true, text: "\($0.id.rawValue) is missing.", remedy: $0.reason)
+            }
+    }
+
+    /// What the customer has bought that `perennial.yaml` does not list.
+    private func boughtFindings() -> [Perennial.Diagnosis.Finding] {
+        guard let offerings = memory.offerings, memory.areOfferingsCurrent else {
+            return [
+                .init(
+                    isProblem: true,
+                    text: "The server has not said since the launch what each product gives.",
+                    remedy: "Check the server's address and the network.")
+            ]
+        }
+        let listed = Set(
+            offerings.products.map(\.productID) + offerings.placements.flatMap(\.products))
+        let bought = Dictionary(
+            memory.state.words.transactions.values.map { ($0.productID, $0.kind) },
+            uniquingKeysWith: { first, _ in first })
+        let right = offerings.products.lazy.flatMap(\.entitlements).first ?? "pro"
+        return bought.filter { !listed.contains($0.key) }.sorted { $0.key < $1.key }
+            .map { product, kind in
+                let line = kind == .consumable ? "{credits: {coins: 1}}" : "[\(right)]"
+                return .init(
+                    isProblem: true,
+                    text: "\(product) was bought, and perennial.yaml does not list it: it gives "
+                        + "nothing.",
+                    remedy: "Add `\(product): \(line)` under `products`, with what it gives.")
             }
     }
 

@@ -47,6 +47,7 @@ extension Engine {
         requests.read()
         readOfferings()
         memory.unconfirmedDebits = await waitingDebits()
+        await recordUnsent()
         if let named = configuration.customer, configuration.namedCustomer == nil {
             log.error(
                 "identity",

@@ -6,8 +6,8 @@ internal import PerennialContract
 extension Engine {
     /// How long the server is asked to hold a request. Seconds.
     static let followSeconds = 25
-    /// An answer that comes sooner and says nothing new is of a server that does not hold requests.
-    /// Milliseconds.
+    /// An answer that comes sooner is of a server that does not hold requests, or of a proxy that
+    /// changes tags; or much happens at a time. Milliseconds.
     static let followMin: Int64 = 1_000
 
     /// Asks the server to say when something changes, if the app wants that. Idempotent.
@@ -20,40 +20,43 @@ extension Engine {
     }
 
     /// Ends when somebody else signs in, or when there is nothing to compare with.
+    ///
+    /// Whatever an answer says: if it comes at once, the next question waits, and longer each time.
     private func followChanges(of id: String) async {
-        var failures = 0
+        var early = 0
         while !Task.isCancelled, memory.state.customerID == id, mayPost, let known = etag {
-            let started = SystemClock().monotonic()
+            let started = RequestBudget.Moment(by: clock)
             var pause: Int64 = 0
             do {
-                let isNews = try await waitForChange(of: id, since: known)
-                let passed = SystemClock().monotonic() - started
-                failures = isNews || passed >= Self.followMin ? 0 : failures + 1
+                try await waitForChange(of: id, since: known)
+                let passed = RequestBudget.Moment(by: clock).milliseconds(since: started)
+                early = passed >= Self.followMin ? 0 : early + 1
             } catch {
-                failures += 1
+                early += 1
                 pause = Int64(error.retryAfter ?? 0) * 1000
             }
-            guard failures > 0 else { continue }
-            pause = max(pause, min(Self.retryMin << min(failures - 1, 12), Self.retryMax))
+            if early > 0 {
+                pause = max(pause, min(Self.retryMin << min(early - 1, 12), Self.retryMax))
+            }
+            pause = max(pause, budgetWait)
+            guard pause > 0 else { continue }
             do { try await clock.sleep(milliseconds: pause) } catch { break }
         }
         if !Task.isCancelled { following = nil }
     }
 
-    /// Returns whether the answer was a new one, and was taken. What fails here holds up nothing
-    /// else: the server may have enough requests to hold, and still answer all others.
-    private func waitForChange(of id: String, since known: String) async throws(ServerError) -> Bool
-    {
+    /// Takes the next answer. What fails here holds up nothing else: the server may have enough
+    /// requests to hold, and still answer all others.
+    private func waitForChange(of id: String, since known: String) async throws(ServerError) {
         var query = environmentQuery
         query["wait"] = String(Self.followSeconds)
         var request = ServerRequest.get(
             Paths.customer(id), query: query, for: id,
             within: TimeInterval(Self.followSeconds) + configuration.patience)
         request.headers["If-None-Match"] = known
-        requestsSent += 1
-        let number = requestsSent
+        let number = countRequest()
         let answer = try await server.send(request)
-        guard !isOver, memory.state.customerID == id else { return false }
+        guard !isOver, memory.state.customerID == id else { return }
         recordTime(answer.serverTime)
         if answer.status == 304 {
             if isETagOfAnswer {
@@ -62,12 +65,11 @@ extension Engine {
                 mustAsk = true
                 await schedule()
             }
-            return false
+            return
         }
         let customer = try answer.decode(PerennialContract.Customer.self)
-        guard await accept(customer, for: id, by: number) else { return false }
+        guard await accept(customer, for: id, by: number) else { return }
         (etag, isETagOfAnswer) = (answer.etag, true)
         await publish()
-        return true
     }
 }

@@ -18,6 +18,8 @@ extension Engine {
             let entry = OutboxEntry(.alias(anonymous), for: customer, firstSeen: now)
             unwritten = (unwritten + [entry]).suffix(Self.unwrittenMax)
             await writeUnwritten()
+            // Before the server says what the person has without it.
+            await recordUnsent()
         }
         mustAsk = true
         do throws(Perennial.Failure) {
@@ -27,7 +29,7 @@ extension Engine {
             if !error.isTemporary { throw error }
         }
         await readStore()
-        await post()
+        await post(isAwaited: true)
         await postEntitlements()
         return await publish()
     }
@@ -124,7 +126,7 @@ extension Engine {
     func erase() async throws(Perennial.Failure) {
         await open()
         guard let id = memory.state.customerID else { return }
-        await post()
+        await post(isAwaited: true)
         do {
             _ = try await send(
                 ServerRequest(
@@ -150,6 +152,7 @@ extension Engine {
     private var hasAnything: Bool {
         !memory.state.words.transactions.isEmpty || !(memory.answer?.wallets.isEmpty ?? true)
             || !(memory.answer?.purchases.isEmpty ?? true)
+            || memory.serverWord?.rights.values.contains(where: \.isActive) == true
     }
 
     private func change(to customer: String?, isAnonymous: Bool) async {
@@ -165,6 +168,7 @@ extension Engine {
         memory.unconfirmedDebits = [:]
         etag = nil
         memory.unconfirmedDebits = await waitingDebits()
+        await recordUnsent()
         await publish()
     }
 

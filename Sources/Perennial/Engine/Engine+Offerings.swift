@@ -15,20 +15,44 @@ extension Engine {
 
     /// Fetches the offerings. What is not signed by a key that this device trusts is not used,
     /// unless the app has no tokens and so signs nothing.
+    ///
+    /// Shows at once what follows from them: until then nothing that the store lists has a meaning.
     func fetchOfferings(within timeout: TimeInterval) async {
+        let (before, wereCurrent) = (memory.offerings, memory.areOfferingsCurrent)
+        await loadOfferings(within: timeout)
+        guard memory.offerings != before || memory.areOfferingsCurrent != wereCurrent else {
+            return
+        }
+        await publish()
+    }
+
+    private func loadOfferings(within timeout: TimeInterval) async {
+        mustFetchOfferings = false
         guard !memory.isXcode else { return }
         var request = ServerRequest.get(
             Paths.offerings, query: environmentQuery, within: timeout)
         if let offeringsETag, memory.offerings != nil {
             request.headers["If-None-Match"] = offeringsETag
         }
-        guard let answer = try? await send(request), answer.status != 304,
-            let offerings = Offerings(json: answer.body),
-            offerings.environment == memory.contractEnvironment
+        let environment = memory.contractEnvironment
+        let answer: ServerAnswer
+        do { answer = try await send(request) } catch {
+            // What will fail again is fetched again when the app comes to the foreground.
+            mustFetchOfferings = mustFetchOfferings || error.failure.isTemporary
+            return
+        }
+        // If it has changed meanwhile, they are fetched once more.
+        guard environment == memory.contractEnvironment else { return }
+        if answer.status == 304 {
+            memory.areOfferingsCurrent = memory.offerings != nil
+            return
+        }
+        guard let offerings = Offerings(json: answer.body), offerings.environment == environment
         else { return }
         guard let text = offerings.jws else {
             // An app without tokens signs nothing. One that has keys does not accept unsigned ones.
-            if memory.state.keys.keys.isEmpty { memory.offerings = offerings }
+            guard memory.state.keys.keys.isEmpty else { return }
+            (memory.offerings, memory.areOfferingsCurrent) = (offerings, true)
             return
         }
         if memory.verify(offerings: text) == nil { await fetchKeys() }
@@ -37,7 +61,7 @@ extension Engine {
             return
         }
         memory.state.app = signed.app
-        memory.offerings = signed.offerings
+        (memory.offerings, memory.areOfferingsCurrent) = (signed.offerings, true)
         signedOfferings = text
         offeringsETag = answer.etag
         saveCatalogue()

@@ -13,14 +13,16 @@ extension Engine {
     static let unwrittenWait: Int64 = 60_000
 
     /// Sends everything that waits and is due, the oldest first. What fails is tried again later.
-    func post() async {
+    ///
+    /// - Parameter isAwaited: whether somebody waits for it. If not, it obeys the budget.
+    func post(isAwaited: Bool = false) async {
         await open()
         guard !isPosting, mayPost, outbox?.isWriter == true else { return }
         isPosting = true
         defer { isPosting = false }
         await writeUnwritten()
         for _ in 0..<Self.batchesMax {
-            guard let batch = await nextBatch() else { break }
+            guard isAwaited || mayAsk, let batch = await nextBatch() else { break }
             guard await send(batch, within: configuration.patience * 3) else { break }
             if isOutboxFull {
                 // There is room again.
@@ -28,7 +30,7 @@ extension Engine {
                 recordAnnounced()
             }
         }
-        if isOrderUnclear {
+        if isOrderUnclear, isAwaited || mayAsk {
             isOrderUnclear = false
             try? await fetchCustomer(within: configuration.patience)
         }
@@ -265,10 +267,29 @@ extension Engine {
         }
         memory.waiting = waiting
         memory.unconfirmedDebits = await waitingDebits()
+        await recordUnsent()
+    }
+
+    /// Notes whether anything waits that may open a right and is not among the store's words.
+    func recordUnsent() async {
+        let waiting = unwritten + (await outbox?.entries ?? [])
+        memory.isAnythingUnsent = waiting.contains {
+            $0.customerID == memory.state.customerID && $0.state == .waiting
+                && $0.opensWhatNoWordNames
+        }
     }
 }
 
 extension OutboxEntry {
+    /// A receipt, or a log-in after which a person has what an anonymous customer had.
+    fileprivate var opensWhatNoWordNames: Bool {
+        switch content {
+        case .document(let document): document.kind != .transaction
+        case .alias: true
+        case .debit: false
+        }
+    }
+
     /// What is posted of a transaction.
     ///
     /// - Parameter customer: who bought it, or who wants to have it.

@@ -22,8 +22,7 @@ extension Engine {
     func send(_ request: ServerRequest) async throws(ServerError) -> ServerAnswer {
         let interval = SignpostInterval("server")
         defer { interval.close() }
-        requestsSent += 1
-        let number = requestsSent
+        let number = countRequest()
         do {
             var answer = try await server.send(request)
             answer.number = number
@@ -44,6 +43,13 @@ extension Engine {
                 "\(request.method) failed: \(error.failure.code.rawValue). \(error.failure.remedy)")
             throw error
         }
+    }
+
+    /// The number of a request that is being sent. Of two, the later one has the greater number.
+    func countRequest() -> Int {
+        requestsSent += 1
+        budget.record(at: .init(by: clock))
+        return requestsSent
     }
 
     /// The time in a header is not signed. A device that knows the server's keys does not set its

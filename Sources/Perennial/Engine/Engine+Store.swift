@@ -256,10 +256,11 @@ extension Engine {
         memory.state.token = nil
         memory.state.closed = [:]
         memory.state.words = StoreWord(isTrusted: memory.state.words.isTrusted)
-        memory.offerings = nil
+        (memory.offerings, memory.areOfferingsCurrent) = (nil, false)
         etag = nil
         offeringsETag = nil
         mustAsk = true
+        mustFetchOfferings = true
     }
 }
 

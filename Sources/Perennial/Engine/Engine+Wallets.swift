@@ -43,7 +43,7 @@ extension Engine {
     private func publishWallet(_ wallet: Perennial.WalletID) async -> Perennial.Wallet {
         memory.unconfirmedDebits = await waitingDebits()
         await publish()
-        return picture.snapshot.wallets[wallet] ?? Perennial.Wallet(balance: 0)
+        return picture.snapshot[wallet: wallet]
     }
 
     /// Without the server, as much may be spent as the owner allows.

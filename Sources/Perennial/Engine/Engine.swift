@@ -32,6 +32,7 @@ actor Engine {
     /// False if the last answer came in another way, such as with a purchase.
     var isETagOfAnswer = false
     var requestsSent = 0
+    var budget = RequestBudget()
     var keysAskedAt: Int64?
     var fetchingKeys: Task<Void, Never>?
     /// The store's products by id, from the last answers.
@@ -53,8 +54,10 @@ actor Engine {
     var failuresInARow = 0
     var isPosting = false
     var isAsking = false
-    /// Whether the customer has to be asked again.
-    var mustAsk = true
+    /// Whether the customer has to be asked again. The launch asks without that.
+    var mustAsk = false
+    /// Whether the offerings have to be fetched again.
+    var mustFetchOfferings = false
     /// Whether an answer was dropped that may have been the newer one.
     var isOrderUnclear = false
     var secondLookAt: Int64?
@@ -89,7 +92,8 @@ actor Engine {
     init(
         _ configuration: Perennial.Configuration, store: any DeviceStore,
         clock: any DeviceClock, files: DeviceFiles, memory: Memory, picture: Picture,
-        stored: StoredState?, answering: SignpostInterval, after predecessor: Task<Void, Never>?
+        stored: StoredState?, answering: SignpostInterval, transport: ServerClient.Transport?,
+        after predecessor: Task<Void, Never>?
     ) {
         self.configuration = configuration
         self.store = store
@@ -98,15 +102,16 @@ actor Engine {
         self.memory = memory
         self.picture = picture
         server = ServerClient(
-            base: configuration.server, key: configuration.key, proof: configuration.proof)
+            base: configuration.server, key: configuration.key, proof: configuration.proof,
+            transport: transport)
         log = Log(configuration.log)
         launch = Int.random(in: 1...Int.max)
         requests = RequestFile(folder: files.folder)
         self.stored = stored
         self.predecessor = predecessor
         logged = picture.snapshot
-        self.answering = logged.isKnown ? nil : answering
-        if logged.isKnown { answering.close() }
+        self.answering = logged.isAnythingKnown ? nil : answering
+        if logged.isAnythingKnown { answering.close() }
     }
 
     /// What the file had at the launch. Nil if there was none, or it could not be read.
@@ -171,7 +176,7 @@ extension Engine {
     @discardableResult
     func publish() async -> Perennial.Snapshot {
         let snapshot = picture.publish(memory)
-        if snapshot.isKnown {
+        if snapshot.isAnythingKnown {
             answering?.close()
             answering = nil
         }
@@ -231,8 +236,9 @@ extension Engine {
         }
         let monotonic = clock.monotonic()
         if let secondLookAt { waits.append(secondLookAt - monotonic) }
+        let silence = max(0, (silentUntil ?? 0) - monotonic, budgetWait)
+        if mustFetchOfferings { waits.append(max(silence, retryWait, Self.retryMin)) }
         if mayPost {
-            let silence = max(0, (silentUntil ?? 0) - monotonic)
             if mustAsk { waits.append(max(silence, retryWait)) }
             if let first = await firstDue() {
                 let wait = isPosting ? max(retryWait, Self.retryMin) : 0
@@ -257,12 +263,22 @@ extension Engine {
             secondLookAt = nil
             await readStore()
         }
-        if mayPost, (silentUntil ?? 0) <= monotonic {
-            if mustAsk { try? await fetchCustomer(within: configuration.patience) }
-            await post()
+        if (silentUntil ?? 0) <= monotonic {
+            if mustFetchOfferings, mayAsk { await fetchOfferings(within: configuration.patience) }
+            if mayPost {
+                if mustAsk, mayAsk { try? await fetchCustomer(within: configuration.patience) }
+                await post()
+            }
         }
         await publish()
     }
+
+    /// Milliseconds until the SDK may send something by itself.
+    var budgetWait: Int64 { budget.wait(at: .init(by: clock)) }
+
+    /// Whether the SDK may send something by itself, that is, what nobody waits for. What has to
+    /// wait goes on with the timer.
+    var mayAsk: Bool { budgetWait == 0 }
 
     /// The wait after the last failures of requests. Milliseconds.
     var retryWait: Int64 { Self.retryWait(after: failuresInARow) }
@@ -284,11 +300,40 @@ extension Engine {
 extension Engine {
     /// Asks the server, and looks at the store. Throws nothing: what fails is tried again.
     func refresh(within timeout: TimeInterval) async {
-        await fetchOfferings(within: timeout)
-        // The store first: a server that has not heard of a purchase yet must not shut it for an
-        // instant.
-        await readStore()
+        let environment = memory.contractEnvironment
+        // A slow server holds up nothing of what the store says.
+        async let offerings: Void = fetchOfferings(within: timeout)
+        // The store first: the server may not have heard of a purchase yet.
+        let reading = Task { await readStore() }
+        await wait(for: reading)
         try? await fetchCustomer(within: timeout)
+        await reading.value
+        await offerings
+        // The store may be the first to say which of the two it is.
+        if environment != memory.contractEnvironment { await fetchOfferings(within: timeout) }
+    }
+
+    /// How long the server is not asked because the store has not answered. Milliseconds.
+    static let storeWait: Int64 = 3_000
+
+    /// Waits for the store, but not for long.
+    private func wait(for reading: Task<Void, Never>) async {
+        let (ends, end) = AsyncStream.makeStream(of: Bool.self)
+        let waiting = Task {
+            await reading.value
+            end.yield(true)
+        }
+        let clock = clock
+        let limit = Task {
+            try await clock.sleep(milliseconds: Self.storeWait)
+            end.yield(false)
+        }
+        for await isRead in ends {
+            memory.isStoreSilent = !isRead
+            break
+        }
+        waiting.cancel()
+        limit.cancel()
     }
 
     /// As ``refresh(within:)``, for somebody who waits for the result.
@@ -297,7 +342,7 @@ extension Engine {
         await outbox?.hurry()
         await fetchOfferings(within: configuration.patience)
         await readStore()
-        await post()
+        await post(isAwaited: true)
         try await fetchCustomer(within: configuration.patience)
     }
 
@@ -307,8 +352,10 @@ extension Engine {
         becomeWriter()
         await outbox?.hurry()
         mustAsk = true
-        try? await fetchCustomer(within: configuration.patience)
-        if memory.offerings == nil { await fetchOfferings(within: configuration.patience) }
+        if mayAsk { try? await fetchCustomer(within: configuration.patience) }
+        if !memory.areOfferingsCurrent, mayAsk {
+            await fetchOfferings(within: configuration.patience)
+        }
         await readStore()
         await post()
     }

@@ -29,6 +29,7 @@ extension Memory {
         }
         state = stored?.state ?? DeviceState(keys: KeyRing(pinned: pinned))
         state.words.isTrusted = false
+        hasUnreadWords = stored?.hasMore ?? false
         self.clock = ReckonedClock(kept: state.anchor, isProven: stored == nil)
         silentHold = Int64(configuration.silentHold.nanoseconds / 1_000_000)
         if let customer = configuration.namedCustomer { state.become(customer) }
@@ -56,6 +57,7 @@ extension Memory {
         _ stored: StoredState, by code: MessageCode, in file: StateFile, named: String?,
         device: any DeviceClock
     ) -> Bool {
+        hasUnreadWords = false
         guard var proven = stored.proven(by: code) else {
             state.forgetUnproven()
             clock.distrust()

@@ -18,6 +18,12 @@ struct Memory: Sendable {
     var serverAnsweredAt: Timestamp?
     /// Whether the store was asked in this process, whatever it answered.
     var isStoreRead = false
+    /// Whether the store was asked in this process, and did not answer in time.
+    var isStoreSilent = false
+    /// Whether the file has more words of the store, which are not read yet.
+    var hasUnreadWords = false
+    /// Whether a receipt or a log-in of the present customer waits for the server.
+    var isAnythingUnsent = false
     /// The moment that the latest token describes. Signed.
     var lastToken: Timestamp?
     /// Subscription groups by original transaction id, as transactions name them.
@@ -25,6 +31,8 @@ struct Memory: Sendable {
     /// The last verified renewal info of each subscription, by original transaction id.
     var renewalInfos: [String: String] = [:]
     var offerings: Offerings?
+    /// Whether the server has said or confirmed the offerings in this process.
+    var areOfferingsCurrent = false
     var clock: ReckonedClock
     var waiting: [Perennial.WaitingPurchase] = []
     /// What was spent and not confirmed yet, by currency.
@@ -60,7 +68,9 @@ extension Memory {
             meanings: Dictionary(
                 products.map { ($0.productID, ProductMeaning(entitlements: Set($0.entitlements))) },
                 uniquingKeysWith: { first, _ in first }),
-            termEnds: termEnds(), serverAnsweredAt: serverAnsweredAt, isStoreRead: isStoreRead,
+            areMeaningsCurrent: areOfferingsCurrent, termEnds: termEnds(),
+            serverAnsweredAt: serverAnsweredAt, isStoreRead: isStoreRead && !hasUnreadWords,
+            isStoreSilent: isStoreSilent, isAnythingUnsent: isAnythingUnsent, isStoreAlone: isXcode,
             now: now,
             holds: Evidence.Holds(
                 answered: Int64(offerings?.unconfirmedHoldHours ?? 24) * 3_600_000,
@@ -86,23 +96,24 @@ extension Memory {
             let id = Perennial.EntitlementID(rawValue: name)
             access[id] = Perennial.Access(judgement, of: id)
         }
+        let unnamed = AccessRules.judge(Self.unnamed, by: evidence)
         let snapshot = Perennial.Snapshot(
             customer: customer, environment: environment, access: access,
             subscriptions: subscriptions(), terms: terms(evidence), owned: owned(),
-            wallets: wallets(), waiting: waiting(at: evidence.now), isKnown: isKnown(evidence),
+            wallets: wallets(), areWalletsKnown: answer != nil,
+            waiting: waiting(at: evidence.now), isKnown: unnamed.isKnown,
             serverAnswered: serverAnsweredAt?.date, storeAnswered: state.words.answeredAt?.date)
         let ends = waiting.compactMap(\.end).filter { $0 > evidence.now }
-        return (snapshot, (judgements.values.compactMap(\.changesAt) + ends).min())
+        let changes = (Array(judgements.values) + [unnamed]).compactMap(\.changesAt)
+        return (snapshot, (changes + ends).min())
     }
 
     private func waiting(at now: Timestamp) -> [Perennial.WaitingPurchase] {
         waiting.filter { $0.end.map { $0 > now } ?? true }
     }
 
-    /// An entitlement that nobody has heard of is known to be shut once anything is known.
-    private func isKnown(_ evidence: Evidence) -> Bool {
-        AccessRules.judge("", by: evidence).isKnown
-    }
+    /// An entitlement that no word names. Whether it is known to be shut is so of all of them.
+    private static let unnamed = ""
 
     private func subscriptions() -> [Perennial.Subscription] {
         if let answer {

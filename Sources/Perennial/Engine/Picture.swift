@@ -127,9 +127,13 @@ final class Picture: Sendable {
         notifyObservers()
     }
 
-    func changes() -> AsyncStream<Perennial.Snapshot> {
+    /// - Parameter buffering: how much a late reader gets to see.
+    func changes(
+        buffering: AsyncStream<Perennial.Snapshot>.Continuation.BufferingPolicy =
+            .bufferingNewest(1)
+    ) -> AsyncStream<Perennial.Snapshot> {
         let (stream, continuation) = AsyncStream.makeStream(
-            of: Perennial.Snapshot.self, bufferingPolicy: .bufferingNewest(1))
+            of: Perennial.Snapshot.self, bufferingPolicy: buffering)
         let id: Int? = state.withLock { state in
             // Under the lock, so that no snapshot that is published meanwhile comes before.
             continuation.yield(upToDate(state).snapshot)

@@ -9,7 +9,8 @@ final class RunningEngine: Sendable {
 
     init(
         _ configuration: Perennial.Configuration, store: any DeviceStore,
-        clock: any DeviceClock, files: DeviceFiles, after predecessor: Task<Void, Never>? = nil
+        clock: any DeviceClock, files: DeviceFiles, transport: ServerClient.Transport? = nil,
+        after predecessor: Task<Void, Never>? = nil
     ) {
         let starting = SignpostInterval("init")
         let answering = SignpostInterval("first-answer")
@@ -19,7 +20,8 @@ final class RunningEngine: Sendable {
         let picture = Picture(memory, clock: clock)
         let engine = Engine(
             configuration, store: store, clock: clock, files: files, memory: memory,
-            picture: picture, stored: stored, answering: answering, after: predecessor)
+            picture: picture, stored: stored, answering: answering, transport: transport,
+            after: predecessor)
         self.engine = engine
         self.picture = picture
         path = files.folder.lasting

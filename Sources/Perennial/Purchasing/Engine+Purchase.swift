@@ -111,7 +111,7 @@ extension Engine {
         guard document.isVerified, let payload = TransactionPayload(document) else {
             await collect(
                 [document], intent: .purchase, for: sheet.buyer, at: sheet.placement)
-            await post()
+            await post(isAwaited: true)
             throw Perennial.Failure(
                 .purchaseNotVerified,
                 remedy: "StoreKit could not verify the transaction. It was reported to the server.",
@@ -243,11 +243,14 @@ extension Engine {
                     intent: .init(rawValue: intent.rawValue))),
             for: id, firstSeen: now)
         _ = try? await outbox?.add([entry])
+        await recordUnsent()
+        await publish()
         do {
             try await postDocuments([entry], within: configuration.patience)
         } catch {
             throw error.failure
         }
+        await recordUnsent()
         await publish()
     }
 

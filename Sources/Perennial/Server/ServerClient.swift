@@ -13,14 +13,20 @@ struct ServerClient: Sendable {
     var base: URL
     var key: String
     var proof: (@Sendable (String) async throws -> String)?
+    /// Sends a request in place of the network. Nil but in tests.
+    var transport: Transport?
     private let made = Locked<URLSession?>(nil)
 
+    typealias Transport = @Sendable (URLRequest) async throws -> (Data, URLResponse)
+
     init(
-        base: URL, key: String, proof: (@Sendable (String) async throws -> String)? = nil
+        base: URL, key: String, proof: (@Sendable (String) async throws -> String)? = nil,
+        transport: Transport? = nil
     ) {
         self.base = base
         self.key = key
         self.proof = proof
+        self.transport = transport
     }
 
     /// Made with the first request: making it takes as long as all else at the app's launch.
@@ -52,7 +58,11 @@ struct ServerClient: Sendable {
             serverTime: response.value(forHTTPHeaderField: "Perennial-Server-Time")
                 .flatMap { Timestamp($0) })
         if (200..<300).contains(answer.status) || answer.status == 304 { return answer }
-        throw ServerError(answer, retryAfter: response.value(forHTTPHeaderField: "Retry-After"))
+        throw ServerError(
+            answer,
+            retryAfter: RetryAfter(
+                response.value(forHTTPHeaderField: "Retry-After"),
+                date: response.value(forHTTPHeaderField: "Date")))
     }
 
     private func make(
@@ -120,7 +130,8 @@ struct ServerClient: Sendable {
     /// lock URLSession there, and its own time limit does not count while nothing arrives. On
     /// Apple's systems that limit begins anew with each part that arrives.
     private func response(to message: URLRequest) async throws -> (Data, URLResponse) {
-        try await Self.value(within: message.timeoutInterval) { [session] in
+        if let transport { return try await transport(message) }
+        return try await Self.value(within: message.timeoutInterval) { [session] in
             try await session.data(for: message)
         }
     }
@@ -221,16 +232,13 @@ struct ServerError: Error, Sendable {
     /// As in ``ServerAnswer``.
     var number = 0
 
-    /// The longest `Retry-After` that is obeyed, in seconds.
-    static let retryAfterMax = 3600
-
     init(failure: Perennial.Failure) { self.failure = failure }
 
-    init(_ answer: ServerAnswer, retryAfter: String?) {
+    init(_ answer: ServerAnswer, retryAfter: RetryAfter?) {
         problem = try? JSONDecoder().decode(Problem.self, from: answer.body)
         status = answer.status
         serverTime = answer.serverTime
-        self.retryAfter = retryAfter.flatMap { Int($0) }.map { min(max($0, 0), Self.retryAfterMax) }
+        self.retryAfter = retryAfter?.seconds
         let isTemporary = answer.status == 429 || answer.status == 408 || answer.status >= 500
         failure = Perennial.Failure(
             Perennial.Failure.Code(

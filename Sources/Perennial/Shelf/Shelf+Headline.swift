@@ -2,17 +2,13 @@ import Foundation
 
 extension Perennial.Shelf.Headline {
     init(_ situation: ShelfSituation, _ wording: Wording, calendar: Calendar) {
-        guard situation.snapshot.isKnown else {
-            self.init(kind: .unknown, text: nil)
-            return
-        }
         if situation.plans.contains(where: situation.isKeptForGood) {
             self.init(kind: .unlocked, text: wording.text(.unlocked))
         } else if let open = situation.openSubscription {
             self.init(open, situation, wording, calendar: calendar)
         } else if situation.hasPaymentProblem {
             self.init(kind: .paymentProblem, text: wording.text(.paymentProblem))
-        } else if situation.isAnythingUnknown {
+        } else if !situation.snapshot.isKnown || situation.isAnythingUnknown {
             self.init(kind: .unknown, text: nil)
         } else if situation.plans.isEmpty && !situation.offering.products.isEmpty {
             self.init(kind: .nothing, text: nil)

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// The rules, by kind of product. The first one that fits counts.
 ///
-/// - While nothing is known, nothing is for sale.
+/// - Nothing is for sale before it is known that the customer does not have it.
 /// - A plan that renews: *owned* while it runs, and while the App Store tries to charge it;
 ///   *pending* if the customer changes to it; *switch* while another plan of its group runs;
 ///   *included* if all that it gives is open; else *subscribe*.
@@ -57,7 +57,6 @@ struct ShelfSituation {
     }
 
     func standing(of product: Product) -> Standing {
-        guard snapshot.isKnown else { return Standing(.unavailable, .checking) }
         let standing =
             switch product.kind {
             case .renewing: planStanding(of: product)
@@ -67,10 +66,15 @@ struct ShelfSituation {
             default: Standing(.unavailable)
             }
         let buys: [Perennial.Shelf.Action] = [.buy, .subscribe, .renew, .switchPlan]
-        guard buys.contains(standing.action), let waiting = waiting(product) else {
-            return standing
-        }
-        return Standing(.pending, .waiting(waiting.reason))
+        guard buys.contains(standing.action) else { return standing }
+        if let waiting = waiting(product) { return Standing(.pending, .waiting(waiting.reason)) }
+        return isKnown(product) ? standing : Standing(.unavailable, .checking)
+    }
+
+    /// Whether it is known what a product gives that the customer has already.
+    private func isKnown(_ product: Product) -> Bool {
+        let rights = product.entitlements.union(everything.map { [$0] } ?? [])
+        return rights.isEmpty ? snapshot.isKnown : rights.allSatisfy { snapshot[$0].isKnown }
     }
 
     /// A consumable that is paid and only waits for the server can be bought again.

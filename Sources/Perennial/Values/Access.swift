@@ -4,10 +4,11 @@ extension Perennial {
     /// Whether one entitlement is open, until when, and on what evidence.
     public struct Access: Hashable, Sendable {
         public var entitlement: EntitlementID
-        /// Let them in. Also false while nothing is known: check ``isKnown`` before you show a
+        /// Let them in. Also false while it is not known: check ``isKnown`` before you show a
         /// paywall.
         public var isActive: Bool
-        /// False only until the first evidence on this installation.
+        /// Whether it is certain that it is open or shut. It is never shut with certainty before
+        /// the server has said something about the customer on this installation.
         public var isKnown: Bool
         public var state: AccessState
         /// The end of what is paid, or since when it is over. Nil if it never ends, if they never
@@ -72,7 +73,7 @@ extension Perennial {
         public static let revoked = Self(rawValue: "revoked")
         /// Shut: the customer never had it.
         public static let never = Self(rawValue: "never")
-        /// There is no evidence yet.
+        /// Nobody has said yet whether it is open or shut.
         public static let unknown = Self(rawValue: "unknown")
     }
 

@@ -5,15 +5,19 @@ extension Perennial {
     public struct Snapshot: Hashable, Sendable {
         public var customer: Customer
         public var environment: StoreEnvironment
-        /// By entitlement. One that the customer never had is absent: use the subscript.
+        /// By entitlement. One that nobody has named is absent: use the subscript.
         public var access: [EntitlementID: Access]
         public var subscriptions: [Subscription]
         public var terms: [Term]
         public var owned: [OwnedProduct]
         public var wallets: [WalletID: Wallet]
+        /// False until the server has said since the launch what is in the wallets.
+        public var areWalletsKnown: Bool
         /// Purchases that wait for a parent, for a bank, or for the server.
         public var waiting: [WaitingPurchase]
-        /// False only until the first evidence about this customer.
+        /// Whether an entitlement that is not in ``access`` is shut. False until the server has
+        /// said something about this customer on this installation, and while it has not judged
+        /// what was bought.
         public var isKnown: Bool
         /// When the server last answered. Nil if it did not yet.
         public var serverAnswered: Date?
@@ -24,8 +28,8 @@ extension Perennial {
             customer: Customer, environment: StoreEnvironment = .production,
             access: [EntitlementID: Access] = [:], subscriptions: [Subscription] = [],
             terms: [Term] = [], owned: [OwnedProduct] = [], wallets: [WalletID: Wallet] = [:],
-            waiting: [WaitingPurchase] = [], isKnown: Bool = true, serverAnswered: Date? = nil,
-            storeAnswered: Date? = nil
+            areWalletsKnown: Bool = true, waiting: [WaitingPurchase] = [], isKnown: Bool = true,
+            serverAnswered: Date? = nil, storeAnswered: Date? = nil
         ) {
             self.customer = customer
             self.environment = environment
@@ -34,10 +38,16 @@ extension Perennial {
             self.terms = terms
             self.owned = owned
             self.wallets = wallets
+            self.areWalletsKnown = areWalletsKnown
             self.waiting = waiting
             self.isKnown = isKnown
             self.serverAnswered = serverAnswered
             self.storeAnswered = storeAnswered
+        }
+
+        /// Before anybody has said anything about a customer.
+        package static func unknown(_ customer: Customer) -> Self {
+            Self(customer: customer, areWalletsKnown: false, isKnown: false)
         }
 
         public subscript(_ entitlement: EntitlementID) -> Access {
@@ -46,6 +56,16 @@ extension Perennial {
                     entitlement: entitlement, isActive: false, isKnown: isKnown,
                     state: isKnown ? .never : .unknown, basis: .nothing)
         }
+
+        /// What is in a wallet, and nothing for one that is not there.
+        public subscript(wallet wallet: WalletID) -> Wallet {
+            var found = wallets[wallet] ?? Wallet(balance: 0)
+            found.isKnown = areWalletsKnown
+            return found
+        }
+
+        /// Whether anything is known: what is open, or that nothing else is.
+        var isAnythingKnown: Bool { isKnown || access.values.contains(where: \.isActive) }
 
         /// The entitlements that are open.
         public var active: Set<EntitlementID> {

@@ -156,10 +156,13 @@ extension Perennial {
         public var balance: Int
         /// The part of it that the server has not confirmed yet. Negative after spending offline.
         public var unconfirmed: Int
+        /// False until the server has answered since the launch: then ``balance`` says nothing.
+        public var isKnown: Bool
 
-        public init(balance: Int, unconfirmed: Int = 0) {
+        public init(balance: Int, unconfirmed: Int = 0, isKnown: Bool = true) {
             self.balance = balance
             self.unconfirmed = unconfirmed
+            self.isKnown = isKnown
         }
     }
 }

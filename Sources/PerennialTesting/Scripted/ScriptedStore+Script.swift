@@ -217,7 +217,7 @@ extension ScriptedStore {
             state.books.identify(customer)
             // Nothing is known of them before the server was asked.
             if state.reach != .up, isOther {
-                state.heard = Perennial.Snapshot(customer: state.books.customer, isKnown: false)
+                state.heard = .unknown(state.books.customer)
             }
             return state.reach == .up ? state.books.snapshot() : state.heard
         }
@@ -226,7 +226,8 @@ extension ScriptedStore {
     package func signOut() -> Perennial.Snapshot {
         change { state in
             state.books.signOut()
-            state.heard = state.books.snapshot()
+            state.heard =
+                state.reach == .up ? state.books.snapshot() : .unknown(state.books.customer)
             return state.heard
         }
     }

@@ -127,14 +127,14 @@ public final class ScriptedStore: Sendable {
     /// nothing is known.
     public func isSilent(_ silent: Bool) { reach(silent ? .silent : .up) }
 
-    /// While true, calls fail at once, and what happens elsewhere is not heard of.
+    /// While true, calls fail at once, and what happens elsewhere is not heard of. Before the first
+    /// answer nothing is known.
     public func isOffline(_ offline: Bool) { reach(offline ? .offline : .up) }
 
     private func reach(_ reach: Reach) {
         let waiters = change { state in
-            if reach == .silent, state.perennial == nil {
-                state.heard = Perennial.Snapshot(
-                    customer: state.books.customer, isKnown: false)
+            if reach != .up, state.perennial == nil {
+                state.heard = .unknown(state.books.customer)
             }
             state.reach = reach
             guard reach != .silent else { return [CheckedContinuation<Void, Never>]() }

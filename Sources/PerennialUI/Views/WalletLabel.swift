@@ -3,7 +3,7 @@
     public import SwiftUI
 
     extension Perennial {
-        /// What is left in a wallet: "Times remaining: 3".
+        /// What is left in a wallet: "Times remaining: 3". A spinner until that is known.
         public struct WalletLabel: View {
             private let wallet: WalletID
             @EnvironmentObject private var model: AccessModel
@@ -12,10 +12,14 @@
             public init(_ wallet: WalletID) { self.wallet = wallet }
 
             public var body: some View {
-                let balance = model.perennial.wallet(wallet).balance
-                // A debt is nothing that remains.
-                Text(
-                    verbatim: Wording(locale: locale).text(.timesRemaining, count: max(0, balance)))
+                let wallet = model.perennial.wallet(wallet)
+                if wallet.isKnown {
+                    // A debt is nothing that remains.
+                    let count = max(0, wallet.balance)
+                    Text(verbatim: Wording(locale: locale).text(.timesRemaining, count: count))
+                } else {
+                    ProgressView()
+                }
             }
         }
     }

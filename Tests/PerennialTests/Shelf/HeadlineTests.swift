@@ -12,6 +12,10 @@ import Testing
 
     @Test func `each situation has its headline`() {
         #expect(headline(RageShop.snapshot(isKnown: false)) == nil)
+        // The store lists a subscription, and the server has not answered.
+        var open = RageShop.plan()
+        open.isKnown = false
+        #expect(headline(open) == headline(RageShop.plan()))
         #expect(headline(RageShop.snapshot()) == "Not subscribed")
         #expect(headline(RageShop.plan()) == "Subscribed: renews on 24 May 2027")
         #expect(headline(RageShop.plan { $0.willRenew = false }) == "Subscribed: 12 days left")

@@ -28,6 +28,10 @@ import Testing
         expect(
             RageShop.snapshot(isKnown: false),
             "unavailable unavailable unavailable unavailable unavailable unavailable unavailable")
+        // Nothing but a comic that the store lists.
+        expect(
+            RageShop.snapshot([drummer], owned: [bought], isKnown: false),
+            "unavailable owned unavailable unavailable unavailable unavailable unavailable")
         expect(RageShop.snapshot(), "buy buy buy subscribe subscribe subscribe subscribe")
         // A comic was bought; a comic was refunded.
         expect(

@@ -7,15 +7,17 @@ import PerennialContract
 /// It covers everything but the time of the answer and the token, which change although nothing
 /// has happened. So the tag is a weak one.
 struct CustomerTag: Hashable {
-    /// As it stands in the header, for example `W/"0f4c…"`.
-    let text: String
+    private let tag: EntityTag
+
+    /// As it stands in the header.
+    var text: String { tag.text }
 
     init(_ customer: Customer) throws {
         var content = customer
         content.asOf = Timestamp(milliseconds: 0)
         content.serverTime = nil
         content.token = nil
-        text = "W/\"\(ContentTag.text(of: Array(try ContractEncoder().encode(content))))\""
+        tag = EntityTag(ContentTag.text(of: Array(try ContractEncoder().encode(content))))
     }
 
     func response(_ customer: Customer) throws -> Response {
@@ -24,17 +26,6 @@ struct CustomerTag: Hashable {
         return response
     }
 
-    /// Whether a client that sends this `If-None-Match` has the answer already. Weak and strong
-    /// forms of a tag are equal here (section 8.8.3.2).
-    func isNamed(in header: String?) -> Bool {
-        guard let header else { return false }
-        return header.split(separator: ",").contains { part in
-            let named = part.filter { $0 != " " && $0 != "\t" }
-            return named == "*" || Self.opaque(named) == Self.opaque(text)
-        }
-    }
-
-    private static func opaque(_ tag: String) -> Substring {
-        tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
-    }
+    /// Whether a client that sends this `If-None-Match` has the answer already.
+    func isNamed(in header: String?) -> Bool { tag.matches(header) }
 }

@@ -3,10 +3,14 @@ import Hummingbird
 
 /// The version of a response, by which a client asks whether it changed (RFC 9110 §8.8.3). Always
 /// weak: a signature in the response may differ while the content is the same.
-struct EntityTag {
+struct EntityTag: Hashable {
     private let opaque: String
 
     init(_ version: String) { opaque = "\"\(version)\"" }
+
+    /// What a proxy appends to the tag of an answer that it compresses, as Apache's `mod_deflate`
+    /// does: it sends the client's tag on as it got it.
+    private static let codings = ["-gzip", "-br", "-zstd", "-deflate"]
 
     /// Whether an `If-None-Match` names this version (RFC 9110 §13.1.2).
     func matches(_ header: String?) -> Bool {
@@ -14,9 +18,25 @@ struct EntityTag {
         return header.split(separator: ",").contains { part in
             let tag = part.trimmingPrefix { $0 == " " || $0 == "\t" }
                 .prefix { $0 != " " && $0 != "\t" }
-            return tag == "*" || tag == opaque || tag == "W/" + opaque
+            return tag == "*" || Self.sent(tag) == opaque
         }
     }
+
+    /// The tag as the server sent it: strong, and without the coding of a proxy.
+    private static func sent(_ tag: Substring) -> String {
+        let strong = String(tag.hasPrefix("W/") ? tag.dropFirst(2) : tag)
+        for coding in codings where strong.hasSuffix(coding + "\"") {
+            return strong.dropLast(coding.count + 1) + "\""
+        }
+        // Some append it after the quotation mark.
+        for coding in codings where strong.hasSuffix("\"" + coding) {
+            return String(strong.dropLast(coding.count))
+        }
+        return strong
+    }
+
+    /// As it stands in the header, for example `W/"0f4c…"`.
+    var text: String { "W/" + opaque }
 
     /// The response with this version, or 304 without a body if the client has it already. A cache
     /// must ask each time.
@@ -24,7 +44,7 @@ struct EntityTag {
         var answer =
             matches(request.headers[.ifNoneMatch])
             ? Response(status: .notModified) : try response()
-        answer.headers[.eTag] = "W/" + opaque
+        answer.headers[.eTag] = text
         answer.headers[.cacheControl] = "private, no-cache"
         return answer
     }

@@ -82,8 +82,9 @@ extension AppStoreSimulator {
 
     /// The signed app transaction of a device's account.
     package func appTransaction(on deviceID: String) throws -> String {
-        let payload = try world.appTransaction(
-            of: world.device(deviceID).account, at: clock.now)
+        let cache = phones[deviceID]?.cache
+        let payload = try (cache?.world ?? world).appTransaction(
+            of: world.device(deviceID).account, at: cache?.at ?? clock.now)
         return try authority.sign(bound(payload, to: deviceID))
     }
 

@@ -66,9 +66,11 @@ extension SimulatorRoute {
                 "/_sim/devices/{id}/products", "StoreKit's products, in Apple's JSON.",
                 query: ["ids", "locale"], gives: .json("DeviceProducts")
             ) { simulator, call in
-                .json(
+                let id = try call.parameter("id")
+                try await simulator.check(.products, on: id)
+                return .json(
                     try await simulator.products(
-                        call.query["ids"], on: call.parameter("id"), locale: call.query["locale"]))
+                        call.query["ids"], on: id, locale: call.query["locale"]))
             },
         ] + messageRoutes + intentRoutes
 

@@ -39,17 +39,17 @@ extension AppStoreSimulator {
         _ network: NetworkState, slowSeconds: Double?, on deviceID: String
     ) async throws {
         let finished = phones[deviceID]?.finished ?? []
-        let (cache, _) = try await perform { world, now throws(SimulatorProblem) in
-            _ = try world.device(deviceID)
+        let ((cache, device), _) = try await perform { world, now throws(SimulatorProblem) in
+            let device = try world.device(deviceID)
             if network.reachesStore { world.finished.formUnion(finished) }
-            return (DeviceCache(world: world, at: now), [])
+            return ((DeviceCache(world: world, at: now), device), [])
         }
         var phone = phones[deviceID] ?? Phone()
         phone.network = network
         phone.slowSeconds = slowSeconds ?? phone.slowSeconds
         phone.cache = network.reachesStore ? nil : phone.cache ?? cache
         phones[deviceID] = phone
-        let events = listeners.setHolding(!network.reachesStore, on: deviceID)
+        let events = listeners.setHolding(!network.reachesStore, on: device)
         record(delivered: events, on: deviceID)
     }
 

@@ -138,10 +138,14 @@ struct UpdateListeners: Sendable {
     }
 
     /// Holds a device's events back from now on, or releases them. Returns the released ones that
-    /// reached an app.
-    mutating func setHolding(_ isHolding: Bool, on deviceID: String) -> [ServerSentEvent] {
-        if isHolding { holding.insert(deviceID) } else { holding.remove(deviceID) }
-        guard let index = logs.firstIndex(where: { $0.deviceID == deviceID }) else { return [] }
+    /// reached an app. Its app may begin to listen while they are held.
+    mutating func setHolding(_ isHolding: Bool, on device: Device) -> [ServerSentEvent] {
+        if isHolding { holding.insert(device.id) } else { holding.remove(device.id) }
+        guard
+            let index = isHolding
+                ? try? indexOfLog(of: device)
+                : logs.firstIndex(where: { $0.deviceID == device.id })
+        else { return [] }
         let released = logs[index].held ?? []
         if isHolding {
             logs[index].held = released

@@ -39,6 +39,24 @@ import Testing
         }
     }
 
+    @Test(arguments: ["gzip", "br", "zstd", "deflate"])
+    func `a proxy that compresses may change the tag`(coding: String) async throws {
+        try await TestServer.run { server in
+            for path in [Paths.customer("anna"), Paths.offerings] {
+                let tag = try #require(try await ask(server, path).headers[.eTag])
+                let inside = "\(tag.dropLast())-\(coding)\""
+                for named in [inside, String(inside.dropFirst(2)), "\(tag)-\(coding)"] {
+                    let same = try await ask(server, path, naming: named)
+                    #expect(same.status == 304, "\(named)")
+                    #expect(same.headers[.eTag] == tag)
+                }
+                for other in ["\"-\(coding)\"", "\"\(coding)\"", "-\(coding)"] {
+                    #expect(try await ask(server, path, naming: other).status == 200)
+                }
+            }
+        }
+    }
+
     @Test func `the time of the answer and the token do not change the tag`() throws {
         var customer = Customer(
             customerID: "anna", environment: .production, asOf: Timestamp(TestServer.now))

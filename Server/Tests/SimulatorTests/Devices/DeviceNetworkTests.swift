@@ -19,7 +19,8 @@ import Testing
             let network = try await client.json("\(device)/network", #"{"state":"\#(state)"}"#)
             #expect(network["state"]?.string == state)
             let calls: [(String, String?)] = [
-                ("/_sim/products?device=anna-1", nil), ("\(device)/sync", "{}"),
+                ("/_sim/products?device=anna-1", nil), ("\(device)/products", nil),
+                ("\(device)/sync", "{}"),
                 ("\(device)/restore", "{}"), ("\(device)/app-transaction/refresh", "{}"),
             ]
             for (path, body) in calls {
@@ -63,6 +64,39 @@ import Testing
         #expect(payloads[0] == payloads[1])
         let signed = try require(payloads[0].signedDate, "no date")
         #expect(try signed < moment("2026-01-11T00:00:00Z"))
+    }
+
+    @Test func `the app transaction stays as it was when the network went`() async throws {
+        let stage = try Stage()
+        let simulator = stage.simulator
+        try await simulator.setNetwork(.offline, slowSeconds: nil, on: "anna-1")
+        try await stage.advance("P1D")
+        func created() async throws -> AppStoreDate {
+            let signed = try await simulator.appTransaction(on: "anna-1")
+            return try require(
+                try decode(AppTransactionPayload.self, signed).receiptCreationDate, "no date")
+        }
+        #expect(try await created() < moment("2026-01-11T00:00:00Z"))
+        try await simulator.setNetwork(.online, slowSeconds: nil, on: "anna-1")
+        #expect(try await created() >= moment("2026-01-11T00:00:00Z"))
+    }
+
+    @Test func `an app that begins to listen without a network hears of what happened before`()
+        async throws
+    {
+        let stage = try Stage()
+        try await stage.buy("pro.monthly", offer: "none")
+        let simulator = stage.simulator
+        let id = try await stage.truth().originalTransactionID
+        try await simulator.finish(id, on: "anna-1")
+        try await simulator.setNetwork(.offline, slowSeconds: nil, on: "anna-1")
+        try await stage.advance("P1M")
+        let stream = try await simulator.updates(on: "anna-1", limit: 3)
+        await simulator.appendEvent("marker", [:], to: "anna-1")
+        try await simulator.setNetwork(.online, slowSeconds: nil, on: "anna-1")
+        var names: [String] = []
+        for await event in stream { names.append(event.name) }
+        #expect(names == ["transaction", "status", "marker"])
     }
 
     @Test func `what happened meanwhile is announced when the network is back`() async throws {

@@ -1,0 +1,128 @@
+import PerennialContract
+import Testing
+
+@testable import Perennial
+
+/// A customer on a new installation, and what the app says of `pro` before and after the server has
+/// answered.
+struct AnswerRow: Sendable, CustomTestStringConvertible {
+    enum Word: String, Sendable {
+        case open, shut, unknown
+
+        init(_ access: Perennial.Access) {
+            self = access.isActive ? .open : access.isKnown ? .shut : .unknown
+        }
+    }
+
+    var claim: String
+    /// Nil if nobody has signed in.
+    var person: String?
+    /// What the App Store on the device lists.
+    var listed: [Sale]
+    /// What the customer has bought elsewhere, and the server knows.
+    var elsewhere: [Sale] = []
+    var granted: [String] = []
+    /// The offerings in the app. Nil: none.
+    var bundled: [String: [String]]?
+    /// The server's.
+    var gives: [String: [String]]
+    var before: Word
+    var after: Word
+
+    var testDescription: String { claim }
+
+    static let shop = [
+        "month": ["pro"], "year": ["pro"], "guide": ["pro"], "season": ["pro"], "basic": ["basic"],
+    ]
+
+    private static let month = Sale("1", "month")
+    private static let basic = Sale("2", "basic")
+
+    init(
+        _ claim: String, person: String? = nil, listed: [Sale] = [], elsewhere: [Sale] = [],
+        granted: [String] = [], bundled: [String: [String]]? = nil,
+        gives: [String: [String]] = shop, before: Word, after: Word
+    ) {
+        self.claim = claim
+        self.person = person
+        self.listed = listed
+        self.elsewhere = elsewhere
+        self.granted = granted
+        self.bundled = bundled
+        self.gives = gives
+        self.before = before
+        self.after = after
+    }
+
+    static let all: [AnswerRow] = [
+        AnswerRow("nothing was ever bought", before: .unknown, after: .shut),
+        AnswerRow("a subscription", listed: [month], before: .unknown, after: .open),
+        AnswerRow(
+            "a subscription, and offerings in the app that name it", listed: [month],
+            bundled: shop, before: .open, after: .open),
+        AnswerRow(
+            "a subscription, and offerings in the app from before there was one", listed: [month],
+            bundled: ["basic": ["basic"]], before: .unknown, after: .open),
+        AnswerRow(
+            "a subscription, and offerings in the app from before it changed its right",
+            listed: [month], bundled: ["month": ["basic"]], before: .unknown, after: .open),
+        AnswerRow(
+            "a subscription that gives the right no more", listed: [month], bundled: shop,
+            gives: ["month": ["basic"]], before: .open, after: .shut),
+        AnswerRow(
+            "a product that the server does not list", listed: [Sale("1", "odd")],
+            before: .unknown, after: .shut),
+        AnswerRow(
+            "a product that nobody lists", listed: [Sale("1", "odd")], bundled: shop,
+            before: .unknown, after: .shut),
+        AnswerRow(
+            "what is bought once", listed: [.once("1", "guide")], before: .unknown, after: .open),
+        AnswerRow("a term", listed: [.term("1", "season")], before: .unknown, after: .open),
+        AnswerRow(
+            "a family member's", listed: [Sale("1", "month") { $0.isFamilyShared = true }],
+            before: .unknown, after: .open),
+        AnswerRow(
+            "what was finished by an earlier installation",
+            listed: [Sale("1", "month") { $0.isUnfinished = false }], before: .unknown,
+            after: .open),
+        AnswerRow("what gives something else", listed: [basic], before: .unknown, after: .shut),
+        AnswerRow(
+            "what gives something else, by the offerings in the app", listed: [basic],
+            bundled: shop, before: .unknown, after: .shut),
+        AnswerRow(
+            "what gives something else, and a grant", listed: [basic], granted: ["pro"],
+            bundled: shop, before: .unknown, after: .open),
+        AnswerRow("coins", listed: [.coins("1", "coins")], before: .unknown, after: .shut),
+        AnswerRow(
+            "what has ended", listed: [.lapsed("1", "month")], bundled: shop, before: .unknown,
+            after: .shut),
+        AnswerRow(
+            "what was refunded", listed: [.refunded("1", "month")], bundled: shop,
+            before: .unknown, after: .shut),
+        AnswerRow(
+            "a person who bought with another store account", person: "ann",
+            elsewhere: [month], before: .unknown, after: .open),
+        AnswerRow(
+            "a person whose store account here has something else", person: "ann",
+            listed: [basic], elsewhere: [month], bundled: shop, before: .unknown, after: .open),
+        AnswerRow(
+            "a person whose subscription here has ended", person: "ann",
+            listed: [.lapsed("3", "month")], elsewhere: [Sale("4", "year")], bundled: shop,
+            before: .unknown, after: .open),
+        AnswerRow(
+            "a person whose purchase here was refunded", person: "ann",
+            listed: [.refunded("3", "month")], elsewhere: [Sale("4", "year")], bundled: shop,
+            before: .unknown, after: .open),
+        AnswerRow(
+            "a person who has something already", person: "ann", listed: [month],
+            elsewhere: [basic], before: .unknown, after: .open),
+    ]
+
+    /// How late a server answers, in milliseconds. Nil: never.
+    static let delays: [Int64?] = [0, 50, 3_000, nil]
+
+    var books: LateServer.Books {
+        LateServer.Books(
+            gives: gives, sales: person.map { [$0: elsewhere] } ?? [:], market: listed + elsewhere)
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+@testable import Perennial
+@testable import PerennialContract
+
+/// Nobody who has paid is told a certain no, however late the server answers.
+@Suite struct AnswerTests {
+    private func play(_ row: AnswerRow, after delay: Int64?, signed: Bool) async throws {
+        let clock = VirtualClock()
+        let server = LateServer(
+            row.books, after: delay, by: clock, signer: signed ? TestSigner("one") : nil)
+        let folder = try TemporaryFolder(server: "http://late.test")
+        var bundle: URL?
+        if let bundled = row.bundled {
+            let file = folder.url.appendingPathComponent("bundled.json")
+            try JSONEncoder().encode(LateServer.offerings(bundled)).write(to: file)
+            bundle = file
+        }
+        let offerings = bundle
+        let app = try AnsweredApp(ListedStore(row.listed), server, in: folder) {
+            $0.customer = row.person
+            $0.bundledOfferings = offerings
+        }
+        let engine = try app.engine
+        if !row.granted.isEmpty {
+            try await eventually("the device has a customer") {
+                await engine.memory.state.customerID != nil
+            }
+            let id = try #require(await engine.memory.state.customerID)
+            server.change { $0.grants[id] = row.granted }
+        }
+        try await app.untilStoreIsRead()
+        let waiting = Task { await app.perennial.known("pro", withinSeconds: 60) }
+        if delay != 0 {
+            #expect(app.pro == row.before)
+            clock.advance(milliseconds: (delay ?? 600_000) - 1)
+            #expect(app.pro == row.before)
+        }
+        if let delay {
+            try await app.untilAnswered(delay)
+            #expect(app.pro == row.after)
+            #expect(AnswerRow.Word(await waiting.value) != .unknown)
+        }
+        waiting.cancel()
+        try await app.stop()
+        #expect(app.words.first == .unknown)
+        if row.after == .open {
+            #expect(!app.words.contains(.shut), "\(app.words)")
+        }
+    }
+
+    @Test(arguments: AnswerRow.all, AnswerRow.delays)
+    func `a new installation says of each customer what is known`(
+        row: AnswerRow, delay: Int64?
+    ) async throws {
+        try await play(row, after: delay, signed: false)
+        try await play(row, after: delay, signed: true)
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import Testing
+
+@testable import Perennial
+@testable import PerennialContract
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Whatever a server or a proxy answers, an app does not ask without a pause.
+@Suite struct BudgetTests {
+    /// What goes wrong.
+    enum Fault: String, CaseIterable, Sendable {
+        /// A proxy that changes the tag, so that each question is answered at once.
+        case newTag
+        /// A server that does not hold requests.
+        case sameTag
+        case failing
+        /// All else is answered.
+        case failingCustomer
+        case busyWithoutTime
+        case noJSON
+        case unreachable
+        /// Each posting is answered, and nothing of it is recorded.
+        case later
+        /// What stands before the server finds each body too large.
+        case tooLarge
+        /// An answer of an earlier moment, which is never taken.
+        case stale
+    }
+
+    private static let minute: Int64 = 60_000
+    private static let minutes: Int64 = 3
+
+    private final class Proxy: Sendable {
+        let server: LateServer
+        let fault: Fault
+        private let count = Locked(0)
+
+        init(_ server: LateServer, _ fault: Fault) { (self.server, self.fault) = (server, fault) }
+
+        @Sendable func send(_ request: URLRequest) async throws -> (Data, URLResponse) {
+            let (body, answered) = try await server.send(request)
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            let isCustomer = request.url?.path.contains("customers") == true
+            let isPosting = request.httpMethod == "POST"
+            let isKnown = request.value(forHTTPHeaderField: "If-None-Match") != nil
+            let first = try LateServer.response(200, ["ETag": "\"1\""])
+            switch fault {
+            case .newTag where isCustomer:
+                return (body, try LateServer.response(200, ["ETag": "W/\"\(number)-gzip\""]))
+            case .sameTag where isCustomer && isKnown: return (Data(), try LateServer.response(304))
+            case .failing where number > 3: return (Data(), try LateServer.response(500))
+            case .failingCustomer where isCustomer && number > 3:
+                return (Data(), try LateServer.response(503))
+            case .busyWithoutTime where number > 3:
+                return (Data(), try LateServer.response(429, ["Retry-After": "0"]))
+            case .noJSON where number > 3: return (Data("<html>".utf8), first)
+            case .unreachable where number > 3: throw URLError(.cannotConnectToHost)
+            case .later where isPosting:
+                let text = String(decoding: body, as: UTF8.self)
+                return (Data(text.replacing("\"kept\"", with: "\"later\"").utf8), answered)
+            case .tooLarge where isPosting: return (Data(), try LateServer.response(413))
+            case .stale where isCustomer && isKnown:
+                let old = PerennialContract.Customer(
+                    customerID: "ann", environment: .production, asOf: Timestamp(milliseconds: 1))
+                return (try JSONEncoder().encode(old), first)
+            default: return (body, first)
+            }
+        }
+    }
+
+    /// The most requests of any minute.
+    private func most(of times: [Int64]) -> Int {
+        times.indices.map { start in
+            times[start...].prefix { $0 < times[start] + Self.minute }.count
+        }.max() ?? 0
+    }
+
+    @Test(arguments: Fault.allCases, [false, true])
+    func `in no minute the SDK's loops send more than the budget`(
+        fault: Fault, isRestless: Bool
+    ) async throws {
+        let clock = VirtualClock()
+        // As many as one request may hold, or few.
+        let count = [.tooLarge, .later].contains(fault) ? 150 : 3
+        let sales = (1...count).map { Sale.coins("\($0)", "coins") }
+        let server = LateServer(
+            .init(gives: AnswerRow.shop, market: sales), after: 0, by: clock, signer: nil)
+        let proxy = Proxy(server, fault)
+        let store = ListedStore(sales)
+        let folder = try TemporaryFolder(server: "http://late.test")
+        var configuration = Perennial.Configuration(
+            server: URL(string: "http://late.test")!, key: "pk_birds")
+        configuration.folder = folder.url
+        configuration.customer = "ann"
+        configuration.waitsForChanges = true
+        configuration.log = Perennial.LogHandler(level: .error) { _, _, _ in }
+        let perennial = Perennial(
+            configuration, store: store, clock: clock, files: DeviceFiles(configuration),
+            transport: proxy.send)
+        let engine = try #require(perennial.engine)
+        try await eventually("the launch is over") {
+            await engine.memory.isStoreRead && !server.requests.isEmpty
+        }
+        var steps = 0
+        while clock.elapsed < Self.minutes * Self.minute {
+            // Long enough for a loop that does not wait to send much.
+            try await Task.sleep(for: .milliseconds(3))
+            steps += 1
+            if isRestless, steps % 4 == 0 {
+                // An app that comes and goes, and a store that does not stop announcing.
+                await engine.enterForeground()
+                await engine.handle(.transaction(sales[0].document))
+            }
+            clock.advance(milliseconds: max(min(clock.nextWake ?? 500, 1_000), 100))
+        }
+        await perennial.stop()
+        let times = server.times
+        #expect(most(of: times) <= RequestBudget.perMinute, "\(fault): \(times.count)")
+        #expect(times.count >= 3)
+    }
+
+    @Test func `somebody who waits is not held back, and counts`() {
+        var budget = RequestBudget()
+        let now = RequestBudget.Moment(device: 0, machine: 0)
+        for _ in 0..<RequestBudget.perMinute {
+            #expect(budget.wait(at: now) == 0)
+            budget.record(at: now)
+        }
+        #expect(budget.wait(at: now) == 60_000)
+        budget.record(at: .init(device: 20_000, machine: 20_000))
+        #expect(budget.wait(at: .init(device: 59_999, machine: 59_999)) == 1)
+        #expect(budget.wait(at: .init(device: 60_000, machine: 0)) == 0)
+        #expect(budget.wait(at: .init(device: 0, machine: 60_000)) == 0)
+    }
+
+    @Test func `an app that waits for changes asks less and less of a proxy that changes tags`()
+        async throws
+    {
+        let clock = VirtualClock()
+        let server = LateServer(
+            .init(gives: AnswerRow.shop), after: 0, by: clock, signer: nil)
+        let proxy = Proxy(server, .newTag)
+        let folder = try TemporaryFolder(server: "http://late.test")
+        var configuration = Perennial.Configuration(
+            server: URL(string: "http://late.test")!, key: "pk_birds")
+        configuration.folder = folder.url
+        configuration.customer = "ann"
+        configuration.waitsForChanges = true
+        let perennial = Perennial(
+            configuration, store: ListedStore(), clock: clock, files: DeviceFiles(configuration),
+            transport: proxy.send)
+        try await eventually("it waits for changes") { server.requests.count >= 3 }
+        while clock.elapsed < 10 * Self.minute {
+            try await Task.sleep(for: .milliseconds(2))
+            clock.advance(milliseconds: max(min(clock.nextWake ?? 1_000, 1_000), 100))
+        }
+        await perennial.stop()
+        // Two of the launch, and pauses of 1, 2, 4 … seconds.
+        #expect((4...14).contains(server.requests.count), "\(server.requests.count)")
+    }
+}

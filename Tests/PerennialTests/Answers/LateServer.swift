@@ -1,0 +1,238 @@
+import Foundation
+import PerennialContract
+
+@testable import Perennial
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// A server in memory that answers after a time, by a test's clock, or never.
+final class LateServer: Sendable {
+    /// What the server has heard of.
+    struct Books: Sendable {
+        /// What each product gives by now.
+        var gives: [String: [String]] = [:]
+        /// By customer.
+        var sales: [String: [Sale]] = [:]
+        var grants: [String: [String]] = [:]
+        /// By alias.
+        var customers: [String: String] = [:]
+        /// Those that can be posted: whatever has one of their transaction ids is one of them.
+        var market: [Sale] = []
+        /// How much of a receipt anybody posts.
+        var receipts: [Sale] = []
+    }
+
+    private struct State: Sendable {
+        var books: Books
+        var delay: Int64?
+        var isDown = false
+        var requests: [String] = []
+        /// The moments of the requests, by the clock.
+        var times: [Int64] = []
+        var underWay = 0
+        var answers = 0
+    }
+
+    private let state: Locked<State>
+    let clock: VirtualClock
+    let signer: TestSigner?
+
+    /// - Parameters:
+    ///   - delay: milliseconds until each answer. Nil: it never comes.
+    ///   - signer: signs tokens and offerings. Nil: the app has no tokens.
+    init(_ books: Books, after delay: Int64?, by clock: VirtualClock, signer: TestSigner?) {
+        state = Locked(State(books: books, delay: delay))
+        self.clock = clock
+        self.signer = signer
+    }
+
+    var requests: [String] { state.withLock { $0.requests } }
+    var times: [Int64] { state.withLock { $0.times } }
+    /// The requests that nobody has answered yet.
+    var underWay: Int { state.withLock { $0.underWay } }
+    var answers: Int { state.withLock { $0.answers } }
+
+    func isDown(_ down: Bool) { state.withLock { $0.isDown = down } }
+    func answersAfter(_ delay: Int64?) { state.withLock { $0.delay = delay } }
+    func change(_ body: (inout Books) -> Void) { state.withLock { body(&$0.books) } }
+
+    @Sendable func send(_ request: URLRequest) async throws -> (Data, URLResponse) {
+        let delay = state.withLock { state in
+            state.requests.append("\(request.httpMethod ?? "") \(request.url?.path ?? "")")
+            state.times.append(clock.elapsed)
+            state.underWay += 1
+            return state.delay
+        }
+        defer {
+            state.withLock {
+                $0.underWay -= 1
+                $0.answers += 1
+            }
+        }
+        if state.withLock({ $0.isDown }) { throw URLError(.cannotConnectToHost) }
+        guard let delay else {
+            for await _ in AsyncStream<Void>(Void.self, { _ in }) {}
+            throw CancellationError()
+        }
+        if delay > 0 { try await clock.sleep(milliseconds: delay) }
+        return try answer(request)
+    }
+
+    // MARK: - Answers
+
+    private func answer(_ request: URLRequest) throws -> (Data, URLResponse) {
+        let path = request.url?.path ?? ""
+        let parts = path.split(separator: "/").map(String.init)
+        switch (request.httpMethod ?? "", parts.dropFirst().first ?? "", parts.count) {
+        case ("GET", "offerings", _): return try respond(offerings())
+        case ("GET", "customers", 3): return try respond(customer(parts[2]))
+        case ("POST", "customers", 4) where parts[3] == "aliases":
+            let alias = try JSONDecoder().decode(
+                AliasRequest.self, from: request.httpBody ?? Data())
+            state.withLock { $0.books.join(alias.customerID, to: parts[2]) }
+            return try respond(customer(parts[2]))
+        case ("POST", "purchases", 2):
+            let body = try JSONDecoder().decode(
+                PurchasesRequest.self, from: request.httpBody ?? Data())
+            return try respond(post(body))
+        case ("GET", "jwks.json", _):
+            return try respond(TokenKeySet(keys: signer.map { [$0.published] } ?? []))
+        default: return (Data(), try Self.response(404))
+        }
+    }
+
+    private func respond(_ body: some Encodable) throws -> (Data, URLResponse) {
+        let time = ["Perennial-Server-Time": "\(clock.now())"]
+        return (try JSONEncoder().encode(body), try Self.response(200, time))
+    }
+
+    static func response(
+        _ status: Int, _ headers: [String: String] = [:]
+    ) throws -> URLResponse {
+        guard let url = URL(string: "http://late.test"),
+            let response = HTTPURLResponse(
+                url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)
+        else { throw URLError(.badServerResponse) }
+        return response
+    }
+
+    private func post(_ body: PurchasesRequest) -> PerennialContract.Customer {
+        let ids = (body.signedTransactions ?? []).compactMap {
+            TransactionPayload(StoreDocument(jws: $0, isVerified: true))?.transactionId
+        }
+        state.withLock { state in
+            var sales = state.books.market.filter { ids.contains($0.id) }
+            if body.appReceipt != nil { sales += state.books.receipts }
+            state.books.add(sales, to: body.customerID)
+        }
+        var customer = customer(body.customerID)
+        customer.outcomes = ids.enumerated().map { index, id in
+            DocumentOutcome(
+                member: "signed_transactions", index: index, transactionID: id, outcome: .kept)
+        }
+        if body.appReceipt != nil {
+            customer.outcomes?.append(.init(member: "app_receipt", index: 0, outcome: .kept))
+        }
+        return customer
+    }
+
+    private func offerings() -> Offerings {
+        var offerings = Self.offerings(state.withLock { $0.books.gives })
+        guard let signer, let body = try? JSONEncoder().encode(offerings) else { return offerings }
+        let text = String(decoding: body, as: UTF8.self)
+        offerings.jws = signer.jws(
+            #"{"iss":"perennial","aud":"birds","iat":1798000000,"# + text.dropFirst(),
+            type: SignedOfferings.type)
+        return offerings
+    }
+
+    static func offerings(_ gives: [String: [String]]) -> Offerings {
+        Offerings(
+            app: "birds", bundleID: "com.example.birds", environment: .production,
+            products: gives.sorted { $0.key < $1.key }.map { id, rights in
+                .init(
+                    productID: id, entitlements: rights,
+                    term: id.contains("season")
+                        ? .init(months: 1, days: 0, bonusDays: 0, chain: "season") : nil)
+            },
+            timeZone: "UTC", overlap: "stack", unconfirmedHoldHours: 24, offlineDays: 30)
+    }
+
+    private func customer(_ name: String) -> PerennialContract.Customer {
+        let books = state.withLock { $0.books }
+        let id = books.customers[name] ?? name
+        let sales = books.sales[id] ?? []
+        let now = clock.now()
+        var customer = PerennialContract.Customer(
+            customerID: name, environment: .production, asOf: now,
+            entitlements: books.entitlements(of: id),
+            purchases: sales.map {
+                PurchaseVerdict(
+                    purchaseID: "production:\($0.id)", originalTransactionID: $0.id,
+                    verdict: .theirs)
+            }, serverTime: now)
+        customer.token = signer.map { token(customer, by: $0) }
+        return customer
+    }
+
+    private func token(
+        _ customer: PerennialContract.Customer, by signer: TestSigner
+    ) -> String {
+        let seconds = customer.asOf.milliseconds / 1000
+        let rights = customer.entitlements.filter(\.value.active).map { name, right in
+            let end = right.until.map { "\($0.milliseconds / 1000)" } ?? "null"
+            let purchase = right.purchaseID.map {
+                #","original_transaction_id":"\#($0.split(separator: ":").last ?? "")""#
+            }
+            return #""\#(name)":{"state":"\#(right.state.rawValue)","until":\#(end)"#
+                + "\(purchase ?? "")}"
+        }
+        let purchases = customer.purchases.map { #""\#($0.originalTransactionID)":"theirs""# }
+        return signer.token([
+            "iat": "\(seconds)", "exp": "\(seconds + 3600)",
+            "offline_until": "\(seconds + 30 * 86_400)", "seq": "\(customer.asOf.milliseconds)",
+            "sub": #""\#(customer.customerID)""#,
+            "entitlements": "{\(rights.sorted().joined(separator: ","))}",
+            "purchases": "{\(purchases.sorted().joined(separator: ","))}",
+        ])
+    }
+}
+
+extension LateServer.Books {
+    mutating func add(_ new: [Sale], to customer: String) {
+        let id = customers[customer] ?? customer
+        let known = Set((sales[id] ?? []).map(\.id))
+        sales[id, default: []] += new.filter { !known.contains($0.id) }
+    }
+
+    mutating func join(_ alias: String, to customer: String) {
+        customers[alias] = customer
+        sales[customer, default: []] += sales.removeValue(forKey: alias) ?? []
+        grants[customer, default: []] += grants.removeValue(forKey: alias) ?? []
+    }
+
+    /// What a customer may use, and what they could use before.
+    func entitlements(of id: String) -> [String: Entitlement] {
+        var found: [String: Entitlement] = [:]
+        for sale in sales[id] ?? [] where sale.type != "Consumable" {
+            for name in gives[sale.product] ?? [] where found[name]?.active != true {
+                let until = sale.until.map {
+                    VirtualClock.start.milliseconds + Int64($0 * 86_400_000)
+                }
+                found[name] = Entitlement(
+                    active: sale.isPaid, until: until.map(Timestamp.init(milliseconds:)),
+                    state: sale.isPaid ? .paid : sale.refunded == nil ? .expired : .refunded,
+                    reason: "By \(sale.product).", willRenew: nil, productID: sale.product,
+                    purchaseID: "production:\(sale.id)")
+            }
+        }
+        for name in grants[id] ?? [] {
+            found[name] = Entitlement(
+                active: true, until: nil, state: .granted, reason: "A gift.", willRenew: nil,
+                productID: nil, purchaseID: nil, grantID: "g")
+        }
+        return found
+    }
+}

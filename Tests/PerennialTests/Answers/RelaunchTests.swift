@@ -1,0 +1,237 @@
+import Foundation
+import Testing
+
+@testable import Perennial
+@testable import PerennialContract
+
+/// What an earlier launch has left, a log-in, and what waits for the server.
+@Suite struct RelaunchTests {
+    private let clock = VirtualClock()
+    private let signer = TestSigner("one")
+
+    private func server(
+        _ books: LateServer.Books = .init(gives: AnswerRow.shop), after delay: Int64? = 0
+    ) -> LateServer {
+        LateServer(books, after: delay, by: clock, signer: signer)
+    }
+
+    private var shop: LateServer.Books {
+        LateServer.Books(
+            gives: AnswerRow.shop, market: [Sale("1", "month"), .once("2", "guide")])
+    }
+
+    /// The folder of an app that was launched while everything answered.
+    private func launched(_ store: ListedStore, _ server: LateServer) async throws
+        -> TemporaryFolder
+    {
+        let app = try AnsweredApp(store, server)
+        try await app.untilAnswered(0)
+        try await app.stop()
+        return app.folder
+    }
+
+    @Test func `a kept token shuts nothing before the store was asked`() async throws {
+        let store = ListedStore()
+        let folder = try await launched(store, server(shop))
+        // Bought with another device meanwhile.
+        store.list([Sale("1", "month")])
+        let app = try AnsweredApp(store, server(shop, after: nil), in: folder)
+        try await app.untilStoreIsRead()
+        #expect(app.pro == .open)
+        try await app.stop()
+        #expect(app.words == [.unknown, .open])
+    }
+
+    @Test func `a kept token shuts once the store has nothing else to say`() async throws {
+        let store = ListedStore()
+        let folder = try await launched(store, server(shop))
+        let app = try AnsweredApp(store, server(shop, after: nil), in: folder)
+        try await app.untilStoreIsRead()
+        try await eventually("it is shut") { app.pro == .shut }
+        try await app.stop()
+        #expect(app.words == [.unknown, .shut])
+    }
+
+    @Test func `a store that does not answer lets a kept token shut nothing`() async throws {
+        let store = ListedStore()
+        let folder = try await launched(store, server(shop))
+        store.isSilent(true)
+        let app = try AnsweredApp(store, server(shop, after: nil), in: folder)
+        try await eventually("it waits for the store") { clock.nextWake != nil }
+        clock.advance(milliseconds: 600_000)
+        #expect(app.pro == .unknown)
+        try await app.stop()
+    }
+
+    @Test func `a store that does not answer holds up no answer of the server's`() async throws {
+        let store = ListedStore()
+        store.isSilent(true)
+        let server = server(shop)
+        let app = try AnsweredApp(store, server)
+        try await eventually("it waits for the store") { clock.nextWake != nil }
+        #expect(app.pro == .unknown)
+        try await eventually("the server says that it is shut") {
+            clock.advance(milliseconds: Engine.storeWait)
+            return app.pro == .shut
+        }
+        try await app.stop()
+    }
+
+    @Test func `a server that answers before the store does not shut`() async throws {
+        let store = ListedStore([Sale("1", "month")])
+        store.isSilent(true)
+        let server = server(shop)
+        let app = try AnsweredApp(store, server)
+        let engine = try app.engine
+        // As when the app comes to the foreground at once.
+        try await engine.fetchCustomer(within: 1)
+        #expect(await engine.memory.answer != nil && app.pro == .unknown)
+        store.isSilent(false)
+        await engine.readStore()
+        try await eventually("it is open") { app.pro == .open }
+        try await app.stop()
+        #expect(app.words == [.unknown, .open])
+    }
+
+    @Test func `a new product is not known to an earlier launch's offerings`() async throws {
+        let store = ListedStore()
+        let folder = try await launched(
+            store, server(.init(gives: ["basic": ["basic"]])))
+        store.list([Sale("1", "month")])
+        let server = server(shop, after: 3_000)
+        let app = try AnsweredApp(store, server, in: folder)
+        try await app.untilStoreIsRead()
+        #expect(app.pro == .unknown)
+        try await app.untilAnswered(3_000)
+        #expect(app.pro == .open)
+        try await app.stop()
+        #expect(app.words == [.unknown, .open])
+    }
+
+    @Test func `what was bought while the server was down is open after the next launch`()
+        async throws
+    {
+        let store = ListedStore()
+        let server = server(shop)
+        let first = try AnsweredApp(store, server)
+        try await first.untilAnswered(0)
+        server.isDown(true)
+        let bought = try await first.perennial.purchase("month")
+        #expect(bought.outcome == .bought && first.pro == .open)
+        try await first.stop()
+        let app = try AnsweredApp(store, server, in: first.folder)
+        try await app.untilStoreIsRead()
+        try await eventually("it is open") { app.pro == .open }
+        try await app.stop()
+        #expect(app.words == [.unknown, .open])
+    }
+
+    @Test func `a purchase that the offerings at hand lack shuts nothing until it is judged`()
+        async throws
+    {
+        let store = ListedStore()
+        let folder = try await launched(store, server(.init(gives: [:])))
+        let server = server(.init(gives: ["month": ["pro"]]), after: nil)
+        let app = try AnsweredApp(store, server, in: folder)
+        try await app.untilStoreIsRead()
+        try await eventually("the token counts") { app.pro == .shut }
+        // Bought on this device, with the token from before.
+        store.list([Sale("1", "month")])
+        await (try app.engine).handle(.transaction(Sale("1", "month").document))
+        try await eventually("the purchase was read") { app.pro == .unknown }
+        try await app.stop()
+    }
+
+    @Test func `an anonymous customer's purchase is never shut while its owner signs in`()
+        async throws
+    {
+        let server = server(shop, after: 50)
+        let app = try AnsweredApp(ListedStore([Sale("1", "month")]), server)
+        try await app.untilAnswered(50)
+        let perennial = app.perennial
+        let login = try await app.whileAnswered(50) { try await perennial.identify("ann") }
+        #expect(login["pro"].isActive)
+        try await app.stop()
+        #expect(app.pro == .open && !app.words.contains(.shut), "\(app.words)")
+    }
+
+    @Test func `what an anonymous customer was granted is never shut while they sign in`()
+        async throws
+    {
+        let server = server(shop, after: 50)
+        let app = try AnsweredApp(ListedStore(), server)
+        let engine = try app.engine
+        try await app.untilAnswered(50)
+        let id = try #require(await engine.memory.state.customerID)
+        server.change { $0.grants[id] = ["pro"] }
+        let perennial = app.perennial
+        let granted = try await app.whileAnswered(50) { try await perennial.refresh() }
+        #expect(granted["pro"].isActive)
+        let before = app.words.count
+        let login = try await app.whileAnswered(50) { try await perennial.identify("ann") }
+        #expect(login["pro"].isActive)
+        try await app.stop()
+        #expect(!app.words[before...].contains(.shut), "\(app.words)")
+    }
+
+    @Test func `nobody is told a certain no while their receipt waits`() async throws {
+        let server = server(
+            .init(gives: AnswerRow.shop, receipts: [.once("7", "guide")]))
+        let app = try AnsweredApp(ListedStore(), server)
+        try await app.untilAnswered(0)
+        #expect(app.pro == .shut)
+        server.isDown(true)
+        let failure = await #expect(throws: Perennial.Failure.self) {
+            try await app.perennial.receive(appReceipt: Data("old".utf8), because: .restore)
+        }
+        #expect(failure?.isTemporary == true && app.pro == .unknown)
+        try await app.stop()
+        server.isDown(false)
+        let next = try AnsweredApp(ListedStore(), server, in: app.folder)
+        try await next.untilAnswered(0)
+        try await next.stop()
+        #expect(next.pro == .open && next.words == [.unknown, .open], "\(next.words)")
+    }
+
+    @Test func `a person of whom nothing was heard is neither open nor shut after a log-in`()
+        async throws
+    {
+        let server = server(shop)
+        let app = try AnsweredApp(ListedStore([Sale("9", "basic")]), server)
+        try await app.untilAnswered(0)
+        #expect(app.pro == .shut)
+        server.isDown(true)
+        #expect(try await app.perennial.identify("ben")["pro"].isKnown == false)
+        await app.perennial.signOut()
+        #expect(app.pro == .unknown)
+        try await app.stop()
+    }
+
+    @Test func `a wallet says nothing before the server has`() async throws {
+        let server = server(shop, after: 50)
+        let app = try AnsweredApp(ListedStore(), server)
+        #expect(app.perennial.wallet("seeds") == .init(balance: 0, isKnown: false))
+        try await app.untilAnswered(50)
+        #expect(app.perennial.wallet("seeds") == .init(balance: 0))
+        try await app.stop()
+    }
+
+    @Test func `a widget does not shut what the app could not ask about`() async throws {
+        let store = ListedStore()
+        let folder = try await launched(store, server(.init(gives: [:])))
+        var configuration = Perennial.Configuration(
+            server: URL(string: "http://late.test")!, key: "pk_birds")
+        configuration.folder = folder.url
+        configuration.trustedKeys = [signer.trusted]
+        #expect(AnswerRow.Word(Perennial.stored(configuration, clock: clock)["pro"]) == .shut)
+        store.list([Sale("1", "month")])
+        let server = server(shop)
+        server.isDown(true)
+        let app = try AnsweredApp(store, server, in: folder)
+        try await app.untilStoreIsRead()
+        try await eventually("it is written down") {
+            AnswerRow.Word(Perennial.stored(configuration, clock: clock)["pro"]) == .unknown
+        }
+        try await app.stop()
+    }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import PerennialTesting
+import Testing
+
+@testable import Perennial
+
+/// The life of one customer, who alone uses one Apple account.
+///
+/// A certain no is wrong about a right that was open by the books before and after the act during
+/// which it was shown, unless nobody could have told the app: see ``LifePhone/isExcused(_:)``.
+struct Life {
+    let seed: UInt64
+    private let world: World
+    private let shop: LifeShop
+    private let account: String
+    /// Nil: nobody signs in at first.
+    private var person: String?
+    private var dice: LifeDice
+    private var phones: [LifePhone] = []
+    /// By right, as of the last look at the books.
+    private var open: [String: Bool] = [:]
+
+    /// Whether time has passed in the last act. What the server answers meanwhile is its affair.
+    private var isTimePassing = false
+
+    private(set) var pictures = 0
+    private(set) var words: [String: Int] = [:]
+    private(set) var acts: [String: Int] = [:]
+
+    static let rights = ["pro", "guide"]
+    private static let actsMax = 12
+
+    init(seed: UInt64, in world: World, _ shop: LifeShop) async throws {
+        self.seed = seed
+        self.world = world
+        self.shop = shop
+        dice = LifeDice(seed: seed)
+        account = "life\(seed)"
+        person = dice.once(in: 2) ? "person\(seed)" : nil
+    }
+
+    mutating func play() async throws {
+        try await addPhone()
+        if dice.once(in: 2) { try await addPhone() }
+        for _ in 0..<Int.random(in: 4...Self.actsMax, using: &dice) {
+            let before = open
+            try await act()
+            try await look(since: before)
+            // So that what was said before an act is older than what was said after it.
+            try await world.advance(.seconds(1))
+        }
+        try await end()
+    }
+
+    private mutating func addPhone() async throws {
+        let phone = LifePhone(try await world.device(of: account))
+        phones.append(phone)
+    }
+
+    // MARK: - Acts
+
+    private enum Act: String, CaseIterable {
+        case buyElsewhere, buyElsewhereAgain, buyHere, launch, relaunch, reinstall, activate
+        case serverChanges, serverChangesAgain, storeChanges, emptyReads, hours, days, refund
+        case cancel, signIn
+    }
+
+    private mutating func act() async throws {
+        let act = dice.pick(Act.allCases)
+        acts[act.rawValue, default: 0] += 1
+        isTimePassing = [.hours, .days].contains(act)
+        let index = Int.random(in: phones.indices, using: &dice)
+        let phone = phones[index]
+        switch act {
+        case .buyElsewhere, .buyElsewhereAgain:
+            try? await phone.device.buyElsewhere(dice.pick(Self.products))
+        case .buyHere:
+            let product = dice.pick(Self.products)
+            if phone.isOnline { _ = try? await phone.perennial?.purchase(product) }
+        case .launch, .relaunch: try await launch(phone)
+        case .reinstall:
+            let keeping = dice.once(in: 2)
+            await phone.end()
+            try await phone.device.reinstall(keepingKeychain: keeping)
+            phone.forget()
+            try await launch(phone)
+        case .activate: if let app = phone.perennial { await phone.device.activate(app) }
+        case .serverChanges, .serverChangesAgain:
+            await world.serverIs(dice.pick(Self.reaches))
+        case .storeChanges:
+            phone.isOnline = !phone.isOnline
+            try await phone.device.storeIs(phone.isOnline ? .up : .down)
+        case .emptyReads:
+            try await phone.readsAreEmptyAtLaunch(dice.pick([0, 2, 1000]))
+        case .hours: try await world.advance(.seconds(3600 * Int.random(in: 1...30, using: &dice)))
+        case .days: try await world.advance(.days(Int.random(in: 1...40, using: &dice)))
+        case .refund: try? await phone.device.refund("pro.monthly")
+        case .cancel: try? await phone.device.change("pro.monthly", "cancel")
+        case .signIn: await signIn()
+        }
+    }
+
+    private static let products: [Perennial.ProductID] = [
+        "pro.monthly", "pro.monthly", "pro.yearly", "guide", "season.spring", "seeds.100",
+    ]
+    private static let reaches: [World.Reach] = [
+        .up, .up, .down, .slow(0.05), .slow(0.4), .slow(60), .answering(503), .losingAnswers,
+    ]
+
+    /// Ends the app if it runs, and launches it.
+    private mutating func launch(_ phone: LifePhone) async throws {
+        let bundle = shop.bundle(dice.pick(LifeShop.bundleNames))
+        let keys = dice.once(in: 2) ? shop.keys : []
+        let person = person
+        try await phone.launch { configuration in
+            configuration.customer = person
+            configuration.bundledOfferings = bundle
+            configuration.trustedKeys = keys
+            // A server that takes longer is as good as none.
+            configuration.patience = 0.5
+        }
+        // Half of the time the next act comes while the launch goes on.
+        guard dice.once(in: 2), let app = phone.perennial else { return }
+        await app.known("pro", withinSeconds: 0.3)
+    }
+
+    /// Whoever was anonymous on all phones is a person from now on.
+    private mutating func signIn() async {
+        guard person == nil else { return }
+        let name = "person\(seed)"
+        person = name
+        for phone in phones { _ = try? await phone.perennial?.identify(name) }
+    }
+
+    // MARK: - Looking
+
+    private mutating func look(since before: [String: Bool]) async throws {
+        let truth = try await world.truth(of: account)
+        open = Dictionary(
+            uniqueKeysWithValues: Self.rights.map { ($0, truth.isOpen($0)) })
+        for phone in phones {
+            for picture in phone.shown() {
+                pictures += 1
+                for right in Self.rights {
+                    let access = picture[.init(rawValue: right)]
+                    let word = access.isActive ? "open" : access.isKnown ? "shut" : "unknown"
+                    words[word, default: 0] += 1
+                    guard word == "shut", before[right] == true, open[right] == true,
+                        !isTimePassing || access.basis != .server
+                    else { continue }
+                    let isExcused = phone.isExcused(right)
+                    #expect(
+                        isExcused,
+                        """
+                        Seed \(seed): \(phone.device.id) says that \(right) is shut \
+                        (\(access.state.rawValue), by \(access.basis.rawValue)).
+                        """)
+                    if isExcused { words["shut by an earlier word", default: 0] += 1 }
+                }
+            }
+            try await phone.look(
+                Set(open.filter(\.value).keys), at: try await now(phone), in: world)
+        }
+    }
+
+    /// By the world's clock.
+    private func now(_ phone: LifePhone) async throws -> Date {
+        try await phone.device.simulated.clock().now
+    }
+
+    /// Everything is up again, and everybody knows the truth.
+    private mutating func end() async throws {
+        await world.serverIs(.up)
+        let before = open
+        for phone in phones {
+            try await phone.device.storeIs(.up)
+            phone.isOnline = true
+            try await phone.readsAreEmptyAtLaunch(0)
+            try await launch(phone)
+            guard let app = phone.perennial else { continue }
+            await phone.device.activate(app)
+            _ = try? await app.refresh()
+        }
+        try await look(since: before)
+        let truth = open
+        for phone in phones {
+            try await phone.perennial?.until { snapshot in
+                Self.rights.allSatisfy {
+                    snapshot[.init(rawValue: $0)].isKnown
+                        && snapshot[.init(rawValue: $0)].isActive == truth[$0]
+                }
+            }
+            await phone.end()
+        }
+        try await look(since: open)
+    }
+}
