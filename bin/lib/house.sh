@@ -102,6 +102,48 @@ need_postgres() {
     install_packages postgresql
 }
 
+# as_root COMMAND…: as root or with sudo. Where nobody can type a password, sudo must not ask for one.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif [ -t 0 ]; then
+        sudo "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+# install_without_starting NAME…: as install_packages, of packages with a service of the same name,
+# which must not start, now or at the next boot.
+install_without_starting() {
+    local policy=/usr/sbin/policy-rc.d made="" code=0
+    if [ ! -e "$policy" ]; then
+        made=1
+        printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+        as_root chmod +x "$policy"
+    fi
+    # In a shell of its own, because it may end it.
+    (install_packages "$@") || code=$?
+    [ -z "$made" ] || as_root rm -f "$policy"
+    [ "$code" -eq 0 ] || exit "$code"
+    ! has_command systemctl || as_root systemctl disable --quiet "$@" 2>/dev/null || true
+}
+
+# need_proxies: the proxies that tests start and stop for themselves. Where they are absent and
+# cannot be installed those tests are left out, and say so.
+need_proxies() {
+    local name missing=()
+    for name in nginx haproxy; do
+        has_command "$name" || [ -x "/usr/sbin/$name" ] || missing+=("$name")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if ! has_command apt-get; then
+        say "Left out: tests behind ${missing[*]}, which are not installed"
+        return 0
+    fi
+    install_without_starting "${missing[@]}"
+}
+
 # need_python: with the modules that a virtual environment takes.
 need_python() {
     python3 -c 'import ensurepip, venv' >/dev/null 2>&1 && return 0

@@ -50,6 +50,9 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         reason == .environmentNeverTrusted && subject != .receipt
     }
 
+    /// Whether the document was not even read, because it is too large. It may be genuine.
+    package var isTooLong: Bool { reason == .tooLong }
+
     package var reason: Reason
     package var expected: String
     package var found: String

@@ -16,6 +16,10 @@ package final class Verifier: Sendable {
     package static let jwsBytesMax = 262_144
     /// The maximum size of the header segment in bytes. Apple's has about 3 600.
     package static let headerBytesMax = 32_768
+    /// The maximum size of an app receipt in bytes. One of 5,004,203 was seen: finished consumables
+    /// of old SDKs and every renewal stay in the file, so it is the best customers whose files are
+    /// large.
+    package static let receiptBytesMax = 8_388_608
     /// How far our clock may be behind Apple's, in milliseconds.
     package static let clockSkewMax: Int64 = 300_000
 

@@ -80,6 +80,6 @@ package struct Frame: Sendable {
     /// A link to a customer, or a dash.
     package func customer(_ id: String?) -> Markup {
         guard let id else { return "<span class=\"muted\">no customer</span>" }
-        return "<a href=\"\(link(.customer(id)))\">\(.bdi(id))</a>"
+        return "<a href=\"\(link(.customer(id)))\">\(.id(id))</a>"
     }
 }

@@ -20,6 +20,8 @@ package struct PerennialServer: Sendable {
     var listener = Listener.only
     /// Adds routes that are no part of the HTTP interface: the pages of `perennial dev`.
     package var additions: (@Sendable (Router<ServerContext>) -> Void)?
+    /// The names by which it may be reached, for a server for development. Nil for any other.
+    package var localNames: LocalNames?
     /// Who looks at the dashboard. Nil if the server has none.
     package var dashboard: DashboardAccess?
     /// Reads configurations that are not in force. Nil if the server has no configuration file.
@@ -28,6 +30,8 @@ package struct PerennialServer: Sendable {
     let counts = RequestCounts()
     let bodies: BodyBudget
     let waits: CustomerWait
+    let connections: ConnectionCounts
+    let description = ConstantBody()
     let previews = PreviewPlace()
     let streams: EventStreams
     /// Those of pages, which do not count as streams of the HTTP interface.
@@ -43,13 +47,15 @@ package struct PerennialServer: Sendable {
     /// - Parameter logLinesDropped: returns how many lines the log has dropped since the start.
     /// - Parameter refreshClock: updates the engine's clock, if it follows another clock.
     /// - Parameter refusedKeys: keys that are rejected even if the database has them.
-    /// - Parameter waitsMax: the maximum number of requests that wait for a change.
+    /// - Parameter waitLimits: the limits of requests that wait for a change.
+    /// - Parameter connectionLimits: the limits of connections from one address.
     /// - Parameter streamLimits: the limits of event streams.
     package init(
         engine: Engine, logger: Logger, bodyLimits: BodyBudgetLimits = BodyBudgetLimits(),
         logLinesDropped: @escaping @Sendable () -> Int = { 0 },
         refreshClock: (@Sendable () async -> Void)? = nil, refusedKeys: Set<String> = [],
-        waitsMax: Int = CustomerWait.waitsMax,
+        waitLimits: WaitLimits = WaitLimits(),
+        connectionLimits: ConnectionLimits = ConnectionLimits(),
         streamLimits: EventStreamLimits = EventStreamLimits()
     ) {
         keys = KeyCache(refused: refusedKeys)
@@ -58,7 +64,8 @@ package struct PerennialServer: Sendable {
         self.logLinesDropped = logLinesDropped
         self.refreshClock = refreshClock
         bodies = BodyBudget(bodyLimits)
-        waits = CustomerWait(waitsMax: waitsMax)
+        waits = CustomerWait(waitLimits)
+        connections = ConnectionCounts(connectionLimits)
         streams = EventStreams(streamLimits)
         pageStreams = EventStreams(streamLimits)
     }
@@ -125,7 +132,9 @@ package struct PerennialServer: Sendable {
     private func refuseOtherMethods(
         than allowed: [HTTPRequest.Method], at path: String, of router: Router<ServerContext>
     ) {
-        let others: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .options]
+        var others = [.get, .post, .put, .patch, .delete, .options, HTTPRequest.Method.other]
+        // Whoever answers GET answers HEAD.
+        if !allowed.contains(.get) { others.append(.head) }
         for method in others where !allowed.contains(method) {
             router.on(RouterPath(path), method: method) { _, context -> Response in
                 context.coreContext.endpointPath.value = path

@@ -6,7 +6,7 @@ package struct ServerContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     /// Identifies the request in the response, in problems, and in logs.
     var requestID = ""
-    let channel: any Channel
+    package let channel: any Channel
     /// The share of the body budget that the body uses. Nil if there is no body.
     var bodyShare: BodyShare?
     let author = RequestAuthor()

@@ -88,3 +88,50 @@ def test_a_page_that_is_held_shows_what_came_once_it_goes_on(world, page, say):
     expect(button).to_have_attribute("aria-pressed", "false")
     expect(page.locator("#events")).to_contain_text(customer)
     say(f"{customer} came after it went on")
+
+
+def refuse_first(page, pattern, count, answer):
+    """Answers the first requests to an address, and lets the others through."""
+    asked = itertools.count(1)
+
+    def respond(route):
+        if next(asked) <= count:
+            route.fulfill(**answer)
+        else:
+            route.continue_()
+
+    page.route(pattern, respond)
+
+
+PROBLEM = {"status": 503, "content_type": "application/problem+json", "body": "{}"}
+
+
+def test_a_page_whose_stream_was_refused_is_live_again_by_itself(world, page, say):
+    refuse_first(page, "**/live/**", 2, PROBLEM)
+    page.goto(f"{world.server}/events")
+    expect(page.locator("#news")).to_contain_text("Not live.")
+    expect(page.locator("#news")).not_to_contain_text("Not live.")
+    expect(page.locator("[data-live]")).to_have_text("Live")
+    customer = f"wilma-{next(numbers)}"
+    world.grant(customer)
+    expect(page.locator("#events")).to_contain_text(customer)
+    say(f"{customer} came after two refusals")
+
+
+def test_the_phone_whose_stream_was_refused_is_live_again_by_itself(world, page, say):
+    refuse_first(page, "**/phone/live", 2, PROBLEM)
+    page.goto(f"{world.server}/phone")
+    expect(page.locator("#news")).to_contain_text("Not live.")
+    expect(page.locator("#news")).not_to_contain_text("Not live.")
+    say("the notice went away")
+
+
+def test_a_page_that_could_not_be_shown_is_shown_once_it_can_be(world, page, say):
+    page.goto(f"{world.server}/customers")
+    script = page.locator("head script").first.get_attribute("src")
+    body = f'<!doctype html><script src="{script}" defer></script><body data-again>away</body>'
+    refuse_first(page, "**/events", 2, {"status": 503, "content_type": "text/html", "body": body})
+    page.goto(f"{world.server}/events")
+    expect(page.locator("body")).to_have_text("away")
+    expect(page.locator("h1")).to_have_text("Events")
+    say("the page was loaded again")

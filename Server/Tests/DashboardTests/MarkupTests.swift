@@ -8,7 +8,7 @@ import Testing
         let table = [
             ("<script>", "&lt;script&gt;"), ("a & b", "a &amp; b"),
             ("\"'`", "&quot;&#39;&#96;"), ("\"\u{301}", "&quot;\u{301}"),
-            ("\u{0}\t\n\u{7F}", "\u{FFFD}\t\n\u{FFFD}"), ("👩‍👩‍👧‍👦 שלום", "👩‍👩‍👧‍👦 שלום"), ("", ""),
+            ("\u{0}\t\n\u{7F}", "[U+0]\t\n[U+7F]"), ("👩‍👩‍👧‍👦 שלום", "👩‍👩‍👧‍👦 שלום"), ("", ""),
         ]
         for (text, html) in table { #expect(Markup(text: text).html == html) }
     }
@@ -24,6 +24,22 @@ import Testing
     @Test func `a text from outside is isolated, and its direction controls are seen`() {
         #expect(Markup.bdi("שלום").html == "<bdi>שלום</bdi>")
         #expect(Markup.bdi("\u{202E}a\u{2069}").html == "<bdi>[U+202E]a[U+2069]</bdi>")
+    }
+
+    @Test func `of a customer's id every character is seen`() {
+        let table = [
+            ("anna", "anna"), ("anna\u{200B}", "anna[U+200B]"), ("an\u{AD}na", "an[U+AD]na"),
+            ("a\u{A0}b", "a[U+A0]b"), ("a b", "a b"), ("\u{FEFF}a", "[U+FEFF]a"),
+            ("a\u{3164}", "a[U+3164]"), ("a\u{2800}", "a[U+2800]"), ("安娜", "安娜"),
+            ("a\u{E0041}", "a[U+E0041]"), ("👩‍👩‍👧‍👦", "👩‍👩‍👧‍👦"), ("a\u{200D}b", "a[U+200D]b"),
+            ("[U+200B]", "[U+5B]U+200B]"), ("[U+x]", "[U+x]"),
+        ]
+        for (id, shown) in table {
+            #expect(Markup.id(id).html == "<bdi>\(shown)</bdi>")
+            #expect(VisibleText.decoded(shown) == id, "it can be typed")
+        }
+        // Spaces in sentences are ours.
+        #expect(Markup.bdi("9.99\u{A0}USD\u{200B}").html == "<bdi>9.99\u{A0}USD[U+200B]</bdi>")
     }
 
     @Test func `money has its sign, its currency and a true minus`() {

@@ -26,7 +26,7 @@ enum Form: String, CaseIterable, Sendable {
         switch self {
         case .notification, .v1: 1_048_576
         case .jws: Verifier.jwsBytesMax
-        case .receipt, .payload: 2_097_152
+        case .receipt, .payload: Verifier.receiptBytesMax
         case .list: TransactionReceiptFile.bytesMax
         case .answer, .request: 4_194_304
         }

@@ -63,6 +63,23 @@ final class Connection: Sendable {
         }
     }
 
+    /// Says that nothing more will be sent. Answers can still be read.
+    func endInput() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Reads until the server ends the connection. Returns everything that it has received.
+    func receivedUntilEnd() async throws -> String {
+        try await Self.awaited { [self] in
+            var text = ""
+            var chunk = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let received = recv(descriptor, &chunk, chunk.count, 0)
+                guard received >= 0 else { throw Failure(call: "recv") }
+                guard received > 0 else { return text }
+                text += String(decoding: chunk[..<received], as: UTF8.self)
+            }
+        }
+    }
+
     /// Waits until the server ends the connection.
     ///
     /// - Throws: ``Failure`` where it says more before, or nothing for `answerSeconds`.

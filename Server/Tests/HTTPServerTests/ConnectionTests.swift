@@ -172,6 +172,12 @@ import Testing
         "POST /health HTTP/1.1\r\ncontent-length: many\r\n\r\n",
         "POST /health HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
         "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}\u{FC}\u{3}\u{3}",
+        "GET /health HTTP/1.1\r\n\r\n",
+        "GET /health HTTP/1.1\r\nhost: birds\r\nhost: birds\r\n\r\n",
+        "GET /health HTTP/1.1\r\nhost: birds\r\nHost: cats\r\n\r\n",
+        "GET /health HTTP/1.0\r\nhost: birds\r\nhost: cats\r\n\r\n",
+        "GET /health HTTP/1.1\r\nhost: birds cats\r\n\r\n",
+        "GET /health HTTP/1.1\r\nhost: birds/cats\r\n\r\n",
         "GET /health HTTP/1.1\r\nx: \(String(repeating: "a", count: 40_000))\r\n\r\n",
     ]
 
@@ -193,6 +199,23 @@ import Testing
             let metrics = try await server.connect().answers(
                 to: RequestText.get("/metrics", ""), count: 1)[0].text
             #expect(metrics.contains(#"{method="OTHER",route="unmatched",status="400"} 1"#))
+        }
+    }
+
+    @Test(arguments: ["birds", "birds:8080", "[::1]:8080", "192.0.2.7", "b_i-r.ds", ""])
+    func `one Host line is enough, whatever host it names`(host: String) async throws {
+        try await ListeningServer.run { server in
+            let asked = "GET /health HTTP/1.1\r\nhost: \(host)\r\n\r\n"
+            let answer = try await server.connect().answers(to: asked, count: 1)[0]
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+    }
+
+    @Test func `HTTP 1.0 needs no Host line`() async throws {
+        try await ListeningServer.run { server in
+            let asked = "GET /health HTTP/1.0\r\n\r\n"
+            let answer = try await server.connect().answers(to: asked, count: 1)[0]
+            #expect(answer.status == 200, "\(answer.text)")
         }
     }
 

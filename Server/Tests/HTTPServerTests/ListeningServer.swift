@@ -38,6 +38,7 @@ struct ListeningServer {
     let database: WatchedDatabase
     let bodies: BodyBudget
     let streams: EventStreams
+    let waits: CustomerWait
     let keys: KeyCache
     private let services: ServiceGroup
 
@@ -56,6 +57,7 @@ struct ListeningServer {
         _ birds: AppSettings = birds, beside others: [AppSettings] = [],
         bodies limits: BodyBudgetLimits = BodyBudgetLimits(),
         streams streamLimits: EventStreamLimits = EventStreamLimits(),
+        waits waitLimits: WaitLimits = WaitLimits(),
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
         var logger = Logger(label: "test")
@@ -71,7 +73,8 @@ struct ListeningServer {
         try await engine.addKey(key: "pk_test_birds", app: "birds", kind: .app, name: "test")
         let (ports, listening) = AsyncStream<Int>.makeStream()
         let server = PerennialServer(
-            engine: engine, logger: logger, bodyLimits: limits, streamLimits: streamLimits)
+            engine: engine, logger: logger, bodyLimits: limits, waitLimits: waitLimits,
+            streamLimits: streamLimits)
         let application = server.application(host: "127.0.0.1", port: 0) { listening.yield($0) }
         let services = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [application], logger: logger))
@@ -80,8 +83,8 @@ struct ListeningServer {
             try await body(
                 Self(
                     port: try await ports.first("the port"), engine: engine, database: database,
-                    bodies: server.bodies, streams: server.streams, keys: server.keys,
-                    services: services))
+                    bodies: server.bodies, streams: server.streams, waits: server.waits,
+                    keys: server.keys, services: services))
             group.cancelAll()
         }
     }
@@ -133,6 +136,7 @@ final class WatchedDatabase: DatabaseDriver {
     private let database: any DatabaseDriver
     private let writeCount = Mutex(0)
     private let beforeWrite = Mutex<BeforeWrite>({})
+    private let readFailure = Mutex<StorageFailure.Kind?>(nil)
 
     init(_ database: any DatabaseDriver) { self.database = database }
 
@@ -159,6 +163,12 @@ final class WatchedDatabase: DatabaseDriver {
         }
     }
 
+    /// Nothing can be read or written until the kind is nil.
+    func failAll(_ kind: StorageFailure.Kind?) {
+        readFailure.withLock { $0 = kind }
+        failWrites(kind)
+    }
+
     var dialect: Dialect { database.dialect }
 
     func write<Value: Sendable>(
@@ -172,7 +182,10 @@ final class WatchedDatabase: DatabaseDriver {
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Storage.Connection) throws -> Value
     ) async throws -> Value {
-        try await database.read(body)
+        if let kind = readFailure.withLock({ $0 }) {
+            throw StorageFailure("a test wants it so", kind: kind)
+        }
+        return try await database.read(body)
     }
 
     func close() { database.close() }

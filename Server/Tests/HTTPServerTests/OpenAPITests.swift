@@ -69,6 +69,84 @@ import Testing
         }
     }
 
+    @Test func `the description is encoded once, and sent only to those who have it not`()
+        async throws
+    {
+        try await TestServer.run { server in
+            let first = try await server.send(.get, Paths.openAPI, key: nil)
+            let tag = try #require(first.headers[.eTag])
+            let again = try await server.send(.get, Paths.openAPI + "?pretty", key: nil)
+            #expect(again.text == first.text)
+            #expect(again.headers[.eTag] == tag)
+            let known = try await server.send(
+                .get, Paths.openAPI, key: nil, headers: [.ifNoneMatch: tag])
+            #expect(known.status == 304)
+            #expect(known.text.isEmpty)
+        }
+    }
+
+    /// The schemas of all customer ids that a client sends: as parameters, and in bodies.
+    private static func customerIDs(in document: [String: Any]) -> [[String: Any]] {
+        var found: [[String: Any]] = []
+        let paths = document["paths"] as? [String: [String: [String: Any]]] ?? [:]
+        for operation in paths.values.flatMap(\.values) {
+            for parameter in operation["parameters"] as? [[String: Any]] ?? []
+            where ["id", "alias", "customer_id"].contains(parameter["name"] as? String) {
+                found.append(parameter["schema"] as? [String: Any] ?? [:])
+            }
+        }
+        let components = document["components"] as? [String: Any]
+        let schemas = components?["schemas"] as? [String: [String: Any]] ?? [:]
+        for (name, schema) in schemas where name.hasSuffix("Request") {
+            let properties = schema["properties"] as? [String: [String: Any]]
+            if let id = properties?["customer_id"] { found.append(id) }
+        }
+        return found
+    }
+
+    @Test func `a customer's id is described as the server accepts it`() async throws {
+        let long = String(repeating: "a", count: 255)
+        try await TestServer.run { server in
+            let found = Self.customerIDs(in: try await document(of: server))
+            #expect(found.count > 30)
+            for schema in found {
+                #expect(schema["minLength"] as? Int == 1)
+                #expect(schema["maxLength"] as? Int == 255)
+                #expect(schema["pattern"] as? String == OpenAPI.customerIDPattern)
+            }
+            let pattern = try Regex(OpenAPI.customerIDPattern)
+            for id in [
+                "anna", "a b", "a  b", " a", "a ", "a\u{A0}b", "a\u{2003}b", "ä", "\u{7F}", "\u{85}",
+                "a\tb", "安娜", "👩‍👩‍👧‍👦", "a\u{200B}b", long, long + "a", "a/b", "[U+200B]",
+            ] {
+                let answer = try await server.send(.get, Paths.customer(id))
+                let isDescribed =
+                    id.wholeMatch(of: pattern) != nil && id.unicodeScalars.count <= 255
+                #expect((answer.status == 200) == isDescribed, "\(id.debugDescription)")
+            }
+        }
+    }
+
+    @Test func `the texts of bodies have limits`() async throws {
+        try await TestServer.run { server in
+            let components = try #require(
+                try await document(of: server)["components"] as? [String: Any])
+            let schemas = try #require(components["schemas"] as? [String: [String: Any]])
+            for (name, member) in [
+                ("GrantRequest", "reason"), ("OwnershipRequest", "reason"),
+                ("DebitRequest", "reason"), ("CreditRequest", "reason"),
+                ("WebhookRequest", "url"), ("ConfigurationPreviewRequest", "configuration"),
+            ] {
+                let properties = schemas[name]?["properties"] as? [String: [String: Any]]
+                let limit = try #require(properties?[member]?["maxLength"] as? Int, "\(name)")
+                // One more is refused, by the route or because the whole body is too large.
+                #expect(limit > 0 && limit < BodyLimit.configuration)
+            }
+            #expect(Set(OpenAPI.textLimits.keys.map { $0.prefix { $0 != "." } }.map(String.init))
+                .isSubset(of: Set(schemas.keys)))
+        }
+    }
+
     @Test func `every reference leads somewhere`() async throws {
         try await TestServer.run { server in
             let text = try await server.send(.get, Paths.openAPI).text

@@ -166,6 +166,24 @@ import Testing
         }
     }
 
+    @Test(arguments: ["TRACE", "PROPFIND", "PURGE", "OPTIONS"])
+    func `a method that no route has is not allowed, and that is no unknown path`(
+        method: String
+    ) async throws {
+        try await TestServer.run { server in
+            let method = try #require(HTTPRequest.Method(method))
+            for path in [Paths.health, Paths.purchases, Paths.customer("anna"), Paths.openAPI] {
+                let answer = try await server.send(method, path)
+                #expect(answer.status == 405, "\(path)")
+                #expect(try answer.problem.code == .methodNotAllowed)
+                #expect(answer.headers[.allow] != nil)
+            }
+            #expect(try await server.send(method, "/nowhere").problem.code == .routeUnknown)
+            #expect(try await server.send(.head, Paths.purchases).status == 405)
+            #expect(try await server.send(.head, Paths.health).status == 200)
+        }
+    }
+
     @Test func `a request id that is plain comes back, any other is replaced`() async throws {
         try await TestServer.run { server in
             let name = try HTTPField.Name.requestID

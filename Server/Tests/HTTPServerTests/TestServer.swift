@@ -34,7 +34,7 @@ struct TestServer {
     /// - Parameter streams: the limits of event streams.
     /// - Parameter clock: the server's clock.
     static func run(
-        _ change: @escaping Change = { _ in }, waitsMax: Int = CustomerWait.waitsMax,
+        _ change: @escaping Change = { _ in }, waitsMax: Int = WaitLimits().waitsMax,
         streams: EventStreamLimits = EventStreamLimits(),
         clock: @escaping @Sendable () -> Instant = { now },
         _ body: @escaping @Sendable (TestServer) async throws -> Void
@@ -70,8 +70,10 @@ struct TestServer {
         try await engine.prepare()
         try await engine.addKey(key: key, app: "birds", kind: .app, name: "test")
         try await engine.addKey(key: secret, app: "birds", kind: .secret, name: "test")
+        var waits = WaitLimits()
+        waits.waitsMax = waitsMax
         let server = PerennialServer(
-            engine: engine, logger: logger, waitsMax: waitsMax, streamLimits: streams)
+            engine: engine, logger: logger, waitLimits: waits, streamLimits: streams)
         try await server.application(host: "127.0.0.1", port: 0).test(.router) { client in
             let server = TestServer(
                 client: client, engine: engine, database: database, app: settings)

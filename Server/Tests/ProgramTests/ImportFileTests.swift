@@ -217,11 +217,12 @@ import Testing
         try first.add([(3, nil, "lost")])
         try first.close()
         var again = try ImportReport(url: url, keeping: kept)
-        try again.add([(4, "a,b", "late")])
+        try again.add([(4, "a,b", "late"), (5, "=1+1", "a;=1+1")])
         try again.close()
         let text = try String(contentsOf: url, encoding: .utf8)
         #expect(
-            text == "line,customer_id,reason\n2,anna,\"no, \"\"this\"\"\"\n4,\"a,b\",late\n")
+            text == "line,customer_id,reason\n2,anna,\"no, \"\"this\"\"\"\n4,\"a,b\",late\n"
+                + "5,'=1+1,\"a;'=1+1\"\n")
     }
 
     @Test(arguments: ["customer_id,app_receipt\nanna,MIIB\n", "x"])

@@ -30,9 +30,25 @@ import Testing
         let log = LineLog(label: "perennial", level: .info)
         let long = String(repeating: "x", count: LineLog.valueBytesMax + 1)
         let text = line(log, "m", ["a": "it\n2026 fake \u{1B}[31m ä", "b": .string(long)])
-        #expect(text.contains(#" a=it\x0a2026 fake \x1b[31m ä b=xx"#))
-        #expect(text.contains("x… [Engine] m\n") && text.utf8.count < long.utf8.count + 150)
+        #expect(text.contains(#" a="it\u{a}2026 fake \u{1b}[31m ä" b="xx"#))
+        #expect(text.contains("x…\" [Engine] m\n") && text.utf8.count < long.utf8.count + 150)
         #expect(text.utf8.count { $0 == UInt8(ascii: "\n") } == 1)
+    }
+
+    /// Each text, and how it stands in a line. As a field of its own nothing of it stands there.
+    @Test(
+        arguments: [
+            ("mira", "mira"), ("", #""""#), ("mira status=500", #""mira status=500""#),
+            ("a=b", #""a=b""#), (#"a" owner="ben"#, #""a\" owner=\"ben""#), (#"\"#, #""\\""#),
+            (#"\" x=1"#, #""\\\" x=1""#), ("x [Engine] y", #""x [Engine] y""#),
+            ("a\u{202E}b", #""a\u{202e}b""#), ("a\u{200B}", #""a\u{200b}""#),
+            ("\u{85}", #""\u{85}""#), ("a\u{2028}b", #""a\u{2028}b""#),
+            ("a\u{A0}b", #""a\u{a0}b""#), ("Zoë", #""Zoë""#), ("/v1/x", "/v1/x"),
+        ])
+    func `a value cannot be mistaken for other fields`(value: String, written: String) {
+        let log = LineLog(label: "perennial", level: .info)
+        let text = line(log, "m", ["owner": .string(value), "status": "200"])
+        #expect(text.hasSuffix(": owner=\(written) status=200 [Engine] m\n"), "\(text)")
     }
 
     @Test func `what is said of one entry counts more than what is said of all`() {

@@ -143,6 +143,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 hash: hash, kind: .reset, owner: "mira", roles: roles, author: "x",
                 createdAt: now, until: now))
         try tx.save(SignInFailures(subject: "name mira", count: 2, lastAt: now))
+        try tx.recordSignIn(of: "mira", from: "::/64", at: now, since: now, max: 1)
         for app in [app, nil] {
             try tx.append(
                 RecordedAct(app: app, at: now, id: "1", author: "mira", act: "x", customer: "ä"))

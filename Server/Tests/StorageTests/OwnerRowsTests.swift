@@ -104,6 +104,37 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
+    func `the networks are known from which an owner has signed in lately`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.transaction { tx in
+                func signIn(_ network: String, after seconds: Int64, max: Int = 9) throws {
+                    try tx.recordSignIn(
+                        of: "mira", from: network, at: now + .seconds(seconds), since: now,
+                        max: max)
+                }
+                func known(since seconds: Int64 = 0, of owner: String = "mira") throws -> [String] {
+                    try ["a", "b", "c"].filter {
+                        try tx.hasSignedIn(owner, from: $0, since: now + .seconds(seconds))
+                    }
+                }
+                try signIn("a", after: 1)
+                try signIn("b", after: 2)
+                #expect(try known() == ["a", "b"])
+                #expect(try known(since: 2) == ["b"])
+                #expect(try known(of: "ben") == [])
+                try signIn("a", after: 3)
+                try signIn("c", after: 4, max: 2)
+                #expect(try known() == ["a", "c"], "the longest unused is forgotten")
+                try tx.recordSignIn(
+                    of: "mira", from: "b", at: now + .seconds(9), since: now + .seconds(4), max: 9)
+                #expect(try known() == ["b", "c"], "what is old is forgotten")
+            }
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
     func `failures are counted for one subject`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in

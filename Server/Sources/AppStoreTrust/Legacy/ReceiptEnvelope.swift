@@ -9,8 +9,8 @@ import SwiftASN1
 /// bytes. The certificates are a SET that Apple does not sort as DER requires; that is the only
 /// deviation accepted.
 struct ReceiptEnvelope: Hashable, Sendable {
-    /// The maximum size of a file in bytes. Apple's largest known, with 187 purchases, has 79,104.
-    static let bytesMax = 2_097_152
+    /// The maximum size of a file in bytes: see ``Verifier/receiptBytesMax``.
+    static let bytesMax = Verifier.receiptBytesMax
     /// Apple sends three.
     static let certificatesMax = 10
 

@@ -97,6 +97,8 @@ package struct Card: Sendable {
     var title: String
     var host: String
     var content: Markup
+    /// Whether the page stands for one that cannot be shown now.
+    var loadsAgain = false
 
     /// The page of a link that does not work.
     ///
@@ -129,6 +131,24 @@ package struct Card: Sendable {
             content: "<p>Ask an admin for a role for an app.</p>")
     }
 
+    /// What everybody sees while it cannot be found out who they are.
+    ///
+    /// - Parameter wasAct: whether a form was sent.
+    package static func problem(_ problem: Problem, host: String, wasAct: Bool) -> Card {
+        let reference = [problem.code.rawValue, problem.requestID.map { "request \($0)" }]
+            .compactMap(\.self).joined(separator: ", ")
+        var card = Card(
+            title: "That did not work", host: host,
+            content: """
+                <div class="say bad" role="alert">\(Icon.warning.markup)<div>\
+                <strong>\(.bdi(problem.title))</strong>\
+                \(wasAct ? " Nothing has changed." : "") \(.bdi(problem.remedy)) \
+                <span class="muted">\(.bdi(reference))</span></div></div>
+                """)
+        card.loadsAgain = !wasAct
+        return card
+    }
+
     package func html() -> String {
         let page: Markup = """
             <!doctype html>
@@ -136,7 +156,7 @@ package struct Card: Sendable {
             <head>
             \(Layout.head(title: title))
             </head>
-            <body>
+            <body\(loadsAgain ? " data-again" : "")>
             <main class="login"><p class="brand">\(Icon.brand)Perennial</p>
             <div class="panel"><h1>\(title)</h1><p class="lede">\(.bdi(host))</p>
             \(content)</div></main>

@@ -18,7 +18,8 @@ struct Answer {
         self.customer = customer
         let sorted = customer.entitlements.sorted { Self.rank($0) < Self.rank($1) }
         let open = sorted.filter(\.value.active)
-        add(customer.customerID)
+        text += customer.customerID
+        markup += .id(customer.customerID)
         if let only = open.first, open.count == 1 {
             add(" may use ")
             add(only.key, isBold: true)

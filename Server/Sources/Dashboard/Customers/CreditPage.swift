@@ -23,7 +23,7 @@ package struct CreditPage: Sendable {
         self.formKey = formKey
     }
 
-    private var name: Markup { .bdi(customerID) }
+    private var name: Markup { .id(customerID) }
     private var unit: Markup { .bdi(currency) }
     private var what: Markup { "\(Figures.count(amount)) \(unit)" }
 

@@ -72,7 +72,7 @@ package struct CustomerPage: Sendable {
     private static let explanationLinesMax = 40
 
     var id: String { customer.customerID }
-    var name: Markup { .bdi(id) }
+    var name: Markup { .id(id) }
 
     package func html(in frame: Frame) -> String {
         let answer = Answer(customer, in: frame)
@@ -245,7 +245,7 @@ package struct CustomerPage: Sendable {
         // Apple's notifications know them by the token, so that it is an alias, too.
         let others = customer.aliases.filter { $0 != customer.accountToken }.map {
             alias -> Markup in
-            "<dt>Also</dt><dd class=\"mono\">\(.bdi(alias))</dd>"
+            "<dt>Also</dt><dd class=\"mono\">\(.id(alias))</dd>"
         }
         let token: Markup =
             customer.accountToken.map {

@@ -42,7 +42,7 @@ package struct MovePage: Sendable {
         self.apple = apple
     }
 
-    private var name: Markup { .bdi(customerID) }
+    private var name: Markup { .id(customerID) }
 
     package func html(in frame: Frame) -> String {
         let back: Markup = """

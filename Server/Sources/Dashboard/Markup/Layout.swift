@@ -12,6 +12,8 @@ package struct Layout: Sendable {
     package var trail: Markup = ""
     /// Whether the page changes while one looks at it.
     package var isLive: Bool
+    /// Whether the page stands for one that cannot be shown now: it is loaded again once it can be.
+    package var loadsAgain = false
     package var isWide = true
     package var scripts: [Asset] = []
     package var content: Markup
@@ -51,7 +53,7 @@ package struct Layout: Sendable {
         let fields = Fields([
             "head": .html(Self.head(title: "\(title) · \(frame.app)", scripts: scripts)),
             "theme": .html(frame.theme.map { " data-theme=\"\($0.rawValue)\"" } ?? ""),
-            "live": .html(isLive && frame.isLive ? " data-source=\"\(frame.source)\"" : ""),
+            "live": .html(bodyAttribute(in: frame)),
             "brand": .html(Icon.brand),
             "home": .html(frame.link(.overview)),
             "menu": .html(Icon.menu.markup),
@@ -68,6 +70,12 @@ package struct Layout: Sendable {
             "content": .html(content),
         ])
         return Template.layout.markup(fields).html
+    }
+
+    /// By which the script knows whether the page has a stream, or waits to be shown.
+    private func bodyAttribute(in frame: Frame) -> Markup {
+        if loadsAgain { return " data-again" }
+        return isLive && frame.isLive ? " data-source=\"\(frame.source)\"" : ""
     }
 
     static func head(title: String, scripts: [Asset] = []) -> Markup {

@@ -1,4 +1,5 @@
 import Mustache
+import PerennialContract
 
 /// HTML that is safe to send.
 ///
@@ -15,7 +16,9 @@ package struct Markup: Hashable, Sendable {
     package var isEmpty: Bool { html.isEmpty }
 
     /// Text as content or as the value of an attribute in quotes, for people to read.
-    package init(text: String) { html = Self.escaped(Self.withVisibleControls(text)) }
+    package init(text: String) {
+        html = Self.escaped(VisibleText.encoded(text, keepsSpaces: true))
+    }
 
     /// Text as the value of an attribute that comes back to us or is copied: nothing of it changes.
     package static func value(_ text: String) -> Markup { Markup(trusted: escaped(text)) }
@@ -24,6 +27,12 @@ package struct Markup: Hashable, Sendable {
     /// beside it. Not for attributes.
     package static func bdi(_ text: String) -> Markup {
         Markup(trusted: "<bdi>\(Markup(text: text).html)</bdi>")
+    }
+
+    /// A customer's id, as content: also each kind of space has its number, because two ids may
+    /// differ by nothing else.
+    package static func id(_ id: String) -> Markup {
+        Markup(trusted: "<bdi>\(escaped(VisibleText.encoded(id)))</bdi>")
     }
 
     package static func + (one: Markup, other: Markup) -> Markup {
@@ -100,25 +109,6 @@ extension Markup {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// Writes the characters that embed, override or isolate a direction as their numbers, because
-    /// the one that closes would leave the element around it.
-    private static func withVisibleControls(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isDirectionControl) else { return text }
-        var visible = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            if isDirectionControl(scalar) {
-                visible += "[U+\(String(scalar.value, radix: 16, uppercase: true))]".unicodeScalars
-            } else {
-                visible.append(scalar)
-            }
-        }
-        return String(visible)
-    }
-
-    private static func isDirectionControl(_ scalar: Unicode.Scalar) -> Bool {
-        (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
     }
 }
 

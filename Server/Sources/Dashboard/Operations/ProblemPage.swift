@@ -15,10 +15,11 @@ package struct ProblemPage: Sendable {
     }
 
     package func html(in frame: Frame) -> String {
-        Layout(
+        var layout = Layout(
             title: heading, section: .none, heading: .init(text: heading), isWide: false,
-            content: content(in: frame)
-        ).html(in: frame)
+            content: content(in: frame))
+        layout.loadsAgain = problem.status >= 500 && !wasAct
+        return layout.html(in: frame)
     }
 
     private var heading: String {

@@ -10,7 +10,7 @@ struct PhoneAnswer: Hashable, Sendable {
     var contradiction: String?
 
     init(_ state: PhoneState) {
-        let name = Markup.bdi(state.customer.customerID)
+        let name = Markup.id(state.customer.customerID)
         guard let access = state.access else {
             (line, look) = ("\(name) \(Self.nothing(state))", "shut")
             chip = Chip("nothing", .shut)

@@ -19,7 +19,7 @@ package struct PhonePage: Sendable {
     }
 
     private var introduction: Markup {
-        let name = Markup.bdi(state.customer.customerID)
+        let name = Markup.id(state.customer.customerID)
         return """
             <p class="lede">This is the iPhone of <b>\(name)</b>, a made-up customer. What she \
             buys goes through a simulated App Store to your server. Times are UTC; Apple counts \
@@ -87,7 +87,7 @@ package struct PhonePage: Sendable {
         let id = state.customer.customerID
         return """
             <section class="panel"><header><h2>Her purchases over time</h2>\
-            <p><a href="\(frame.link(.customer(id)))">\(.bdi(id))’s page</a></p></header>\
+            <p><a href="\(frame.link(.customer(id)))">\(.id(id))’s page</a></p></header>\
             \(piece(.picture, hint))</section>
             """
     }

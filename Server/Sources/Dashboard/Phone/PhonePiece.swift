@@ -102,7 +102,7 @@ extension PhonePiece.Name {
         func link(_ path: DashboardPath, _ words: Markup) -> Markup {
             "<a href=\"\(path.text)\">\(words)</a>"
         }
-        let customer = Markup.bdi(state.customer.customerID)
+        let customer = Markup.id(state.customer.customerID)
         let page = link(.customer(state.customer.customerID), "\(customer)’s page")
         return """
             <p><b>All five are done.</b> What came of it: \(page), \

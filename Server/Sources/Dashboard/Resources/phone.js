@@ -62,16 +62,24 @@
     if (event.key === 'Escape') form.querySelector('.sheet button[value=no]')?.click();
   });
 
-  const live = new EventSource(form.dataset.liveSource);
-  let broken = null;
-  live.onmessage = message => replace([JSON.parse(message.data)]);
-  live.onopen = () => { if (broken) location.reload(); };
-  live.onerror = () => {
-    if (broken) return;
-    broken = document.createElement('div');
-    broken.className = 'say warn';
-    broken.setAttribute('role', 'status');
-    broken.innerHTML = `<div><strong>Not live.</strong> bin/dev went away at ${new Date().toISOString().slice(11, 19)} UTC. What you see is of then.</div>`;
-    document.getElementById('news')?.append(broken);
+  let broken = null, pause = 1000;
+  const listen = () => {
+    const live = new EventSource(form.dataset.liveSource);
+    live.onmessage = message => replace([JSON.parse(message.data)]);
+    live.onopen = () => { if (broken) location.reload(); };
+    live.onerror = () => {
+      // The browser itself does not try again after an answer that is no stream.
+      if (live.readyState === EventSource.CLOSED) {
+        setTimeout(listen, pause);
+        pause = Math.min(2 * pause, 30000);
+      }
+      if (broken) return;
+      broken = document.createElement('div');
+      broken.className = 'say warn';
+      broken.setAttribute('role', 'status');
+      broken.innerHTML = `<div><strong>Not live.</strong> bin/dev went away at ${new Date().toISOString().slice(11, 19)} UTC. What you see is of then.</div>`;
+      document.getElementById('news')?.append(broken);
+    };
   };
+  listen();
 }

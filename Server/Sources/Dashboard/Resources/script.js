@@ -72,7 +72,10 @@ function flush(all) {
   }
 }
 for (const type of ['focusout', 'toggle']) addEventListener(type, soon, true);
-if (source) {
+// Tries again after a pause that grows to half a minute.
+let pause = 1e3;
+const later = act => { setTimeout(act, pause * (.5 + Math.random())); pause = Math.min(2 * pause, 3e4); };
+function listen() {
   const stream = new EventSource(source);
   stream.onmessage = e => {
     const { id, html } = JSON.parse(e.data);
@@ -80,9 +83,15 @@ if (source) {
     soon();
   };
   stream.onerror = () => {
+    // The browser itself does not try again after an answer that is no stream.
+    if (stream.readyState === EventSource.CLOSED) later(listen);
     if (broken) return;
     broken = fresh(`<div class="say warn" role="status"><div><strong>Not live.</strong> The connection broke at ${new Date().toISOString().slice(11, 19)} UTC. What you see is of then.</div></div>`)[0];
     $('#news')?.append(broken); dot('Not live', true);
   };
-  stream.onopen = () => { if (broken) { waiting.set('', ''); soon(); } };
+  stream.onopen = () => { pause = 1e3; if (broken) { waiting.set('', ''); soon(); } };
 }
+if (source) listen();
+// A page that could not be shown is loaded again once it can be.
+const again = () => fetch(location, { cache: 'no-store' }).then(r => r.ok, () => false).then(ok => ok ? location.reload() : later(again));
+if ('again' in document.body.dataset) later(again);

@@ -161,7 +161,7 @@ extension Engine {
         guard let link = try await ownerLink(token: linkToken) else { throw .unknownLink }
         let name = try OwnerName.valid(link.owner ?? chosen)
         try PasswordHash.requireAllowed(password, for: name)
-        let thread = try passwords.reserve(for: place.network)
+        let thread = try passwords.reserve(for: place.network, isKnown: true)
         defer { thread.release() }
         let text = try await passwordText(password, on: thread)
         let (token, now) = (Self.newToken(), now())
@@ -187,7 +187,7 @@ extension Engine {
             try tx.deleteFailures(
                 ofName: SignInAttempt(name: name, network: place.network))
             try tx.add(session)
-            try tx.recordSignIn(of: name, at: now)
+            try tx.recordSignIn(of: name, from: place, at: now)
             try tx.append(entry)
         }
         return token

@@ -58,8 +58,11 @@ extension Engine {
         as typed: String, password: String, from place: SignInPlace
     ) async throws(EngineFailure) -> SignInResult {
         let name = OwnerName.canonical(typed)
-        let attempt = SignInAttempt(name: name, network: place.network)
-        let thread = try passwords.reserve(for: place.network)
+        let attempt = SignInAttempt(
+            name: name, network: place.network,
+            isFromKnownPlace: try await isKnown(place, of: name))
+        let thread = try passwords.reserve(
+            for: place.network, isKnown: attempt.isFromKnownPlace)
         defer { thread.release() }
         let count = try await count(attempt)
         guard case .counted = count,
@@ -75,11 +78,21 @@ extension Engine {
             try tx.forgive(attempt)
             try tx.deleteEndedSessions(usedBefore: now - idle, at: now)
             try tx.add(session)
-            try tx.recordSignIn(of: name, at: now)
+            try tx.recordSignIn(of: name, from: place, at: now)
             try tx.append(entry)
             return true
         }
         return isStillRight ? .session(token: token) : count.failure
+    }
+
+    /// Whether an owner has signed in lately from the network of a place.
+    private func isKnown(
+        _ place: SignInPlace, of name: String
+    ) async throws(EngineFailure) -> Bool {
+        let since = now() - Self.placesLast
+        return try await read { tx in
+            try tx.hasSignedIn(name, from: place.network, since: since)
+        }
     }
 
     /// The owner and the session with a token. Returns nil if it has ended, or if the owner is
@@ -182,8 +195,10 @@ extension Engine {
         at place: SignInPlace
     ) async throws(EngineFailure) -> SignInResult? {
         try PasswordHash.requireAllowed(password, for: owner)
-        let attempt = SignInAttempt(name: owner, network: place.network)
-        let thread = try passwords.reserve(for: place.network)
+        let attempt = SignInAttempt(
+            name: owner, network: place.network,
+            isFromKnownPlace: try await isKnown(place, of: owner))
+        let thread = try passwords.reserve(for: place.network, isKnown: true)
         defer { thread.release() }
         let count = try await count(attempt)
         guard case .counted = count,
@@ -249,5 +264,15 @@ extension DatabaseSession {
     fileprivate func usablePassword(of name: String) throws -> String? {
         guard let owner = try owner(name), owner.blockedAt == nil else { return nil }
         return try password(of: name)
+    }
+}
+
+extension DatabaseSession {
+    /// Records that an owner has signed in, and from where.
+    func recordSignIn(of name: String, from place: SignInPlace, at now: Instant) throws {
+        try recordSignIn(of: name, at: now)
+        try recordSignIn(
+            of: name, from: place.network, at: now, since: now - Engine.placesLast,
+            max: Engine.placesOfOwnerMax)
     }
 }

@@ -7,40 +7,53 @@ final class PasswordThreads: Sendable {
     static let threadsCount = 2
     /// The maximum number of places. Further ones are refused.
     static let placesMax = 32
+    /// The same for those who are known: they have a thread of their own, so that strangers cannot
+    /// keep them waiting.
+    static let placesOfKnownMax = 8
     /// The same for one address or network, so that nobody alone has all of them.
     static let placesOfNetworkMax = 4
 
     private struct State {
         var byNetwork: [String: Int] = [:]
         var count = 0
+        var countOfKnown = 0
         var next = 0
     }
 
-    private let queues = (0..<threadsCount).map {
+    private let queues = (0...threadsCount).map {
         DispatchQueue(label: "perennial.passwords.\($0)")
     }
     private let state = Mutex(State())
 
     /// Reserves a place, in which derivations run or wait. It is free again when it is released.
     ///
+    /// - Parameter isKnown: whether somebody asks who is known: by a session, by a link, or because
+    ///   the person has signed in from the network lately.
     /// - Throws: ``EngineFailure/busy`` if too many places are taken.
-    func reserve(for network: String) throws(EngineFailure) -> Place {
+    func reserve(
+        for network: String, isKnown: Bool = false
+    ) throws(EngineFailure) -> Place {
         let queue: Int? = state.withLock { state in
-            guard state.count < Self.placesMax,
-                state.byNetwork[network, default: 0] < Self.placesOfNetworkMax
+            guard state.byNetwork[network, default: 0] < Self.placesOfNetworkMax,
+                isKnown
+                    ? state.countOfKnown < Self.placesOfKnownMax : state.count < Self.placesMax
             else { return nil }
-            state.count += 1
             state.byNetwork[network, default: 0] += 1
+            if isKnown {
+                state.countOfKnown += 1
+                return Self.threadsCount
+            }
+            state.count += 1
             state.next = (state.next + 1) % Self.threadsCount
             return state.next
         }
         guard let queue else { throw .busy }
-        return Place(self, queues[queue], network)
+        return Place(self, queues[queue], network, isKnown: isKnown)
     }
 
-    private func release(_ network: String) {
+    private func release(_ network: String, isKnown: Bool) {
         state.withLock { state in
-            state.count -= 1
+            if isKnown { state.countOfKnown -= 1 } else { state.count -= 1 }
             let rest = state.byNetwork[network, default: 0] - 1
             state.byNetwork[network] = rest > 0 ? rest : nil
         }
@@ -51,12 +64,16 @@ final class PasswordThreads: Sendable {
         private let threads: PasswordThreads
         private let queue: DispatchQueue
         private let network: String
+        private let isKnown: Bool
         private let isReleased = Atomic(false)
 
-        fileprivate init(_ threads: PasswordThreads, _ queue: DispatchQueue, _ network: String) {
+        fileprivate init(
+            _ threads: PasswordThreads, _ queue: DispatchQueue, _ network: String, isKnown: Bool
+        ) {
             self.threads = threads
             self.queue = queue
             self.network = network
+            self.isKnown = isKnown
         }
 
         deinit { release() }
@@ -64,7 +81,7 @@ final class PasswordThreads: Sendable {
         /// Idempotent.
         func release() {
             guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
-            threads.release(network)
+            threads.release(network, isKnown: isKnown)
         }
 
         /// Runs a closure on one of the threads.

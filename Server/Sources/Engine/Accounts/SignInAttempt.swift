@@ -17,13 +17,18 @@ package enum SignInLimit: Hashable, Sendable {
 /// Anybody can try any name, so few wrong tries must not keep its owner out: those are counted for
 /// the name and the address together, and an owner who is somewhere else is not concerned. For a
 /// name from all addresses the limit is loose. It is never shut for long, but gives one more try at
-/// a time, so that the guesses of a day have a limit also if somebody has many addresses.
+/// a time, so that the guesses of a day have a limit also if somebody has many addresses. It does
+/// not concern the networks from which the owner has signed in lately, because otherwise somebody
+/// with many addresses could take every one of these tries.
 struct SignInAttempt: Sendable {
     private static let addressCharactersMax = 64
 
     var name: String
     /// An address, or the network that counts as one: see ``SignInPlace/network``.
     var network: String
+    /// Whether the owner has signed in from the network lately. From there only the first two
+    /// limits count.
+    var isFromKnownPlace = false
 
     // The first word says what it is, and no address contains a space: so no two are the same.
     fileprivate var nameFromAddress: String { "from \(cut(network)) \(ofName)" }
@@ -62,6 +67,10 @@ extension Engine {
     static let shutFor = Duration.seconds(60)
     /// Failures are forgotten after so long without another one.
     static let failuresLast = Duration.seconds(900)
+    /// How long a network is known from which an owner has signed in.
+    package static let placesLast = Duration.days(90)
+    /// The maximum number of networks that are known of one owner: the ones used last.
+    static let placesOfOwnerMax = 50
 
     /// Counts a try before the password is looked at, so that many at once are no more than many
     /// in a row. A success resets it.
@@ -74,14 +83,14 @@ extension Engine {
             var name = try tx.drainedFailures(of: attempt.ofName, at: now)
             if let until = own.shutUntil { return .refused(.nameFromAddress, until: until) }
             if let until = address.shutUntil { return .refused(.address, until: until) }
-            guard name.count < Self.triesOfName else {
+            guard attempt.isFromKnownPlace || name.count < Self.triesOfName else {
                 return .refused(.name, until: name.lastAt + Self.pauseOfName)
             }
             let until = now + Self.shutFor
             own.add(at: now, shutUntil: own.count + 1 >= Self.triesOfNameFromAddress ? until : nil)
             address.add(
                 at: now, shutUntil: address.count + 1 >= Self.triesFromAddress ? until : nil)
-            name.count += 1
+            if !attempt.isFromKnownPlace { name.count += 1 }
             for failures in [own, address, name] { try tx.save(failures) }
             return .counted(
                 triesLeft: max(0, Self.triesOfNameFromAddress - own.count), shutUntil: until)
@@ -147,7 +156,10 @@ extension DatabaseSession {
     /// without end.
     func forgive(_ attempt: SignInAttempt) throws {
         try deleteSignInFailures(of: attempt.nameFromAddress)
-        for subject in [attempt.fromAddress, attempt.ofName] {
+        let others =
+            attempt.isFromKnownPlace
+            ? [attempt.fromAddress] : [attempt.fromAddress, attempt.ofName]
+        for subject in others {
             guard var failures = try signInFailures(of: subject) else { continue }
             failures.count -= 1
             failures.shutUntil = nil

@@ -31,12 +31,12 @@ package struct WebhookRules: Hashable, Sendable {
 
     /// The maximum number of an app's webhooks, of the configuration and of the API together.
     package static let webhooksMax = 20
-    private static let urlCharactersMax = 2_000
+    package static let urlBytesMax = 2_000
 
     /// Whether webhooks may be posted to a URL: with https, unless the host is a permitted private
     /// one; without user, password and fragment; with a plain name or address as its host.
     package func permits(url: String) -> Bool {
-        guard url.utf8.count <= Self.urlCharactersMax,
+        guard url.utf8.count <= Self.urlBytesMax,
             url.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }),
             let separator = url.firstRange(of: "://")
         else { return false }

@@ -11,7 +11,11 @@ import Storage
 /// been queried, and everything received since.
 extension Engine {
     /// The maximum size of a request, in bytes.
-    package static let verifyReceiptBytesMax = 4_194_304
+    package static let verifyReceiptBytesMax = PurchaseEvidence.bytesMax
+
+    /// The response to a request that is too large. It must not say that the receipt is bad, because
+    /// then programs throw it away.
+    package static let verifyReceiptUnavailable = VerifyReceiptResponse(.unavailable).json.bytes
 
     /// The response to a request's body, in Apple's format. Like Apple's, it reports problems as a
     /// status; only internal failures and `legacyDisabled` are thrown.
@@ -27,6 +31,7 @@ extension Engine {
         guard let file = request.receiptData.flatMap(ReceiptText.bytes) else {
             return VerifyReceiptResponse(.malformed).json.bytes
         }
+        guard file.count <= Verifier.receiptBytesMax else { return Self.verifyReceiptUnavailable }
         let isOld = file.first == UInt8(ascii: "{")
         let claimed = isOld ? TransactionReceipt.bundleID(in: file) : Verifier.peek(receipt: file)
         guard let claimed else { return VerifyReceiptResponse(.malformed).json.bytes }

@@ -24,6 +24,11 @@ package struct CanonicalAddress: Hashable, Sendable, CustomStringConvertible {
         guard let address = try? SocketAddress(ipAddress: String(bare), port: 0) else {
             return nil
         }
+        self.init(address)
+    }
+
+    /// The address of a socket. Returns nil if it is a file.
+    package init?(_ address: SocketAddress) {
         switch address {
         case .v6(let six):
             var bytes = withUnsafeBytes(of: six.address.sin6_addr) { Array($0) }
@@ -44,6 +49,9 @@ package struct CanonicalAddress: Hashable, Sendable, CustomStringConvertible {
         case .unixDomainSocket: return nil
         }
     }
+
+    /// Whether it is a name of this machine that no other machine can use.
+    var isLoopback: Bool { description == "::1" || description.hasPrefix("127.") }
 
     /// A text with several colons and no bracket has no port: it is an address of IPv6.
     private static func withoutPort(_ text: String) -> String {

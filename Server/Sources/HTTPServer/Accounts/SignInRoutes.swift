@@ -42,8 +42,8 @@ struct SignInRoutes: Sendable {
         if let refusal = access.origin.refusal(of: request.head) {
             return DashboardRoutes.refusal(refusal)
         }
-        do { return try await answer(request, context) } catch let failure as EngineFailure {
-            throw ProblemError(failure, subject: .customer)
+        do { return try await answer(request, context) } catch {
+            return DashboardRoutes.problem(error, request, context, host: access.host)
         }
     }
 

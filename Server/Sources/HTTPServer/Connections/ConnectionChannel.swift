@@ -30,6 +30,10 @@ struct ConnectionChannel: ServerChildChannel {
                 minimum: 1_024, initial: 2_048, maximum: Self.readBytesMax)
             try options?.setOption(.recvAllocator, value: allocator)
             try options?.setOption(.maxMessagesPerRead, value: Self.readsMax)
+            let proxies = server.dashboard?.proxy?.addresses ?? []
+            if !server.connections.admit(channel, exempt: proxies, server.logger) {
+                channel.close(promise: nil)
+            }
             return value
         }
     }
@@ -63,6 +67,9 @@ extension PerennialServer {
 
 extension ProblemError {
     fileprivate static func notParsed(_ error: any Error) -> ProblemError {
+        if let wrong = error as? WrongHost {
+            return ProblemError(.requestNotHTTP, detail: wrong.detail)
+        }
         let found: String? =
             switch error as? HTTPParserError {
             case .headerOverflow?:

@@ -4,6 +4,22 @@ import NIOHTTP1
 /// An event sent down a connection's pipeline before the body of the current request is read.
 struct BodyWanted: Sendable {}
 
+/// An event sent down a connection's pipeline while the current request waits for something. The
+/// closure is called once when nobody waits for the response any more: the client has closed the
+/// connection, or its half of it, or has sent another request behind this one. It is called at once
+/// if that has happened already, and never if the response ends before.
+struct DepartureWatch: Sendable {
+    var onDeparture: @Sendable () -> Void
+}
+
+extension Channel {
+    /// Calls a closure when nobody waits for the current response any more: see
+    /// ``DepartureWatch``.
+    package func onDeparture(_ body: @escaping @Sendable () -> Void) {
+        triggerUserOutboundEvent(DepartureWatch(onDeparture: body), promise: nil)
+    }
+}
+
 /// Sent up a connection's pipeline in place of the missing rest of a body.
 struct BodyTooSlow: Error {
     var secondsMax: Int64
@@ -22,7 +38,11 @@ struct BodyTooSlow: Error {
 ///   reader gets ``BodyTooSlow`` and responds, and the connection is closed. Without a timer a
 ///   silent client would hold its part of ``BodyBudget``.
 /// - For a request that cannot be parsed, the framework writes an empty 400 response, in order.
-///   This handler replaces it with a problem.
+///   This handler replaces it with a problem. A request without exactly one `Host` is treated the
+///   same way (RFC 9112, section 3.2).
+/// - A response of unknown length to HTTP/1.0 ends with the connection, because chunks are unknown
+///   there.
+/// - It reports when a client leaves while its request waits: see ``DepartureWatch``.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -39,6 +59,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// A request that has begun, until its response has ended.
     private struct Exchange {
         var closes: Bool
+        /// The client knows no chunks.
+        let isOld: Bool
         var awaitsContinue: Bool
         /// Part of the body has arrived.
         var hasBody = false
@@ -46,7 +68,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         var isBodyWanted = false
 
         init(_ head: HTTPRequestHead) {
-            let isOld = head.version.major < 1 || head.version == .http1_0
+            isOld = head.version.major < 1 || head.version == .http1_0
             closes = isOld || !head.isKeepAlive
             awaitsContinue =
                 !isOld && head.headers["expect"].contains { $0.lowercased() == "100-continue" }
@@ -66,6 +88,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// Runs while the end of a body is waited for.
     private var bodyTimer: Scheduled<Void>?
     private var failure: (any Error)?
+    /// What to call when the client leaves while the first exchange waits.
+    private var watches: [@Sendable () -> Void] = []
+    /// The client sends nothing more.
+    private var isInputClosed = false
 
     /// - Parameter bodySecondsMax: how long to wait for the end of a body.
     /// - Parameter refusal: returns the response to a request that cannot be parsed.
@@ -80,8 +106,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard !ignoresInput else { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
+            if let wrong = WrongHost(of: head) { return refuseHead(context, wrong) }
             exchanges.append(Exchange(head))
             isReading = true
+            if exchanges.count > 1 { callWatches() }
         case .body:
             updateNewest { exchange in
                 exchange.hasBody = true
@@ -123,6 +151,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.fireErrorCaught(error)
     }
 
+    /// Ends the connection by the response to a head that is parsed but not valid.
+    private func refuseHead(_ context: ChannelHandlerContext, _ wrong: WrongHost) {
+        failure = wrong
+        closeInput(context)
+        context.fireErrorCaught(HTTPParserError.unknown)
+    }
+
     /// Nothing more is taken. Within a request its response is the last.
     private func closeInput(_ context: ChannelHandlerContext) {
         ignoresInput = true
@@ -133,12 +168,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         stopBodyTimer()
+        callWatches()
         context.fireChannelInactive()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if isClosing, case ChannelEvent.inputClosed? = event as? ChannelEvent {
-            context.close(promise: nil)
+        if case ChannelEvent.inputClosed? = event as? ChannelEvent {
+            isInputClosed = true
+            callWatches()
+            if isClosing { context.close(promise: nil) }
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -146,6 +184,19 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func updateNewest(_ change: (inout Exchange) -> Void) {
         guard !exchanges.isEmpty else { return }
         change(&exchanges[exchanges.index(before: exchanges.endIndex)])
+    }
+
+    // MARK: - Departures
+
+    private func add(_ watch: DepartureWatch, _ context: ChannelHandlerContext) {
+        watches.append(watch.onDeparture)
+        if isInputClosed || exchanges.count > 1 || !context.channel.isActive { callWatches() }
+    }
+
+    private func callWatches() {
+        let called = watches
+        watches = []
+        for watch in called { watch() }
     }
 
     // MARK: - Bodies
@@ -174,10 +225,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func triggerUserOutboundEvent(
         context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?
     ) {
-        guard event is BodyWanted else {
-            return context.triggerUserOutboundEvent(event, promise: promise)
+        switch event {
+        case is BodyWanted: continueBody(context)
+        case let watch as DepartureWatch: add(watch, context)
+        default: return context.triggerUserOutboundEvent(event, promise: promise)
         }
         promise?.succeed()
+    }
+
+    private func continueBody(_ context: ChannelHandlerContext) {
         guard let exchange = exchanges.first else { return }
         wantBody(context)
         exchanges[exchanges.startIndex].awaitsContinue = false
@@ -204,6 +260,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
                 head.headers.replaceOrAdd(name: "connection", value: "close")
                 ignoresInput = true
             }
+            if exchanges[first].isOld, !head.headers.contains(name: "content-length") {
+                head.version = .http1_0
+            }
             // The rest of the body is discarded.
             wantBody(context)
             context.write(wrapOutboundOut(.head(head)), promise: promise)
@@ -211,6 +270,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case .body: context.write(data, promise: promise)
         case .end:
             let exchange = exchanges.popFirst()
+            watches = []
             guard exchange?.closes ?? true else {
                 context.write(data, promise: promise)
                 return resumeReading(context)

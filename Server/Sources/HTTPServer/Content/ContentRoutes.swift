@@ -37,7 +37,7 @@ extension PerennialServer {
                         response is a redirect.
                         """,
                     parameters: [
-                        OpenAPIParameter(name: "customer_id"), .proof, .environment,
+                        .customerID("With a key: who reads it."), .proof, .environment,
                         OpenAPIParameter(name: "app"), OpenAPIParameter(name: "for"),
                         OpenAPIParameter(name: "until", schema: ["type": "integer"]),
                         OpenAPIParameter(name: "signature"),
@@ -104,6 +104,12 @@ extension PerennialServer {
     private func sendFile(
         _ path: String, from folder: String, _ request: Request, _ context: ServerContext
     ) async throws -> Response {
+        guard !ContentFolder.isBehindLink(path, in: folder) else {
+            throw ProblemError(
+                .contentFileMissing,
+                operatorDetail: "\(folder)/\(path) is behind a symbolic link, which is not followed."
+            )
+        }
         let files = FileMiddleware<ServerContext, LocalFileSystem>(folder, logger: logger)
         var head = request.head
         head.path =

@@ -29,7 +29,11 @@ extension PerennialServer {
                             description: """
                                 An id of a customer, or the account token of a purchase, or the id \
                                 of a transaction, or the order id in the customer's mail.
-                                """)
+                                """,
+                            schema: [
+                                "type": "string", "minLength": 1,
+                                "maxLength": .integer(Engine.queryBytesMax),
+                            ])
                     ], output: .json(CustomerList.self)), customers),
             proven(
                 for: .admin,
@@ -56,7 +60,7 @@ extension PerennialServer {
         let named = request.headers[.ifNoneMatch]
         guard tag.isNamed(in: named) else { return try tag.response(customer) }
         if let wait {
-            let changed = try await waits.reserve {
+            let changed = try await waits.reserve(for: holder) {
                 try await changedAnswer(about: state, within: wait, for: holder, context) {
                     try CustomerTag($0).isNamed(in: named)
                 }
@@ -73,7 +77,7 @@ extension PerennialServer {
         guard let query = request.uri.queryParameters["query"], !query.isEmpty else {
             throw ProblemError(.queryMissing)
         }
-        let search = try await engine.customers(like: String(query), app: holder.app)
+        let search = try await engine.customers(typed: String(query), app: holder.app)
         return try JSONResponse.ok(CustomerList(search))
     }
 

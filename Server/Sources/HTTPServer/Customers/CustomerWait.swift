@@ -6,36 +6,78 @@ import PerennialContract
 import ServiceLifecycle
 import Synchronization
 
-/// How long and how many requests may wait for a change (`?wait=25`): of a customer, or of the log.
-final class CustomerWait: Sendable {
-    /// The range of `wait`, in seconds. Many proxies cut a connection that is silent for longer.
-    static let secondsRange = 1...60
+/// The limits of requests that wait for a change.
+package struct WaitLimits: Hashable, Sendable {
     /// The maximum number of requests that wait at one time.
-    static let waitsMax = 1_000
+    package var waitsMax = 1_000
+    /// The same for requests with an app key, which anybody can extract from an app. The rest is
+    /// kept free for secret keys.
+    package var waitsWithAppKeysMax = 800
+    /// The same for requests with one key.
+    package var waitsOfKeyMax = 500
+    /// The longest wait, whatever the client asks for: shorter than the 50 and 60 seconds after
+    /// which HAProxy on Debian and nginx end a request without a response.
+    package var holdMax = Duration.seconds(45)
+
+    package init() {}
+}
+
+/// Counts the requests that wait for a change (`?wait=25`): of a customer, or of the log.
+final class CustomerWait: Sendable {
+    /// The range of `wait`, in seconds.
+    static let secondsRange = 1...60
     /// The pause between two looks: what other servers write, and what time alone
     /// changes, is noticed after at most this time.
     static let lookPause = Duration.seconds(1)
 
-    private let waitsMax: Int
-    private let count = Mutex(0)
+    private struct State {
+        var count = 0
+        var countWithAppKeys = 0
+        var byKey: [[UInt8]: Int] = [:]
+    }
 
-    init(waitsMax: Int = CustomerWait.waitsMax) { self.waitsMax = waitsMax }
+    let limits: WaitLimits
+    private let state = Mutex(State())
+
+    init(_ limits: WaitLimits) { self.limits = limits }
 
     /// Runs a closure as one of the waiting requests.
     ///
-    /// - Throws: ``ProblemError`` if too many requests wait already.
-    func reserve<Value>(_ body: () async throws -> Value) async throws -> Value {
-        let isFull = count.withLock { count in
-            guard count < waitsMax else { return true }
-            count += 1
-            return false
-        }
-        guard !isFull else { throw ProblemError(.tooManyWaits) }
-        defer { count.withLock { $0 -= 1 } }
+    /// - Parameter holder: the key of the request.
+    /// - Throws: ``ProblemError`` if too many requests wait already: of all, with app keys, or with
+    ///   the key.
+    func reserve<Value>(
+        for holder: StoredKey, _ body: () async throws -> Value
+    ) async throws -> Value {
+        guard admit(holder) else { throw ProblemError(.tooManyWaits) }
+        defer { release(holder) }
         return try await body()
     }
 
-    var waitingCount: Int { count.withLock { $0 } }
+    private func admit(_ holder: StoredKey) -> Bool {
+        state.withLock { state in
+            let isApp = holder.kind == .app
+            guard state.count < limits.waitsMax,
+                !isApp || state.countWithAppKeys < limits.waitsWithAppKeysMax,
+                state.byKey[holder.hash, default: 0] < limits.waitsOfKeyMax
+            else { return false }
+            state.count += 1
+            state.countWithAppKeys += isApp ? 1 : 0
+            state.byKey[holder.hash, default: 0] += 1
+            return true
+        }
+    }
+
+    private func release(_ holder: StoredKey) {
+        state.withLock { state in
+            state.count -= 1
+            state.countWithAppKeys -= holder.kind == .app ? 1 : 0
+            let rest = state.byKey[holder.hash, default: 0] - 1
+            state.byKey[holder.hash] = rest > 0 ? rest : nil
+        }
+    }
+
+    var waitingCount: Int { state.withLock { $0.count } }
 }
 
 extension PerennialServer {
@@ -49,7 +91,7 @@ extension PerennialServer {
     }
 
     /// Waits until the answer about a customer is another one, and returns it. Returns nil if it
-    /// does not change in time, if the connection is closed, or if the server is about to stop.
+    /// does not change in time, if the client leaves, or if the server is about to stop.
     ///
     /// - Parameter state: the customer as last read.
     /// - Parameter isKnown: whether the client has an answer already.
@@ -72,7 +114,7 @@ extension PerennialServer {
     }
 
     /// Looks at once, after each signal, and after each pause, until there is a value. Returns nil
-    /// if there is none in time, if the connection is closed, or if the server is about to stop.
+    /// if there is none in time, if the client leaves, or if the server is about to stop.
     ///
     /// - Parameter signals: finished at the end.
     func firstValue<Value: Sendable>(
@@ -80,9 +122,9 @@ extension PerennialServer {
         within limit: Duration, _ context: ServerContext,
         _ value: () async throws -> Value?
     ) async throws -> Value? {
-        let end = ContinuousClock.now + limit
+        let end = ContinuousClock.now + min(limit, waits.limits.holdMax)
         let looks = signals.continuation
-        context.channel.closeFuture.whenComplete { _ in looks.finish() }
+        context.channel.onDeparture { looks.finish() }
         return try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 defer {

@@ -144,7 +144,7 @@ extension DashboardRoutes {
         page.audit.leaveOut()
         let query = form.trimmed("query") ?? ""
         var found: [MovePage.Found] = []
-        let search = try await engine.customers(like: query, app: app)
+        let search = try await engine.customers(typed: query, app: app)
         for match in search.found {
             guard let purchase = match.purchase, purchase.environment == page.environment
             else { continue }

@@ -30,7 +30,7 @@ extension DashboardRoutes {
                 .html(in: page.frame)
         }
         // A search ignores the state filter.
-        let search = try await engine.customers(like: query, byPrefix: true, app: app)
+        let search = try await engine.customers(typed: query, byPrefix: true, app: app)
         var rows: [CustomersPage.Row] = []
         for found in search.found.map(CustomerList.Found.init) {
             var row =

@@ -51,14 +51,17 @@ extension DashboardRoutes {
             return response(try await html(page), to: page.request)
         }
         get(Self.livePrefix + (path == "/" ? "" : path), of: router) { page in
-            try live(page, by: source, html)
+            // A stream that could send nothing would look like a page that is live.
+            _ = try await engine.lastLogPosition(of: app)
+            return try live(page, by: source, html)
         }
     }
 
     private func live(
         _ page: PageRequest, by source: Source, _ html: @escaping Page
     ) throws -> Response {
-        let place = try server.pageStreams.reserve(for: page.visit.viewer.name)
+        let place = try server.pageStreams.reserve(
+            for: page.visit.viewer.name, max: server.pageStreams.limits.streamsOfOwnerMax)
         var page = page
         page.frame.notices = []
         let stream = LiveStream(
@@ -71,8 +74,7 @@ extension DashboardRoutes {
             return visit.viewer.role == page.frame.viewer.role
         }
         return Response(
-            status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
-            body: stream.body(in: place))
+            status: .ok, headers: EventStreams.headers, body: stream.body(in: place))
     }
 }
 
@@ -92,7 +94,10 @@ private struct LiveStream: Sendable {
             defer { place.release() }
             let (signals, looks) = engine.logSignals(of: app)
             let channel = page.context.channel
-            channel.closeFuture.whenComplete { _ in looks.finish() }
+            channel.onDeparture {
+                place.release()
+                looks.finish()
+            }
             let end = ContinuousClock.now + limits.pageLifeMax
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await PerennialServer.yieldLooks(to: looks, until: end) }

@@ -95,7 +95,11 @@ struct DashboardRoutes: Sendable {
         _ answer: (Visit) async throws -> Response
     ) async throws -> Response {
         if let refusal = access.origin.refusal(of: request.head) { return Self.refusal(refusal) }
-        switch try await access.visitor(of: request, context, app: app, engine) {
+        let visitor: Visitor
+        do { visitor = try await access.visitor(of: request, context, app: app, engine) } catch {
+            return Self.problem(error, request, context, host: access.host)
+        }
+        switch visitor {
         case .visit(let visit):
             context.author.record(owner: visit.viewer.name)
             do { return try await answer(visit) } catch {
@@ -278,11 +282,7 @@ struct DashboardRoutes: Sendable {
     private func problem(
         _ error: any Error, _ request: Request, _ context: ServerContext, _ visit: Visit
     ) throws -> Response {
-        var found =
-            (error as? EngineFailure).map { ProblemError($0, subject: .customer) }
-            ?? ProblemError(anything: error)
-        found.log(requestID: context.requestID, to: context.logger)
-        found.problem.requestID = context.requestID
+        let found = Self.problem(error, context)
         // An environment that is unknown may be what is wrong.
         let environment = (try? environment(in: request)) ?? .production
         let frame = frame(of: request, environment, visit, [])
@@ -294,6 +294,29 @@ struct DashboardRoutes: Sendable {
             status: HTTPResponse.Status(code: found.problem.status))
         for field in found.headers { response.headers[field.name] = field.value }
         return response
+    }
+
+    /// A problem as a page for somebody of whom it is not known who they are.
+    static func problem(
+        _ error: any Error, _ request: Request, _ context: ServerContext, host: String
+    ) -> Response {
+        let found = problem(error, context)
+        let page = Card.problem(
+            found.problem, host: host, wasAct: request.method == .post)
+        var response = Self.page(
+            page.html(), status: HTTPResponse.Status(code: found.problem.status))
+        for field in found.headers { response.headers[field.name] = field.value }
+        return response
+    }
+
+    /// Logs an error, and returns it with the request's id.
+    private static func problem(_ error: any Error, _ context: ServerContext) -> ProblemError {
+        var found =
+            (error as? EngineFailure).map { ProblemError($0, subject: .customer) }
+            ?? ProblemError(anything: error)
+        found.log(requestID: context.requestID, to: context.logger)
+        found.problem.requestID = context.requestID
+        return found
     }
 
     /// The page with the form of an act on a customer or on a webhook.

@@ -24,8 +24,7 @@ extension PerennialServer {
                                 "enum": .list(
                                     WebhookDelivery.State.known.map { .text($0.rawValue) }),
                             ]),
-                        OpenAPIParameter(
-                            name: "customer_id", description: "Only events of this customer."),
+                        .customerID("Only events of this customer."),
                         .after,
                         .limit(usual: Self.deliveriesDefault, most: Self.deliveriesMax),
                     ], output: .json(WebhookDeliveryList.self)), deliveries),

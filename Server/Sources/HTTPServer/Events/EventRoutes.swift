@@ -53,7 +53,7 @@ extension PerennialServer {
         var page = try await eventPage(query, after: after)
         if let wait, page.events.isEmpty {
             let begin = page.next
-            let found = try await waits.reserve {
+            let found = try await waits.reserve(for: holder) {
                 try await firstValue(
                     after: engine.logSignals(of: holder.app), within: wait, context
                 ) {
@@ -90,12 +90,11 @@ struct EventQuery: Sendable {
 }
 
 extension OpenAPIParameter {
-    fileprivate static let eventsOfCustomer = OpenAPIParameter(
-        name: "customer_id",
-        description: """
-            Only events of this customer, by any of their ids, even if that is only the account \
-            token of a purchase.
-            """)
+    fileprivate static let eventsOfCustomer = customerID(
+        """
+        Only events of this customer, by any of their ids, even if that is only the account token \
+        of a purchase.
+        """)
 
     fileprivate static let waitForEvents = OpenAPIParameter(
         name: "wait",

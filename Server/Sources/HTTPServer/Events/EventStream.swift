@@ -27,13 +27,14 @@ extension PerennialServer {
             if request.uri.queryParameters["limit"] == nil { nil } else {
                 try Self.limit(in: request, usual: 1, most: Engine.eventsMax)
             }
-        let place = try streams.reserve()
+        let place = try streams.reserve(
+            for: "key \(Hexadecimal.text(holder.hash))", max: streams.limits.streamsOfKeyMax)
         // A cursor that is not valid is a problem, not a stream.
         _ = try await eventPage(query, after: after)
         query.limit = streams.limits.pageMax
         let stream = EventStream(query, after: after, left: left, limits: streams.limits)
         return Response(
-            status: .ok, headers: [.contentType: EventStream.mediaType, .cacheControl: "no-store"],
+            status: .ok, headers: EventStreams.headers,
             body: body(of: stream, in: place, request, context.channel))
     }
 
@@ -44,7 +45,10 @@ extension PerennialServer {
         ResponseBody { writer in
             defer { place.release() }
             let (signals, looks) = engine.logSignals(of: begun.query.app)
-            channel.closeFuture.whenComplete { _ in looks.finish() }
+            channel.onDeparture {
+                place.release()
+                looks.finish()
+            }
             let end = ContinuousClock.now + streams.limits.lifeMax
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await Self.yieldLooks(to: looks, until: end) }
@@ -88,7 +92,6 @@ extension PerennialServer {
 
 /// One open stream: what it reads, and how far it has come.
 private struct EventStream: Sendable {
-    static let mediaType = "text/event-stream"
     /// Sent at once, so that the client sees that the stream is open: the time in milliseconds
     /// after which it connects again.
     static let opening = "retry: 1000\n\n"

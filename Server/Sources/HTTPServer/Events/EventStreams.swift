@@ -1,4 +1,5 @@
 import Engine
+import HTTPTypes
 import Hummingbird
 import Synchronization
 
@@ -6,6 +7,8 @@ import Synchronization
 package struct EventStreamLimits: Sendable {
     /// The maximum number of streams that are open at one time on this server.
     package var streamsMax = 100
+    /// The same for the streams with one key.
+    package var streamsOfKeyMax = 50
     /// The same for the streams of pages that one owner has open.
     package var streamsOfOwnerMax = 20
     /// After this time without an event, a stream sends a comment. Many proxies cut a connection
@@ -27,7 +30,7 @@ package struct EventStreamLimits: Sendable {
 }
 
 /// The open event streams of this server.
-final class EventStreams: Sendable {
+package final class EventStreams: Sendable {
     let limits: EventStreamLimits
     private let state = Mutex(State())
 
@@ -38,22 +41,28 @@ final class EventStreams: Sendable {
 
     init(_ limits: EventStreamLimits) { self.limits = limits }
 
+    /// The header fields of a response that is a stream. The last one makes nginx pass on what it
+    /// has, also if the stream ends with the connection.
+    package static var headers: HTTPFields {
+        [
+            .contentType: "text/event-stream", .cacheControl: "no-store",
+            .accelBuffering: "no",
+        ]
+    }
+
     /// The number of streams that are open.
     var openCount: Int { state.withLock { $0.count } }
 
     /// Reserves one of the streams. It is free again when the returned place is released.
     ///
-    /// - Parameter owner: who looks at a page. Nil for a stream of the HTTP interface.
+    /// - Parameter owner: who looks at a page, or the key of a stream of the HTTP interface.
+    /// - Parameter ownMax: the maximum number of streams that the owner may have.
     /// - Throws: ``ProblemError`` if too many are open, or too many by the owner.
-    func reserve(for owner: String? = nil) throws -> Place {
+    func reserve(for owner: String, max ownMax: Int) throws -> Place {
         let reached: Int? = state.withLock { state in
             guard state.count < limits.streamsMax else { return limits.streamsMax }
-            if let owner {
-                guard state.byOwner[owner, default: 0] < limits.streamsOfOwnerMax else {
-                    return limits.streamsOfOwnerMax
-                }
-                state.byOwner[owner, default: 0] += 1
-            }
+            guard state.byOwner[owner, default: 0] < ownMax else { return ownMax }
+            state.byOwner[owner, default: 0] += 1
             state.count += 1
             return nil
         }
@@ -61,10 +70,9 @@ final class EventStreams: Sendable {
         return Place(self, owner)
     }
 
-    private func release(_ owner: String?) {
+    private func release(_ owner: String) {
         state.withLock { state in
             state.count -= 1
-            guard let owner else { return }
             let rest = state.byOwner[owner, default: 0] - 1
             state.byOwner[owner] = rest > 0 ? rest : nil
         }
@@ -74,10 +82,10 @@ final class EventStreams: Sendable {
     /// place, too.
     final class Place: Sendable {
         private let streams: EventStreams
-        private let owner: String?
+        private let owner: String
         private let isReleased = Atomic(false)
 
-        fileprivate init(_ streams: EventStreams, _ owner: String?) {
+        fileprivate init(_ streams: EventStreams, _ owner: String) {
             self.streams = streams
             self.owner = owner
         }
@@ -90,4 +98,8 @@ final class EventStreams: Sendable {
             streams.release(owner)
         }
     }
+}
+
+extension HTTPField.Name {
+    fileprivate static let accelBuffering = wellFormed("X-Accel-Buffering")
 }

@@ -49,7 +49,13 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, at environment: Ledger.Environment
     ) async throws -> Response {
         context.bodyShare?.use(.receipts)
-        let body = try await request.bytes(max: BodyLimit.verifyReceipt)
+        let body: ByteBuffer
+        do { body = try await request.bytes(max: BodyLimit.verifyReceipt) } catch let refused
+            as ProblemError where refused.problem.code == .bodyTooLarge
+        {
+            return JSONResponse.text(
+                ByteBuffer(bytes: Engine.verifyReceiptUnavailable), mediaType: "application/json")
+        }
         do {
             let answer = try await engine.verifyReceipt(
                 Array(body.readableBytesView), at: environment)

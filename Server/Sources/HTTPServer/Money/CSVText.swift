@@ -17,10 +17,7 @@ package enum CSVText {
     }
 
     private static func field(_ text: String, for reader: Reader) -> String {
-        var field = text
-        if reader == .spreadsheet, isFormula(field) || isLongNumber(field) {
-            field = "'" + field
-        }
+        let field = reader == .spreadsheet ? forSpreadsheet(text) : text
         guard field.utf8.contains(where: quotedBytes.contains) else { return field }
         var quoted = String.UnicodeScalarView("\"".unicodeScalars)
         for scalar in field.unicodeScalars {
@@ -31,15 +28,29 @@ package enum CSVText {
         return String(quoted)
     }
 
-    // Bytes, because a character may be one of these with a combining mark.
-    private static let formulaStarts = Set("=+-@\t\r\n".utf8)
-    private static let quotedBytes = Set("\",\r\n".utf8)
-
-    private static func isFormula(_ text: String) -> Bool {
-        text.utf8.first.map(formulaStarts.contains) == true && !isNumber(text)
+    private static func forSpreadsheet(_ text: String) -> String {
+        isLongNumber(text) ? "'" + text : withoutFormulas(text)
     }
 
-    private static func isNumber(_ text: String) -> Bool { Double(text) != nil }
+    /// The text with an apostrophe before each place where a spreadsheet could find a formula: at
+    /// the beginning, and behind each character at which a spreadsheet may divide the text instead
+    /// of at commas. In many countries that is the semicolon, and then our quotation marks behind
+    /// a comma mean nothing.
+    private static func withoutFormulas(_ text: String) -> String {
+        // Nearly all texts have neither.
+        guard let first = text.utf8.first, !isHarmless(first) || text.utf8.contains(where: isDivider)
+        else { return text }
+        guard !isNumber(text) else { return text }
+        let scalars = Array(text.unicodeScalars)
+        var safe = String.UnicodeScalarView()
+        for (index, scalar) in scalars.enumerated() {
+            let isStart = index == 0 || dividers.contains(scalars[index - 1])
+            let isControl = index == 0 && controls.contains(scalar)
+            if isControl || isStart && beginsFormula(scalars[index...]) { safe.append("'") }
+            safe.append(scalar)
+        }
+        return String(safe)
+    }
 
     /// Spreadsheets round numbers to so many digits.
     private static let digitsMax = 15
@@ -48,4 +59,44 @@ package enum CSVText {
         text.utf8.count > digitsMax
             && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
+
+    /// Whether a text that begins with a byte begins no formula.
+    private static func isHarmless(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: false
+        }
+    }
+
+    /// Spreadsheets skip spaces and quotation marks before a formula.
+    private static func beginsFormula(_ scalars: ArraySlice<Unicode.Scalar>) -> Bool {
+        let first = scalars.first { !skipped.contains($0) && !$0.properties.isWhitespace }
+        return first.map(formulaStarts.contains) ?? false
+    }
+
+    /// Whether a text is a number as we write it: digits, perhaps with a sign and a point.
+    private static func isNumber(_ text: String) -> Bool {
+        var rest = text.utf8[...]
+        if let sign = rest.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") {
+            rest = rest.dropFirst()
+        }
+        let parts = rest.split(
+            separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+        return parts.allSatisfy { part in
+            !part.isEmpty && part.allSatisfy { (0x30...0x39).contains($0) }
+        }
+    }
+
+    private static func isDivider(_ byte: UInt8) -> Bool { dividerBytes.contains(byte) }
+
+    // Scalars, because a character may be one of these with a combining mark. The last four are the
+    // full-width forms, which some spreadsheets of East Asia take for the others.
+    private static let formulaStarts = Set("=+-@\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars)
+    private static let controls = Set("\t\r\n".unicodeScalars)
+    private static let skipped = Set("\"\u{FEFF}".unicodeScalars)
+    private static let dividers = Set(";\t\r\n".unicodeScalars)
+    private static let dividerBytes = Set(";\t\r\n".utf8)
+    private static let quotedBytes = Set("\",;\t\r\n".utf8)
 }

@@ -50,7 +50,9 @@ extension OpenAPI {
             let properties = shape.members.map { member in
                 let own = schema(of: member.form, isNullable: member.isOptional && !isSent)
                 return OpenAPIValue.Member(
-                    member.name, own.adding(memberNotes["\(name).\(member.name)"]))
+                    member.name,
+                    own.adding(memberNotes["\(name).\(member.name)"])
+                        .adding(textLimits["\(name).\(member.name)"]))
             }
             let described: OpenAPIValue = ["type": "object"]
             return described.adding(typeNotes[name].map { ["description": .text($0)] })

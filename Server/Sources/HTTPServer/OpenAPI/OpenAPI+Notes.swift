@@ -59,7 +59,7 @@ extension OpenAPI {
         "DebitRequest.amount": ["minimum": 1],
         "DebitRequest.reason": ["description": "Shown on the statement."],
         "CreditRequest.amount": ["minimum": 1],
-        "CreditRequest.reason": ["minLength": 1, "description": "Shown on the statement."],
+        "CreditRequest.reason": ["description": "Shown on the statement."],
         "OfferSignatureRequest.kind": [
             "enum": ["promotional", "promotional_v1", "introductory"]
         ],

@@ -23,7 +23,7 @@ struct OpenAPI {
             switch operation.output {
             case .json(let output), .cacheable(let output), .events(let output):
                 try components.add(output, isSent: false)
-            case .status, .object, .receiptStatus, .text, .file: break
+            case .status, .object, .cacheableObject, .receiptStatus, .text, .file: break
             }
         }
         // A problem omits nil members (RFC 9457); the objects in it do not.
@@ -114,7 +114,7 @@ struct OpenAPI {
     private static func pathParameter(_ name: String) -> OpenAPIValue {
         let described: OpenAPIValue = ["name": .text(name), "in": "path", "required": true]
         return described.adding(pathNotes[name].map { ["description": .text($0)] })
-            .adding(["schema": ["type": "string"]])
+            .adding(["schema": pathSchema(name)])
     }
 
     private static func parameter(_ parameter: OpenAPIParameter) -> OpenAPIValue {
@@ -141,7 +141,7 @@ struct OpenAPI {
         case .cacheable(let type):
             return OpenAPIValue.object([
                 .init("200", json(Components.reference(type))),
-                .init("304", ["description": "The answer is the one that the client has."]),
+                .init("304", notModified),
             ]).adding(problem)
         case .status:
             let schema: OpenAPIValue = [
@@ -152,6 +152,11 @@ struct OpenAPI {
         case .object(let description):
             return OpenAPIValue.object([.init("200", json(["type": "object"], description))])
                 .adding(problem)
+        case .cacheableObject(let description):
+            return OpenAPIValue.object([
+                .init("200", json(["type": "object"], description)),
+                .init("304", notModified),
+            ]).adding(problem)
         case .receiptStatus:
             let schema: OpenAPIValue = [
                 "type": "object", "required": ["status"],
@@ -179,6 +184,10 @@ struct OpenAPI {
             ]
         }
     }
+
+    private static let notModified: OpenAPIValue = [
+        "description": "The answer is the one that the client has."
+    ]
 
     private static func events(_ schema: OpenAPIValue) -> OpenAPIValue {
         [

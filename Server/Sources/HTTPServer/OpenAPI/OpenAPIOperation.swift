@@ -44,6 +44,8 @@ struct OpenAPIOperation: Sendable {
         case status
         /// A JSON object without a contract type.
         case object(String)
+        /// The same, with an ETag, or 304.
+        case cacheableObject(String)
         /// Apple's responseBody.
         case receiptStatus
         case text(String)
@@ -130,7 +132,7 @@ extension OpenAPIParameter {
     static let idempotencyKey = OpenAPIParameter(
         name: "Idempotency-Key", place: .header,
         description: "A key you choose for this request.",
-        schema: ["type": "string", "maxLength": 255])
+        schema: ["type": "string", "minLength": 1, "maxLength": 255])
 
     static let requiredIdempotencyKey: OpenAPIParameter = {
         var parameter = idempotencyKey

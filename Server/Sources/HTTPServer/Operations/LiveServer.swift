@@ -101,6 +101,12 @@ private struct LiveResponder: HTTPResponder {
     let listener: Listener
 
     func respond(to request: Request, context: ServerContext) async throws -> Response {
-        try await server.responder(of: listener).respond(to: request, context: context)
+        if let refusal = server.current.localNames?.refusal(of: request.head) {
+            return DashboardRoutes.refusal(refusal)
+        }
+        var head = request.head
+        head.method = head.method.routed
+        return try await server.responder(of: listener).respond(
+            to: Request(head: head, body: request.body), context: context)
     }
 }

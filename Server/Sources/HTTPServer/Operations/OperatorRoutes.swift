@@ -19,10 +19,11 @@ extension PerennialServer {
                 OpenAPIOperation(
                     .get, Paths.metrics, "metrics", "Metrics for Prometheus",
                     output: .text("Text exposition format 0.0.4.")), metrics),
-            open(
+            // It is indented always, so `?pretty` need not indent it again.
+            verbatim(
                 OpenAPIOperation(
                     .get, Paths.openAPI, "openAPI", "This description",
-                    output: .object("OpenAPI 3.1.")), openAPI),
+                    parameters: [.ifNoneMatch], output: .cacheableObject("OpenAPI 3.1.")), openAPI),
         ]
     }
 
@@ -45,9 +46,10 @@ extension PerennialServer {
     }
 
     @Sendable func openAPI(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let document = try OpenAPI.document(of: routes.map(\.operation))
-        return JSONResponse.text(
-            try JSONResponse.json(document, isIndented: true), mediaType: "application/json")
+        try description.response(to: request) {
+            let document = try OpenAPI.document(of: routes.map(\.operation))
+            return try JSONResponse.json(document, isIndented: true)
+        }
     }
 
     @Sendable func metrics(_ request: Request, _ context: ServerContext) async throws -> Response {

@@ -150,8 +150,7 @@ extension PerennialServer {
     @Sendable func preview(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let posted = try await request.lenientValue(
-            PreviewRequest.self, max: BodyLimit.purchases)
+        let posted = try await request.purchases(PreviewRequest.self)
         let environment = try Self.environment(in: request)
         let id = CustomerID(rawValue: posted.customerID)
         try await requireProof(of: id, request.headers, holder)

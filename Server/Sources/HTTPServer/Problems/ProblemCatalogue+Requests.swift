@@ -77,8 +77,9 @@ extension ProblemCatalogue.Entry {
         _ method: HTTPRequest.Method, allowed: [HTTPRequest.Method]
     ) -> Self {
         let names = allowed.map(\.rawValue).sorted().joined(separator: ", ")
+        let refused = method == .other ? "this method" : method.rawValue
         return Self(
-            .methodNotAllowed, .methodNotAllowed, "This path does not support \(method.rawValue).",
+            .methodNotAllowed, .methodNotAllowed, "This path does not support \(refused).",
             remedy: "Use \(names).", headers: [.allow: names])
     }
 
@@ -194,6 +195,19 @@ extension ProblemCatalogue.Entry {
             .bodyTooLarge, .contentTooLarge, "The body is too large.",
             detail: "At most \(bytesMax) bytes are read.", remedy: "Send a smaller body.")
     }
+
+    static func purchasesTooLarge(bytesMax: Int) -> Self {
+        bodyTooLarge(bytesMax: bytesMax).variant(remedy: smallerPurchases)
+    }
+
+    /// A genuine document that is larger than what is read.
+    static let documentTooLarge = bodyTooLarge(bytesMax: 0).variant(
+        "A document is too large.", remedy: smallerPurchases)
+
+    private static let smallerPurchases =
+        "Send fewer documents at once. In place of a large app receipt, send the customer's "
+        + "signed_transactions, or import the id of any of the purchases (perennial import "
+        + "original-transaction-ids): Apple then says the rest."
 
     /// Closes the connection, because otherwise the server would wait for the rest of the body.
     static func bodyTooSlow(secondsMax: Int64) -> Self {

@@ -23,6 +23,7 @@ extension ProblemError {
         case .unreadable: isNotification ? .notificationNotUnderstood : .purchaseNotUnderstood
         case .notForAnyApp: isNotification ? .notificationForAnotherApp : .purchaseForAnotherApp
         case .notTrusted where isNotification: .notificationNotTrusted
+        case .notTrusted(let refusal) where refusal.isTooLong: .documentTooLarge
         case .notTrusted(let refusal) where refusal.isFromXcode: .purchaseFromXcode
         case .notTrusted(let refusal) where refusal.reason == .wrongBundle:
             .purchaseOfForeignBundle

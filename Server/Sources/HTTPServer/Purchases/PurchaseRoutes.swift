@@ -80,8 +80,7 @@ extension PerennialServer {
     @Sendable func purchases(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let posted = try await request.lenientValue(
-            PurchasesRequest.self, max: BodyLimit.purchases)
+        let posted = try await request.purchases(PurchasesRequest.self)
         let evidence = PurchaseEvidence(posted)
         guard !evidence.isEmpty else {
             throw ProblemError(.purchasesMissing)

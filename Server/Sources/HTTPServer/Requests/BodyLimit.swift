@@ -3,8 +3,7 @@ import Engine
 /// The maximum size of one request's body, in bytes. ``BodyBudget`` limits all bodies in memory
 /// together.
 enum BodyLimit {
-    /// Enough for some hundreds of signed transactions.
-    static let purchases = 4_194_304
+    static let purchases = PurchaseEvidence.bytesMax
     static let notification = Engine.notificationBytesMax
     static let verifyReceipt = Engine.verifyReceiptBytesMax
     /// An alias, a grant, a transfer, a block, a debit, or a credit by hand.

@@ -48,6 +48,15 @@ extension Request {
         try await lenientValue(Strict<Value>.self, max: bytesMax).value
     }
 
+    /// Decodes a body with purchases.
+    func purchases<Value: Decodable>(_ type: Value.Type) async throws -> Value {
+        do { return try await lenientValue(type, max: BodyLimit.purchases) } catch let refused
+            as ProblemError where refused.problem.code == .bodyTooLarge
+        {
+            throw ProblemError(.purchasesTooLarge(bytesMax: BodyLimit.purchases))
+        }
+    }
+
     /// Decodes the body for a route for apps. Ignores unknown members. No media type is required,
     /// because a body that does not parse is rejected anyway.
     func lenientValue<Value: Decodable>(

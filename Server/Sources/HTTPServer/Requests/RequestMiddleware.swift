@@ -99,7 +99,7 @@ struct RequestMiddleware: RouterMiddleware {
 
     // A client can send any word as method. Only known ones become labels, so that the number of
     // counters stays bounded.
-    private static let knownMethods: Set<HTTPRequest.Method> = [
+    static let knownMethods: Set<HTTPRequest.Method> = [
         .get, .head, .post, .put, .patch, .delete, .options,
     ]
 
@@ -134,6 +134,19 @@ struct RequestMiddleware: RouterMiddleware {
             true
         default: false
         }
+    }
+}
+
+extension HTTPRequest.Method {
+    /// Stands for each method that no route has, such as TRACE.
+    static let other = wellFormed("OTHER")
+
+    /// The method by which a route is looked up.
+    var routed: Self { RequestMiddleware.knownMethods.contains(self) ? self : .other }
+
+    private static func wellFormed(_ name: String) -> Self {
+        guard let method = Self(name) else { preconditionFailure("\(name) is not a method.") }
+        return method
     }
 }
 

@@ -69,7 +69,7 @@ struct RestoreCommand: AsyncParsableCommand {
         commandName: "restore",
         abstract: "Replace the database with a backup. The replaced database is kept.",
         discussion: """
-            Stop the server first. Use --mark after you restored PostgreSQL with its own tools and \
+            Stop the server first. Use --mark after you restored a database with other tools and \
             before a server starts on it: later events then have other ids than the events of the \
             lost log, and cursors of the lost log are rejected.
             """)
@@ -81,7 +81,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (file == nil) == mark else {
-            throw ValidationError("Name the backup, or use --mark after a PostgreSQL restore.")
+            throw ValidationError("Name the backup, or use --mark after a restore by other tools.")
         }
     }
 
@@ -116,6 +116,7 @@ struct RestoreCommand: AsyncParsableCommand {
         try await DatabaseAddress.requireAlone(on: store.driver, at: address)
         do {
             let epoch = try await store.beginEpoch(at: .machine)
+            LogPlaceFile(for: address)?.remove()
             print("Epoch \(epoch) of the log has begun.")
         } catch {
             throw StartFailure(

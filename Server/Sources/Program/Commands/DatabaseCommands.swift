@@ -1,6 +1,7 @@
 import ArgumentParser
 import Engine
 import Ledger
+import PerennialContract
 
 /// Explains a customer's access, with the documents behind it.
 struct ExplainCommand: AsyncParsableCommand {
@@ -18,9 +19,13 @@ struct ExplainCommand: AsyncParsableCommand {
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
             do {
+                let lines = try await assembly.engine.explain(
+                    CustomerID(rawValue: VisibleText.decoded(customer)), app: app,
+                    environment: environment)
                 print(
-                    try await assembly.engine.explain(
-                        CustomerID(rawValue: customer), app: app, environment: environment))
+                    lines.split(separator: "\n", omittingEmptySubsequences: false)
+                        .map { VisibleText.encoded(String($0), keepsSpaces: true) }
+                        .joined(separator: "\n"))
             } catch let failure as EngineFailure {
                 throw StartFailure(
                     "Customer \(customer) cannot be explained: \(failure).",

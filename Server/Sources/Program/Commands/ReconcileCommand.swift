@@ -3,6 +3,7 @@ import AsyncHTTPClient
 import Engine
 import Ledger
 import Logging
+import PerennialContract
 
 /// Compares what is known with what the App Store says.
 struct ReconcileCommand: AsyncParsableCommand {
@@ -77,7 +78,7 @@ struct ReconcilePurchasesCommand: AsyncParsableCommand {
         }
         let app = try assembly.app(named: app)
         let outcomes = try await assembly.engine.reconcile(
-            CustomerID(rawValue: customer), app: app, environment: environment)
+            CustomerID(rawValue: VisibleText.decoded(customer)), app: app, environment: environment)
         for (purchase, outcome) in outcomes {
             print("\(purchase.original)  \(Self.text(of: outcome))")
         }

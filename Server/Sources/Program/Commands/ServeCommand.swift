@@ -34,6 +34,7 @@ struct ServeCommand: AsyncParsableCommand {
         try await ServerAddresses(settings).requireFree()
         let lock = try ServerLock.acquire(for: settings.database)
         defer { lock?.release() }
+        try await LogPlaceFile(for: settings.database)?.check()
         let logger = Log.start(settings.logLevel)
         guard let clockFrom else {
             return try await serve(file, settings, clock: nil, logger)
@@ -62,6 +63,9 @@ struct ServeCommand: AsyncParsableCommand {
                 webhooks: WebhookSender.transport(),
                 owners: file.dashboard?.owners ?? OwnerSettings(), logger: logger)
             defer { assembly.database.close() }
+            let places = LogPlaceFile(for: settings.database)
+            // An older schema can be read only now.
+            try await places?.check()
             try await ServeRules.checkKeys(of: assembly)
             let addresses = ServerAddresses(settings)
             var server = server(of: assembly, clock, logger)
@@ -77,6 +81,11 @@ struct ServeCommand: AsyncParsableCommand {
                 stores: stores, clockFrom: clockFrom, roots: roots, logger: logger, read: readAgain)
             var services = services(of: live, logger)
             services.append(ReloadOnSignal(reload: reload, signals: signals))
+            if let places {
+                services.append(
+                    LogPlaceWorker(
+                        file: places, engine: { live.current.engine }, logger: logger))
+            }
             services.insert(contentsOf: addresses.services(of: live, logger), at: 0)
             if let clock { services.insert(clock, at: 0) }
             try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger).run()

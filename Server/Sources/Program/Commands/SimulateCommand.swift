@@ -2,6 +2,7 @@ import AppStoreFormats
 import ArgumentParser
 import AsyncHTTPClient
 import Foundation
+import HTTPServer
 import Logging
 import PerennialContract
 import ServiceLifecycle
@@ -14,6 +15,8 @@ struct SimulateCommand: AsyncParsableCommand {
 
     @Option(help: "The address to listen on.") var host = "127.0.0.1"
     @Option(help: "The port to listen on.") var port = 8090
+    @Option(help: "A name by which it is reached, beside names of this machine.")
+    var hostName: [String] = []
     @Option(help: "The products: a .storekit file from Xcode, instead of the example.")
     var shop: String?
     @Option(help: "Report the problems of a .storekit file, and exit.")
@@ -61,7 +64,8 @@ struct SimulateCommand: AsyncParsableCommand {
     private func listen(_ simulator: AppStoreSimulator) async throws {
         let logger = Log.start(logLevel)
         let face = SimulatorHost(
-            simulator: simulator, host: host, port: port, flag: "--port", logger: logger
+            simulator: simulator, host: host, port: port, flag: "--port", logger: logger,
+            names: LocalNames(others: hostName)
         ) { port in
             print("simulator  http://localhost:\(port)")
             fflush(nil)

@@ -68,6 +68,7 @@ extension LocalServices {
         var server = PerennialServer(
             engine: assembly.engine, logger: settings.logger,
             logLinesDropped: { LineLog.standardError.droppedCount })
+        server.localNames = LocalNames()
         server.readsConfiguration = ConfigurationProposal.reading(inPlaceOf: [settings.app])
         if let phone {
             let dashboard = DashboardAccess.developer(

@@ -27,7 +27,9 @@ struct PhoneRoutes: Sendable {
         let path = DashboardPath.phone.path
         router.get(RouterPath(path)) { request, _ in try await guarded(request, page) }
         router.post(RouterPath(path)) { request, _ in try await guarded(request, act) }
-        router.get(RouterPath(path + "/live")) { request, _ in try await guarded(request, live) }
+        router.get(RouterPath(path + "/live")) { request, context in
+            try await guarded(request) { _, desk in try live(desk, context) }
+        }
         let script = PhonePage.script
         router.get(RouterPath(script.path)) { _, _ in response(script) }
     }
@@ -79,13 +81,14 @@ struct PhoneRoutes: Sendable {
 
     /// Sends the pieces that change, as server-sent events, until the page is closed or the server
     /// stops.
-    @Sendable private func live(_ request: Request, _ desk: PhoneDesk) async throws -> Response {
+    private func live(_ desk: PhoneDesk, _ context: ServerContext) throws -> Response {
         guard !desk.pages.isFull else {
             return text("Too many pages are open.", status: .serviceUnavailable)
         }
         let body = ResponseBody { writer in
             guard let page = desk.pages.open() else { return try await writer.finish(nil) }
             defer { desk.pages.close(page.number) }
+            context.channel.onDeparture { desk.pages.close(page.number) }
             try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await Self.refresh(desk) }
@@ -98,8 +101,7 @@ struct PhoneRoutes: Sendable {
             try await writer.finish(nil)
         }
         return Response(
-            status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
-            body: body)
+            status: .ok, headers: EventStreams.headers, body: body)
     }
 
     private static func refresh(_ desk: PhoneDesk) async throws {

@@ -1,3 +1,4 @@
+import HTTPServer
 import Hummingbird
 import Logging
 import ServiceLifecycle
@@ -10,11 +11,13 @@ struct SimulatorHost: Service {
     let port: Int
     let flag: String
     let logger: Logger
+    /// The names by which it may be reached.
+    var names = LocalNames()
     let onListening: @Sendable (Int) async -> Void
 
     func run() async throws {
         let app = Application(
-            router: simulator.router(),
+            responder: LocalResponder(simulator.router().buildResponder(), for: names),
             configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
             onServerRunning: { await onListening($0.localAddress?.port ?? port) }, logger: logger)
         try await withThrowingTaskGroup { tasks in

@@ -25,7 +25,7 @@ struct EventLine {
     func text(as format: Format) throws -> String {
         switch format {
         case .json: String(decoding: try ContractEncoder().encode(event), as: UTF8.self)
-        case .text: words.map(\.withoutControls).joined(separator: "  ")
+        case .text: words.map { VisibleText.encoded($0) }.joined(separator: "  ")
         }
     }
 
@@ -48,17 +48,5 @@ struct EventLine {
                 event.productID ?? event.grant?.entitlement, event.purchaseID, state, money, wallet,
                 event.otherCustomerID.map { "other \($0)" },
             ].compactMap(\.self)
-    }
-}
-
-extension String {
-    /// Ids are whatever an app chose. In a terminal, control characters could do more than be
-    /// shown.
-    fileprivate var withoutControls: String {
-        String(
-            String.UnicodeScalarView(
-                unicodeScalars.map { scalar in
-                    scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar
-                }))
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Engine
 import Foundation
 import Ledger
+import PerennialContract
 import UnixSignals
 
 /// The commands about the event log.
@@ -40,7 +41,7 @@ struct EventsFollowCommand: AsyncParsableCommand {
             defer { assembly.database.close() }
             let follower = EventFollower(
                 engine: assembly.engine, app: try assembly.app(named: app),
-                customer: customerID.map(CustomerID.init(rawValue:)))
+                customer: customerID.map { CustomerID(rawValue: VisibleText.decoded($0)) })
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { for await _ in signals { return } }
                 group.addTask {

@@ -129,7 +129,9 @@ struct ImportColumns: Sendable {
     func row(_ content: RowReader.Content) throws(UnusableRow) -> ImportRow {
         switch content {
         case .tooLong:
-            throw UnusableRow(reason: "longer than \(RowReader.rowBytesMax) bytes")
+            throw UnusableRow(
+                reason: "longer than \(RowReader.rowBytesMax) bytes; import the id of any of its "
+                    + "purchases instead (original-transaction-ids)")
         case .notUTF8: throw .notUTF8
         case .unclosedQuote(let line):
             throw UnusableRow(

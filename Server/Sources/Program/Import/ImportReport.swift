@@ -1,4 +1,5 @@
 import Foundation
+import HTTPServer
 
 /// The report of an import: one line for each row that could not be used, with its line number, its
 /// customer, and the reason. It contains no receipts.
@@ -48,10 +49,11 @@ struct ImportReport {
     mutating func add(_ rows: [(line: Int64, customer: String?, reason: String)]) throws {
         guard !rows.isEmpty else { return }
         try add(
-            text: rows.map { row in
-                let customer = String((row.customer ?? "").prefix(Self.shownCharactersMax))
-                return "\(row.line),\(Self.quoted(customer)),\(Self.quoted(row.reason))\n"
-            }.joined())
+            text: CSVText.text(
+                rows.map { row in
+                    let customer = String((row.customer ?? "").prefix(Self.shownCharactersMax))
+                    return ["\(row.line)", customer, row.reason]
+                }))
     }
 
     private mutating func add(text: String) throws {
@@ -62,11 +64,4 @@ struct ImportReport {
     }
 
     func close() throws { try file.close() }
-
-    private static func quoted(_ text: String) -> String {
-        guard text.contains(where: { [",", "\"", "\n", "\r", ";"].contains($0) }) else {
-            return text
-        }
-        return "\"" + text.replacing("\"", with: "\"\"") + "\""
-    }
 }

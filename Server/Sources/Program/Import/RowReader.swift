@@ -1,3 +1,5 @@
+import Engine
+
 /// Splits the bytes of a file into rows as they arrive: CSV according to RFC 4180, or one JSON
 /// object per line. Never keeps more than one row in memory.
 ///
@@ -5,8 +7,8 @@
 /// quoted field may contain line ends, and quotes written twice. A row longer than ``rowBytesMax``
 /// is skipped up to the next line end and reported.
 struct RowReader {
-    /// Enough for a receipt of two mebibytes in Base64, with room for the other fields.
-    static let rowBytesMax = 4_194_304
+    /// Enough for the largest app receipt in Base64, with room for the other fields.
+    static let rowBytesMax = PurchaseEvidence.bytesMax
     static let fieldsMax = 500
 
     struct Row: Hashable, Sendable {

@@ -53,6 +53,7 @@ struct DatabaseRestore {
             try Disk.sync(fresh)
             let aside = try await moveAside()
             try Disk.rename(fresh, to: path)
+            LogPlaceFile(for: path)?.remove()
             try Disk.syncFolder(of: path)
             return Outcome(contents: contents, aside: aside, epoch: epoch)
         } catch {

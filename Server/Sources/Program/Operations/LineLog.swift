@@ -1,6 +1,7 @@
 import Foundation
 import Ledger
 import Logging
+import PerennialContract
 
 /// Writes one line to standard error for each log entry: time, level, label, metadata sorted by
 /// key, source, message. A server writes one for each request, so the line is built byte by byte;
@@ -76,30 +77,45 @@ struct LineLog: LogHandler {
             text.withUTF8 { bytes.append(contentsOf: $0) }
         }
 
-        /// Appends a value that others may have supplied. It is escaped so that it cannot start a
-        /// new line or send control characters to a terminal, and cut so that it cannot fill the
-        /// disk.
+        /// Appends a value that others may have supplied. It is cut so that it cannot fill the
+        /// disk. If it could be mistaken for more than a value, it is put in quotation marks, and
+        /// what could end them, start a new line, steer a terminal or hide is escaped.
         mutating func add(value text: String) {
             var text = text
-            text.withUTF8 { utf8 in
-                guard utf8.count > LineLog.valueBytesMax || utf8.contains(where: Self.isControl)
-                else { return bytes.append(contentsOf: utf8) }
-                for byte in utf8.prefix(LineLog.valueBytesMax) {
-                    if Self.isControl(byte) {
-                        bytes.append(contentsOf: "\\x".utf8)
-                        bytes.append(Self.digits[Int(byte >> 4)])
-                        bytes.append(Self.digits[Int(byte & 15)])
-                    } else {
-                        bytes.append(byte)
-                    }
-                }
-                if utf8.count > LineLog.valueBytesMax { bytes.append(contentsOf: "…".utf8) }
+            let isPlain = text.withUTF8 { utf8 in
+                guard utf8.count <= LineLog.valueBytesMax, !utf8.isEmpty,
+                    utf8.allSatisfy(Self.isPlain)
+                else { return false }
+                bytes.append(contentsOf: utf8)
+                return true
             }
+            if !isPlain { add(quoted: text) }
         }
 
-        private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
+        private mutating func add(quoted text: String) {
+            bytes.append(UInt8(ascii: "\""))
+            var left = LineLog.valueBytesMax
+            for scalar in text.unicodeScalars {
+                left -= UTF8.width(scalar)
+                guard left >= 0 else {
+                    add("…")
+                    break
+                }
+                switch scalar {
+                case "\"", "\\": add("\\\(scalar)")
+                case _ where scalar != " " && VisibleText.isInvisible(scalar):
+                    add("\\u{\(String(scalar.value, radix: 16))}")
+                default: bytes.append(contentsOf: UTF8.encode(scalar).map { Array($0) } ?? [])
+                }
+            }
+            bytes.append(UInt8(ascii: "\""))
+        }
 
-        private static let digits = Array("0123456789abcdef".utf8)
+        /// Whether a value of such bytes alone ends at the next space.
+        private static func isPlain(_ byte: UInt8) -> Bool {
+            (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "\"")
+                && byte != UInt8(ascii: "=") && byte != UInt8(ascii: "\\")
+        }
     }
 
     /// The entry's own metadata takes precedence over the logger's.

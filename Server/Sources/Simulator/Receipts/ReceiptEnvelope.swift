@@ -12,8 +12,9 @@ struct ReceiptEnvelope: Hashable, Sendable {
     var certificates: [[UInt8]]
     var signature: [UInt8]
 
-    /// Maximum number of bytes of a file. Apple's file of 187 purchases has 79,000.
-    static let bytesMax = 4_194_304
+    /// Maximum number of bytes of a file. Apple's file of 187 purchases has 79,000; one of
+    /// 5,004,203 was seen.
+    static let bytesMax = 8_388_608
     static let certificatesMax = 10
 }
 

@@ -163,6 +163,8 @@ struct CopiedTable: Hashable, Sendable {
             name: "sign_in_failures", key: ["app", "subject"],
             others: ["failures", "last_at_ms", "shut_until_ms"]),
         CopiedTable(
+            name: "sign_in_places", key: ["app", "owner", "network"], others: ["used_at_ms"]),
+        CopiedTable(
             name: "audit_entries", key: ["app", "at_ms", "entry"],
             others: [
                 "author", "act", "environment", "customer", "subject", "state_before",

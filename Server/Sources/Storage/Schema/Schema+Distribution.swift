@@ -42,7 +42,10 @@ extension Schema {
                 kind: .everywhere(
                     "A row without an app stands for every app. There is one for each restore.")),
         ]
-        + ["owners", "owner_roles", "owner_sessions", "owner_links", "sign_in_failures"].map {
+        + [
+            "owners", "owner_roles", "owner_sessions", "owner_links", "sign_in_failures",
+            "sign_in_places",
+        ].map {
             Placement(
                 table: $0,
                 kind: .everywhere("An owner belongs to the server, not to an app. There are few."))

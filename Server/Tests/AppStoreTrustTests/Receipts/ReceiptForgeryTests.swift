@@ -83,8 +83,16 @@ import Testing
     }
 
     @Test func `a file over the limit is refused unread`() async throws {
-        let file = [UInt8](repeating: 0x30, count: 2_097_153)
+        let file = [UInt8](repeating: 0x30, count: AppStoreTrust.Verifier.receiptBytesMax + 1)
         #expect(try await outcome(file).refusal?.reason == .tooLong)
+    }
+
+    /// As large as one that an app's users had.
+    @Test func `a receipt of five megabytes is verified`() async throws {
+        let maker = try ReceiptMaker.shared.get()
+        let long = ReceiptAttribute(9_999, value: [UInt8](repeating: 0, count: 5_004_203))
+        let file = try maker.file(ReceiptMaker.payload(more: [long]))
+        #expect(try await outcome(file).verified?.environment == .production)
     }
 
     @Test func `a length that is written longer than it need be is refused`() async throws {

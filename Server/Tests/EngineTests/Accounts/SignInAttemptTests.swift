@@ -59,9 +59,10 @@ import Testing
         }
         #expect(try await tries(Engine.triesOfName + 20) == Engine.triesOfName)
         let until = OwnerStage.start + Engine.pauseOfName
-        #expect(try await engine.signIn("mira") == .shut(until: until, by: .name))
+        #expect(
+            try await engine.signIn("mira", from: "elsewhere") == .shut(until: until, by: .name))
         stage.pass(Engine.pauseOfName)
-        _ = try await engine.sessionToken(of: "mira")
+        #expect(try await tries(1) == 1)
         // In an hour no more than one after each pause, however many try.
         var counted = 0
         for minute in 1...60 {
@@ -69,6 +70,52 @@ import Testing
             counted += try await tries(20, from: minute * 1_000)
         }
         #expect((360...361).contains(counted), "\(counted)")
+    }
+
+    @Test func `many addresses do not keep an owner out from where the owner has signed in lately`()
+        async throws
+    {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        func flood() async throws {
+            for number in 0..<Engine.triesOfName + 1 {
+                _ = try await engine.signIn("mira", "wrong", from: "address\(number)")
+            }
+        }
+        // She has used her link there, and then signs in.
+        try await flood()
+        _ = try await engine.sessionToken(of: "mira")
+        // Only she has used that place.
+        #expect(try await engine.signIn("ben", "x") == .wrong(triesLeft: 4))
+        try await flood()
+        // From there, too, five wrong tries are all.
+        for left in [4, 3, 2, 1] {
+            #expect(try await engine.signIn("mira", "wrong") == .wrong(triesLeft: left))
+        }
+        guard case .shut(_, .nameFromAddress) = try await engine.signIn("mira", "wrong") else {
+            Issue.record("A known place has more tries than others.")
+            return
+        }
+        // A place is not known for ever.
+        stage.pass(Engine.placesLast + .seconds(1))
+        try await flood()
+        guard case .shut(_, .name) = try await engine.signIn("mira") else {
+            Issue.record("A place is still known.")
+            return
+        }
+    }
+
+    @Test func `strangers who fill all threads do not keep an owner waiting`() async throws {
+        let stage = try OwnerStage()
+        let (engine, _) = try await stage.withMira()
+        let places = try (0..<PasswordThreads.placesMax).map {
+            try engine.passwords.reserve(for: "network \($0)")
+        }
+        await #expect(throws: EngineFailure.busy) {
+            try await engine.signIn("mira", from: "elsewhere")
+        }
+        _ = try await engine.sessionToken(of: "mira")
+        withExtendedLifetime(places) {}
     }
 
     @Test func `who waits in vain for a thread has not tried`() async throws {

@@ -19,6 +19,7 @@ struct OwnerServer: Sendable {
 
     let client: any TestClientProtocol
     let engine: Engine
+    let database: WatchedDatabase
     fileprivate let clock: OwnerClock
 
     func pass(_ duration: Duration) { clock.moment.withLock { $0 = $0 + duration } }
@@ -38,8 +39,9 @@ struct OwnerServer: Sendable {
                 id: AppID(rawValue: name), bundleID: "com.example.\(name)",
                 entitlements: ["pro": ["pro.monthly"]])
         }
+        let database = WatchedDatabase(try SQLiteDriver.inMemory())
         let engine = Engine(
-            database: try SQLiteDriver.inMemory(), apps: apps,
+            database: database, apps: apps,
             verifiers: ["bees": Verifier(roots: .apple), "birds": Verifier(roots: .apple)],
             now: { clock.moment.withLock { $0 } },
             owners: OwnerSettings(passwordCost: .init(rounds: 4, blockSize: 8, passes: 1)),
@@ -52,7 +54,8 @@ struct OwnerServer: Sendable {
         var server = PerennialServer(engine: engine, logger: logger)
         server.dashboard = DashboardAccess(for: try #require(PageOrigin(url: url)), behind: proxy)
         try await server.application(host: "127.0.0.1", port: 0).test(setup) { client in
-            try await body(OwnerServer(client: client, engine: engine, clock: clock))
+            try await body(OwnerServer(
+                    client: client, engine: engine, database: database, clock: clock))
         }
     }
 

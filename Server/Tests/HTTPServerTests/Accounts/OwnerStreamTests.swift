@@ -40,20 +40,20 @@ import Testing
 
     @Test func `one owner has not all streams`() async throws {
         let streams = EventStreams(EventStreamLimits())
+        let max = streams.limits.streamsOfOwnerMax
         var places: [EventStreams.Place] = []
-        for _ in 0..<streams.limits.streamsOfOwnerMax {
-            places.append(try streams.reserve(for: "ben"))
+        for _ in 0..<max {
+            places.append(try streams.reserve(for: "ben", max: max))
         }
-        #expect(throws: ProblemError.self) { try streams.reserve(for: "ben") }
-        places.append(try streams.reserve(for: "mira"))
+        #expect(throws: ProblemError.self) { try streams.reserve(for: "ben", max: max) }
+        places.append(try streams.reserve(for: "mira", max: max))
         places[0].release()
-        _ = try streams.reserve(for: "ben")
+        _ = try streams.reserve(for: "ben", max: max)
         places = []
         #expect(streams.openCount == 0)
         try await OwnerServer.run(on: .live) { server in
             _ = try await server.browser(of: "mira")
             let ben = try await server.browser(of: "ben", OwnerRoles(everywhere: .viewer))
-            let max = EventStreamLimits().streamsOfOwnerMax
             let open = try (0...max).map { _ in try Self.open("/live/checks", by: ben) }
             var refused = 0
             for connection in open {

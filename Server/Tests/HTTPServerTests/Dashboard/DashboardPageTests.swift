@@ -130,6 +130,21 @@ import Testing
         }
     }
 
+    @Test func `an invisible character of an id is shown, and found by what is shown`() async throws {
+        try await DashboardServer.run { server in
+            try await server.buy("anna\u{200B}", transaction: "7001")
+            let typed = Paths.percentEncoded("anna[U+200B]")
+            let page = try await server.get("/customers?query=\(typed)")
+            #expect(page.text.contains("Found: 1.") && page.text.contains("anna[U+200B]"))
+            let own = try await server.get("/customers/\(Paths.percentEncoded("anna\u{200B}"))")
+            #expect(own.text.contains("anna[U+200B]"))
+            let events = try await server.get("/events?customer_id=\(typed)")
+            #expect(events.text.contains("pro.monthly"))
+            let list: CustomerList = try await server.api("/v1/customers?query=\(typed)")
+            #expect(list.items.map(\.customerID) == ["anna\u{200B}"])
+        }
+    }
+
     @Test func `somebody is found in whatever state, and by a pasted text`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")

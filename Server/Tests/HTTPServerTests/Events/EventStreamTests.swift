@@ -184,6 +184,50 @@ import Testing
     /// Of 4 KB each: more than the buffers of a connection hold.
     private static let longEventsCount = 6_000
 
+    @Test func `a stream to HTTP 1.0 has no chunks and ends with the connection`() async throws {
+        try await ListeningServer.run { server in
+            try await server.engine.addKey(
+                key: "sk_test_birds", app: "birds", kind: .secret, name: "test")
+            try await Self.grant(to: "anna", by: server.engine)
+            let asked = "GET \(Paths.eventStream)?limit=1 HTTP/1.0\r\n\(Self.secret)\r\n"
+            let connection = try server.connect()
+            try connection.sendAll(asked)
+            let parts = try await connection.receivedUntilEnd().split(
+                separator: "\r\n\r\n", maxSplits: 1)
+            try #require(parts.count == 2)
+            #expect(parts[0].hasPrefix("HTTP/1.0 200 "))
+            #expect(!parts[0].lowercased().contains("transfer-encoding"))
+            #expect(parts[0].lowercased().contains("connection: close"))
+            #expect(parts[1].hasPrefix("retry: 1000\n\nid: 1\n"), "\(parts[1])")
+            #expect(parts[1].hasSuffix("}\n\n"))
+        }
+    }
+
+    @Test func `a stream says that proxies are to pass it on at once`() async throws {
+        try await TestServer.run { server in
+            try await Self.grant(to: "anna", by: server.engine)
+            let answer = try await stream(server, "?limit=1")
+            #expect(answer.headers[.wellFormed("x-accel-buffering")] == "no")
+        }
+    }
+
+    @Test func `one key has not all streams`() async throws {
+        var limits = EventStreamLimits()
+        limits.streamsOfKeyMax = 1
+        try await Self.withStream(limits) { server, connection in
+            _ = try await connection.received(until: "retry: 1000")
+            try await server.engine.addKey(
+                key: "sk_test_other", app: "birds", kind: .secret, name: "test")
+            let refused = try await server.connect().answers(
+                to: RequestText.get(Paths.eventStream, Self.secret), count: 1)
+            #expect(refused.map(\.status) == [503])
+            let other = try server.connect()
+            try other.sendAll(
+                RequestText.get(Paths.eventStream, "authorization: Bearer sk_test_other\r\n"))
+            _ = try await other.received(until: "retry: 1000")
+        }
+    }
+
     @Test func `a stream ends when the server stops`() async throws {
         try await Self.withStream { server, connection in
             _ = try await connection.received(until: "retry: 1000")

@@ -79,6 +79,41 @@ import Testing
         }
     }
 
+    /// As a spreadsheet reads a line that divides it at semicolons: quotation marks count only where
+    /// a cell begins with them, and spaces before are skipped.
+    private static func cells(of csv: String, dividedAt divider: Character) -> [String] {
+        var cells: [String] = [""]
+        var isQuoted = false
+        for character in csv {
+            let isBlank = cells[cells.count - 1].allSatisfy { $0 == " " }
+            if character == "\"" && (isQuoted || isBlank) {
+                isQuoted.toggle()
+            } else if !isQuoted && (character == divider || character.isNewline) {
+                cells.append("")
+            } else {
+                cells[cells.count - 1].append(character)
+            }
+        }
+        return cells
+    }
+
+    @Test(
+        arguments: [
+            "=1+1", "a;=1+1", "a; =1+1", "a;\"=1+1\"", "a;b;+1+1", "a\n=1+1", "a\t=1+1", "\"=1+1",
+            " =1+1", ";=1+1", "a;@SUM(1)", "a;-1+1", "a;\u{FF1D}1+1", "a;\r\n;=1", "-inf", "+nan",
+            "a;\"\";=1", "=\"a;b\"",
+        ])
+    func `no cell begins a formula, whatever the spreadsheet divides at`(text: String) {
+        let csv = CSVText.text([["one", text, "three"], [text, "5", "-5.25"]])
+        for divider in [",", ";", "\t"] as [Character] {
+            for cell in Self.cells(of: csv, dividedAt: divider) {
+                let first = cell.first { $0 != " " && $0 != "\"" } ?? "."
+                #expect(!"=+-@\u{FF1D}".contains(first) || cell == "-5.25", "\(cell)")
+            }
+        }
+        #expect(Self.cells(of: csv, dividedAt: ",").count == 7)
+    }
+
     @Test
     func `an apostrophe keeps spreadsheets from running a text, and programs get it as it is`() {
         let row = ["-NqK3abc", "@x", "=1+1", "+49", "-5.25", "plain", "a\"b,c"]

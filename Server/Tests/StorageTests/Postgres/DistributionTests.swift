@@ -107,7 +107,7 @@ import Testing
             #expect(
                 Set(calls.filter { $0[1] == "everywhere" }.map { $0[0] }) == [
                     "keys", "log_epochs", "owners", "owner_roles", "owner_sessions", "owner_links",
-                    "sign_in_failures", "write_probes",
+                    "sign_in_failures", "sign_in_places", "write_probes",
                 ])
         }
     }

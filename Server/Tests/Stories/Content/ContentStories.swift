@@ -12,8 +12,10 @@ import Testing
     private static let first = Instant(milliseconds: SimulatorSettings.defaultNow.milliseconds)
 
     /// A folder with a file for each issue, each of a hundred bytes of the issue's letter.
+    ///
+    /// - Parameter file: the path of the first one's.
     private static func withMagazine(
-        on database: StoryDatabase, opensSandbox: Bool = false,
+        on database: StoryDatabase, opensSandbox: Bool = false, file: String = "a.txt",
         _ story: @escaping @Sendable (Shop) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory
@@ -30,7 +32,7 @@ import Testing
                         id: PublicationID(rawValue: name),
                         publishedAt: first + .days(10 * place - 5), entitlement: "plus",
                         products: name == "a" ? ["guide"] : []),
-                    title: "Issue \(name)", file: "\(name).txt"))
+                    title: "Issue \(name)", file: name == "a" ? file : "\(name).txt"))
         }
         app.settings.content.place = .folder(folder.path)
         app.settings.content.opensSandbox = opensSandbox
@@ -114,6 +116,40 @@ import Testing
             let over = try await open.send("GET", url)
             #expect(over.status == 403)
             #expect(try over.json["code"] == "content_link_invalid")
+        }
+    }
+
+    @Test(arguments: ["a.txt", "inside/b.txt"])
+    func `a file behind a symbolic link is not sent`(file: String) async throws {
+        let elsewhere = FileManager.default.temporaryDirectory
+            .appending(path: "perennial-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: elsewhere, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: elsewhere) }
+        for name in ["a.txt", "b.txt"] {
+            try Data("secret".utf8).write(to: elsewhere.appending(path: name))
+        }
+        try await Self.withMagazine(on: .sqlite, file: file) { shop in
+            _ = try await Self.subscribe("anna", in: shop)
+            guard case .folder(let path) = try shop.engine.settings(of: "birds").content.place
+            else {
+                Issue.record("The magazine is in no folder.")
+                return
+            }
+            let folder = URL(fileURLWithPath: path)
+            let ask = "/v1/content/a/file?customer_id=anna"
+            if file == "a.txt" {
+                #expect(try await shop.server.send("GET", ask).body.count == 100)
+                try FileManager.default.removeItem(at: folder.appending(path: file))
+                try FileManager.default.createSymbolicLink(
+                    at: folder.appending(path: file),
+                    withDestinationURL: elsewhere.appending(path: file))
+            } else {
+                try FileManager.default.createSymbolicLink(
+                    at: folder.appending(path: "inside"), withDestinationURL: elsewhere)
+            }
+            let answer = try await shop.server.send("GET", ask)
+            #expect(answer.status == 404)
+            #expect(try answer.json["code"] == "content_unknown")
         }
     }
 

@@ -235,7 +235,7 @@ import Testing
                 }
                 #expect(rows.count == Int(count))
                 let least = ["wallet_entries": 0, "customer_summaries": 1][table.name] ?? 4
-                #expect(count >= least)
+                #expect(count >= least, "\(table.name)")
                 #expect(rows.allSatisfy { $0.count == table.columns.count })
             }
         }

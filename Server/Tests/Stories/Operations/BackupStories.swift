@@ -117,6 +117,47 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `a database that was put back by cp is refused until it is marked`() async throws {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let (path, copy) = (folder.path + "/p.sqlite", folder.path + "/copy")
+            let program = try await ServerProgram(
+                folder: folder, simulator: shop.simulator, on: .sqlite, path)
+            var server = try await program.start()
+            var log = LogReader(server, program)
+            for number in 1...3 { try await log.addAlias("a-\(number)") }
+            let made = try await program.run(["backup", copy])
+            #expect(made.status == 0, "\(made.output)")
+            for number in 4...6 { try await log.addAlias("a-\(number)") }
+            let lost = try await log.all()
+            try await eventually(within: 60, "the place of the log is recorded") {
+                let text = try? String(contentsOfFile: path + ".log-place", encoding: .utf8)
+                return text?.contains("birds \(lost.ids.count)\n") ?? false
+            }
+            server.kill()
+            for suffix in ["", "-wal", "-shm"] {
+                try? FileManager.default.removeItem(atPath: path + suffix)
+            }
+            try FileManager.default.copyItem(atPath: copy, toPath: path)
+            for _ in 1...2 {
+                let refused = try await program.run(
+                    ["serve", "--port", "0", "--clock-from", shop.simulator.base],
+                    within: 120)
+                #expect(refused.status == 1)
+                #expect(refused.output.contains("is older than what a server has recorded"))
+            }
+            let marked = try await program.run(["restore", "--mark"])
+            #expect(marked.status == 0, "\(marked.output)")
+            server = try await program.start()
+            log = LogReader(server, program)
+            #expect(try await log.refusal(of: lost.cursor).status == 410)
+            server.kill()
+            try await program.expectClean()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `a PostgreSQL that was restored by its own means is marked`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()

@@ -38,6 +38,30 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `no page of another site reaches the server or its simulator`() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let dev = try await DevelopmentProgram.start(in: folder)
+        defer { dev.kill() }
+        for (wire, path) in [(dev.simulator, "/_sim/clock"), (dev.server, "/health")] {
+            #expect(try await wire.send("GET", path).status == 200)
+            for headers in [
+                ["Host": "evil.example"], ["Origin": "https://evil.example"],
+                ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"],
+            ] {
+                let answer = try await wire.send("GET", path, headers: headers)
+                #expect(answer.status == 403, "\(path) \(headers)")
+            }
+        }
+        let before = try await Self.now(dev)
+        let moved = try await dev.simulator.send(
+            "POST", "/_sim/clock", body: Array(#"{"advance": "P30D"}"#.utf8),
+            headers: ["Origin": "https://evil.example", "Content-Type": "text/plain"])
+        #expect(moved.status == 403)
+        #expect(try await Self.now(dev) == before)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `it runs on a database of one's own, which fresh leaves alone`() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }

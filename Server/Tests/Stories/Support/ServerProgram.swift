@@ -330,8 +330,11 @@ enum SimulatorProgram {
 
 /// The built program `perennial`, as `dev`.
 struct DevelopmentProgram: Sendable {
+    let server: Wire
     let simulator: Wire
     private let running: ServerProgram.Running
+
+    var process: Int32 { running.process }
 
     static func start(
         in folder: TemporaryFolder, _ arguments: [String] = []
@@ -353,7 +356,9 @@ struct DevelopmentProgram: Sendable {
         guard try await running.wait(for: "/_sim/health", of: process) else {
             throw ServerProgram.Missing(description: "development did not start")
         }
-        return Self(simulator: running.wire, running: running)
+        return Self(
+            server: Wire(base: "http://127.0.0.1:\(port)"), simulator: running.wire,
+            running: running)
     }
 
     func kill() { running.kill() }

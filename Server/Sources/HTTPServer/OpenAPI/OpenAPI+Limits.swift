@@ -1,0 +1,59 @@
+import Engine
+import Ledger
+
+// What a text must be, so that a client can check it before it sends it. JSON Schema counts
+// characters, and the server counts bytes: a text that is too long by characters is too long.
+
+extension OpenAPI {
+    /// A customer's id: printable words with single spaces between them. The server also refuses
+    /// words that mean "no id", such as `null`.
+    static let customerIDLimits: OpenAPIValue = [
+        "minLength": 1, "maxLength": .integer(CustomerID.bytesMax),
+        "pattern": .text(customerIDPattern),
+    ]
+    static let customerIDPattern = "^\(word)( \(word))*$"
+    private static let word = #"[^\s\u0000-\u001F\u007F-\u009F]+"#
+
+    static let customerID = OpenAPIValue.object([.init("type", "string")])
+        .adding(customerIDLimits)
+
+    /// The schemas of parameters in the path. A part of a path is never empty.
+    static func pathSchema(_ name: String) -> OpenAPIValue {
+        switch name {
+        case "id", "alias": customerID
+        default: ["type": "string", "minLength": 1]
+        }
+    }
+
+    /// A text that may be empty, up to a number of bytes.
+    static func text(_ bytesMax: Int, from minimum: Int? = nil) -> OpenAPIValue {
+        OpenAPIValue.object(minimum.map { [OpenAPIValue.Member("minLength", .integer($0))] } ?? [])
+            .adding(["maxLength": .integer(bytesMax)])
+    }
+
+    static let textLimits: [String: OpenAPIValue] = [
+        "PurchasesRequest.customer_id": customerIDLimits,
+        "PreviewRequest.customer_id": customerIDLimits,
+        "AliasRequest.customer_id": customerIDLimits,
+        "OfferSignatureRequest.customer_id": customerIDLimits,
+        "WebhookReplayRequest.customer_id": customerIDLimits,
+        "DebitRequest.reason": text(NewBooking.reasonBytesMax),
+        "CreditRequest.reason": text(NewBooking.reasonBytesMax, from: 1),
+        "GrantRequest.reason": text(NewGrant.reasonBytesMax),
+        "OwnershipRequest.reason": text(OwnershipChange.reasonBytesMax),
+        "WebhookRequest.url": text(WebhookRules.urlBytesMax, from: 1),
+        "WebhookChangeRequest.url": text(WebhookRules.urlBytesMax, from: 1),
+        "WebhookRequest.authorization": text(Engine.authorizationBytesMax, from: 1),
+        "WebhookChangeRequest.authorization": text(Engine.authorizationBytesMax),
+        "ConfigurationPreviewRequest.configuration":
+            text(PerennialServer.configurationBytesMax),
+    ]
+}
+
+extension OpenAPIParameter {
+    /// - Parameter description: what it is for.
+    static func customerID(_ description: String) -> Self {
+        OpenAPIParameter(
+            name: "customer_id", description: description, schema: OpenAPI.customerID)
+    }
+}

@@ -1,0 +1,81 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// By which names a program for development may be reached: by those that no other site can use.
+///
+/// Such a program needs no secret, so a page of another site must not reach it from a browser on
+/// the same machine: neither by sending requests to it, nor by a host name of its own that it lets
+/// lead here (DNS rebinding). Browsers say where a request comes from in `Origin` and
+/// `Sec-Fetch-Site` (Fetch Metadata Request Headers); other programs send neither.
+package struct LocalNames: Sendable {
+    /// Nobody can register a name that ends like this (RFC 6761, RFC 6762, RFC 8375, and ICANN's
+    /// reservation of `internal`).
+    private static let reservedEndings = [
+        ".localhost", ".local", ".internal", ".test", ".home.arpa",
+    ]
+
+    /// Names beside the usual ones, in lower case.
+    private let others: Set<String>
+
+    package init(others: [String] = []) { self.others = Set(others.map { $0.lowercased() }) }
+
+    /// Why a request is refused, as a sentence. Nil if it is not.
+    package func refusal(of request: HTTPRequest) -> String? {
+        let authority = request.authority?.lowercased() ?? ""
+        if !authority.isEmpty, !isLocal(Self.host(of: authority)) {
+            return "This program answers only to names of this machine, such as localhost."
+        }
+        let origin = request.headerFields[.origin]?.lowercased()
+        guard origin == nil || origin == "http://\(authority)" else {
+            return "A page of another site has sent this."
+        }
+        let isFromElsewhere = ["cross-site", "same-site"].contains(
+            request.headerFields[.fetchSite])
+        // A link of another site may lead here.
+        let isVisit =
+            request.method == .get && request.headerFields[.fetchMode] == "navigate"
+        return isFromElsewhere && !isVisit ? "A page of another site has sent this." : nil
+    }
+
+    /// Whether no other site can use a name: it is an address, or a name without a dot, or one that
+    /// nobody can register.
+    private func isLocal(_ host: String) -> Bool {
+        CanonicalAddress(host) != nil || !host.contains(".") || others.contains(host)
+            || Self.reservedEndings.contains(where: host.hasSuffix)
+    }
+
+    /// The host without the port.
+    private static func host(of authority: String) -> String {
+        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
+            return String(authority[...end])
+        }
+        return String(authority.prefix { $0 != ":" })
+    }
+}
+
+/// Refuses what ``LocalNames`` refuses, before anything else is done.
+package struct LocalResponder<Responder: HTTPResponder>: HTTPResponder {
+    let names: LocalNames
+    let responder: Responder
+
+    package init(_ responder: Responder, for names: LocalNames) {
+        (self.responder, self.names) = (responder, names)
+    }
+
+    package func respond(
+        to request: Request, context: Responder.Context
+    ) async throws -> Response {
+        if let refusal = names.refusal(of: request.head) {
+            return Response(
+                status: .forbidden, headers: [.contentType: "text/plain; charset=utf-8"],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: refusal + "\n")))
+        }
+        return try await responder.respond(to: request, context: context)
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let fetchSite = wellFormed("Sec-Fetch-Site")
+    fileprivate static let fetchMode = wellFormed("Sec-Fetch-Mode")
+}

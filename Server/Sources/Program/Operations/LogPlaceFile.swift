@@ -1,0 +1,124 @@
+import Engine
+import Foundation
+import Ledger
+import Storage
+
+/// How far the apps' logs have come, in a file beside a SQLite database. A server writes it while
+/// it runs, and compares it at its start: if the log of the database ends earlier, somebody has put
+/// an older copy in its place, for example with `cp`. A server on it would give the numbers of lost
+/// events to others, and whoever reads on from a number would miss those.
+///
+/// What the file says is never more than what was committed: so the end of the power does no harm,
+/// nor does a file that is lost or cannot be read.
+struct LogPlaceFile: Sendable {
+    static let suffix = ".log-place"
+
+    typealias Places = [AppID: LogPosition]
+
+    let path: String
+    private let address: String
+
+    /// Returns nil for what is not a file: a PostgreSQL server, or a database in memory.
+    init?(for address: String) {
+        guard DatabaseAddress.isFile(address), address != ":memory:" else { return nil }
+        self.address = address
+        path = Disk.resolvedName(address) + Self.suffix
+    }
+
+    // MARK: - The file
+
+    /// What a server has recorded. Empty if there is no file, or none that can be read.
+    func places() -> Places {
+        guard let bytes = FileManager.default.contents(atPath: path) else { return [:] }
+        var places: Places = [:]
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+            let parts = line.split(separator: " ")
+            guard parts.count == 2, let place = LogPosition(String(parts[1])) else { return [:] }
+            places[AppID(rawValue: String(parts[0]))] = place
+        }
+        return places
+    }
+
+    /// Replaces what was recorded.
+    func write(_ places: Places) throws {
+        let lines = places.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }
+        let fresh = path + ".new"
+        unlink(fresh)
+        try Disk.make(fresh)
+        try Data(lines.joined().utf8).write(to: URL(fileURLWithPath: fresh))
+        try Disk.rename(fresh, to: path)
+    }
+
+    /// Forgets what was recorded, because the database was marked as restored. Idempotent.
+    func remove() { unlink(path) }
+
+    // MARK: - Start
+
+    /// - Throws: ``StartFailure`` if a log ends before the place that a server has recorded, or if
+    ///   there is no database any more.
+    func check() async throws {
+        let recorded = places()
+        guard recorded.contains(where: { $0.value.sequence > 0 }) else { return }
+        guard FileManager.default.fileExists(atPath: address) else { throw missing }
+        guard try await DatabaseAddress.version(of: address) == Schema.version else { return }
+        let store = Database(try DatabaseAddress.open(address, mayCreate: false))
+        defer { store.driver.close() }
+        for (app, place) in recorded.sorted(by: { $0.key < $1.key }) {
+            let isThere = try await store.read { tx in try tx.hasLog(place, of: app) }
+            guard isThere else { throw tooShort(app, place) }
+        }
+    }
+
+    private func tooShort(_ app: AppID, _ place: LogPosition) -> StartFailure {
+        StartFailure(
+            "The database \(address) is older than what a server has recorded in it: its log of "
+                + "app \(app) ends before event \(place). An older copy was put in its place.",
+            remedy: "If that is meant, run `perennial restore --mark --database \(address)`: see "
+                + "docs/operations.md, Restore. If not, put the right file back.")
+    }
+
+    private var missing: StartFailure {
+        StartFailure(
+            "There is no database at \(address), but a server has recorded events in it.",
+            remedy: "Put it back, or restore a backup with `perennial restore`. To begin with an "
+                + "empty database, remove \(path).")
+    }
+}
+
+extension LogPlaceFile {
+    /// Records how far the logs have come. Returns what was written; nothing is written if it is
+    /// what was written last.
+    ///
+    /// - Throws: ``LogTooShort`` if a log has become shorter since: the file of the database was
+    ///   replaced while the server runs.
+    func record(_ engine: Engine, last: Places) async throws -> Places {
+        var places = last
+        for app in engine.appIDs {
+            let place = try await engine.lastLogPosition(of: app)
+            if let before = last[app], before.epoch == place.epoch,
+                before.sequence > place.sequence
+            {
+                throw LogTooShort(failure: tooShort(app, before))
+            }
+            places[app] = place
+        }
+        if places != last { try write(places) }
+        return places
+    }
+}
+
+/// A log that has become shorter while a server runs.
+struct LogTooShort: Error {
+    var failure: StartFailure
+}
+
+extension DatabaseSession {
+    /// Whether an app's log contains a place, or was marked as restored since it had it.
+    fileprivate func hasLog(_ place: LogPosition, of app: AppID) throws -> Bool {
+        guard let shared = try logEpochs(of: app).sharedCount(with: place.epoch) else {
+            return false
+        }
+        // A later epoch began at a mark.
+        return shared != .max || place.sequence <= (try lastSequence(of: app))
+    }
+}

@@ -1,0 +1,52 @@
+import PerennialContract
+import Storage
+import Testing
+
+@testable import HTTPServer
+
+/// What people see while the database does not respond.
+@Suite struct AbsentDatabaseTests {
+    private static let again = "<body data-again>"
+
+    @Test(arguments: ["/", "/customers", "/customers/anna", "/charts/mrr", "/events", "/nowhere"])
+    func `a page says that the database is away, and is loaded again`(path: String) async throws {
+        try await OwnerServer.run { server in
+            var mira = try await server.browser(of: "mira")
+            mira.headers = [.accept: "text/html"]
+            server.database.failAll(.unavailable)
+            let page = try await mira.get(path)
+            #expect(page.status == 503, "\(page.text)")
+            #expect(page.headers[.contentType] == "text/html; charset=utf-8")
+            #expect(page.text.contains("The server cannot use its database now."))
+            #expect(page.text.contains("data-again"))
+            #expect(page.headers[.retryAfter] != nil)
+            server.database.failAll(nil)
+            #expect(try await !mira.get(path).text.contains("data-again"))
+        }
+    }
+
+    @Test func `so does the page to sign in, and signing in changes nothing`() async throws {
+        try await OwnerServer.run { server in
+            _ = try await server.browser(of: "mira")
+            server.database.failAll(.unavailable)
+            let page = try await server.browser.get("/login")
+            #expect(page.status == 503 && page.text.contains(Self.again))
+            let act = try await server.browser.post(
+                "/login", ["name": "mira", "password": OwnerServer.password])
+            #expect(act.status == 503 && act.session == nil)
+            #expect(act.text.contains("Nothing has changed.") && !act.text.contains(Self.again))
+        }
+    }
+
+    /// A browser that gets no stream tries again, by the page's script.
+    @Test func `a page that is live gets no stream`() async throws {
+        try await OwnerServer.run { server in
+            let mira = try await server.browser(of: "mira")
+            server.database.failAll(.unavailable)
+            #expect(try await mira.get("/live/events").status == 503)
+        }
+        try await DashboardServer.run { server in
+            #expect(try await server.get("/live/nowhere").status == 404)
+        }
+    }
+}

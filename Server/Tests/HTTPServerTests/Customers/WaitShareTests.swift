@@ -1,0 +1,84 @@
+import Engine
+import Ledger
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+/// Whose requests may wait.
+@Suite struct WaitShareTests {
+    private static func key(_ number: UInt8, _ kind: KeyKind) -> StoredKey {
+        StoredKey(
+            app: "birds", hash: [number], kind: kind, name: "test",
+            createdAt: Instant(milliseconds: 0))
+    }
+
+    private static func limits(all: Int, app: Int, key: Int) -> WaitLimits {
+        var limits = WaitLimits()
+        (limits.waitsMax, limits.waitsWithAppKeysMax, limits.waitsOfKeyMax) = (all, app, key)
+        return limits
+    }
+
+    /// Waits with one key after the other. Returns how many of them were refused.
+    private func refusals(
+        _ waits: CustomerWait, _ keys: ArraySlice<StoredKey>
+    ) async throws -> Int {
+        guard let key = keys.first else { return 0 }
+        do {
+            return try await waits.reserve(for: key) {
+                try await refusals(waits, keys.dropFirst())
+            }
+        } catch let refused as ProblemError {
+            #expect(refused.problem.code == .serverBusy)
+            return try await refusals(waits, keys.dropFirst()) + 1
+        }
+    }
+
+    @Test(
+        arguments: [
+            // All together.
+            ([(1, .secret, 3), (2, .secret, 3)], 1),
+            // App keys leave some to secret keys, whoever has come first.
+            ([(1, .app, 3), (2, .app, 3), (3, .secret, 1)], 2),
+            ([(3, .secret, 1), (1, .app, 3), (2, .app, 3)], 2),
+            // One key leaves some to others.
+            ([(1, .app, 5), (2, .app, 1), (3, .secret, 1)], 2),
+            ([(1, .secret, 5), (2, .secret, 2)], 2),
+            ([(1, .app, 2), (2, .app, 2), (3, .secret, 1)], 0),
+        ] as [([(UInt8, KeyKind, Int)], Int)])
+    func `so many requests wait, and neither a key nor all apps have all places`(
+        waiting: [(UInt8, KeyKind, Int)], refused: Int
+    ) async throws {
+        let waits = CustomerWait(Self.limits(all: 5, app: 4, key: 3))
+        let keys = waiting.flatMap { number, kind, count in
+            Array(repeating: Self.key(number, kind), count: count)
+        }
+        #expect(try await refusals(waits, keys[...]) == refused)
+        #expect(waits.waitingCount == 0)
+    }
+
+    @Test func `the usual limits leave places to other keys`() {
+        let limits = WaitLimits()
+        #expect(limits.waitsOfKeyMax < limits.waitsWithAppKeysMax)
+        #expect(limits.waitsWithAppKeysMax < limits.waitsMax)
+    }
+
+    /// nginx ends a request after 60 seconds without a response, and HAProxy of Debian after 50.
+    @Test func `a wait ends earlier than the client has asked, before proxies end it`()
+        async throws
+    {
+        #expect(WaitLimits().holdMax <= .seconds(45))
+        var waits = WaitLimits()
+        waits.holdMax = .seconds(1)
+        try await ListeningServer.run(waits: waits) { server in
+            let connection = try server.connect()
+            let began = ContinuousClock.now
+            try connection.sendAll(
+                RequestText.get(
+                    "/v1/customers/anna?wait=60",
+                    RequestText.key + "if-none-match: *\r\nconnection: close\r\n"))
+            #expect(try await connection.receivedUntilEnd().hasPrefix("HTTP/1.1 304 "))
+            #expect(ContinuousClock.now - began < .seconds(40))
+        }
+    }
+}

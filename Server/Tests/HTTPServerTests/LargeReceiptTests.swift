@@ -1,0 +1,54 @@
+import Engine
+import Foundation
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+/// A file that is too large is not called forged: it is the best customers' that is large.
+@Suite struct LargeReceiptTests {
+    private static let limit = 8_388_608
+
+    private static func text(bytes count: Int) -> String {
+        Data(repeating: 0x30, count: count).base64EncodedString()
+    }
+
+    @Test(arguments: [limit + 1, 9_437_184, 12_582_912])
+    func `a receipt over the limit is too large, and the remedy works`(bytes: Int) async throws {
+        try await TestServer.run { server in
+            for path in [Paths.purchases, Paths.preview] {
+                let answer = try await server.send(
+                    .post, path,
+                    body: #"{"customer_id":"anna","app_receipt":"\#(Self.text(bytes: bytes))"}"#)
+                #expect(answer.status == 413, "\(path)")
+                let problem = try answer.problem
+                #expect(problem.code == .bodyTooLarge)
+                #expect(problem.remedy.contains("signed_transactions"))
+            }
+        }
+    }
+
+    @Test func `a file at the limit is read`() async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send(
+                .post, Paths.purchases,
+                body: #"{"customer_id":"anna","app_receipt":"\#(Self.text(bytes: Self.limit))"}"#)
+            #expect(try answer.problem.code == .purchaseNotTrusted)
+        }
+    }
+
+    /// 21002 would say that the receipt is bad, and programs throw such a receipt away.
+    @Test(arguments: [limit + 1, 12_582_912])
+    func `verifyReceipt says of a file over the limit that it cannot answer now`(
+        bytes: Int
+    ) async throws {
+        try await TestServer.run { server in
+            for path in [Paths.verifyReceipt, Paths.sandboxVerifyReceipt] {
+                let answer = try await server.send(
+                    .post, path, key: nil, body: #"{"receipt-data":"\#(Self.text(bytes: bytes))"}"#)
+                #expect(answer.status == 200)
+                #expect(answer.text.contains("21005"), "\(answer.text)")
+            }
+        }
+    }
+}

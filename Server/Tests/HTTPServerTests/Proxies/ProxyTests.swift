@@ -1,0 +1,158 @@
+import Engine
+import Eventually
+import Ledger
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+/// What holds behind real proxies. A test is left out where the proxy is not installed.
+@Suite struct ProxyTests {
+    private static let secret = "authorization: Bearer sk_test_birds\r\n"
+    /// Long before a comment or the end of a stream would come.
+    private static let soonSeconds = 60.0
+
+    /// A server with a secret key, whose streams stay silent without an event.
+    private static func run(
+        waits: WaitLimits = WaitLimits(),
+        _ body: @escaping @Sendable (ListeningServer) async throws -> Void
+    ) async throws {
+        var streams = EventStreamLimits()
+        streams.commentPause = .hours(1)
+        try await ListeningServer.run(streams: streams, waits: waits) { server in
+            try await server.engine.addKey(
+                key: "sk_test_birds", app: "birds", kind: .secret, name: "test")
+            try await body(server)
+        }
+    }
+
+    private static func get(_ path: String, _ fields: String) -> String {
+        RequestText.get(path, fields).replacing("host: birds", with: "host: localhost")
+    }
+
+    /// Opens a stream through a proxy, and expects each of two events as soon as it happened, and
+    /// the end of the stream when the client leaves.
+    private func expectStream(
+        through proxy: ProxyProgram, _ configuration: ((Int, Int) -> String)? = nil,
+        _ fields: String = ""
+    ) async throws {
+        try await Self.run { server in
+            try await proxy.run(before: server, configuration) { port in
+                do {
+                    let connection = try Connection(to: port)
+                    try connection.sendAll(Self.get(Paths.eventStream, Self.secret + fields))
+                    _ = try await connection.received(until: "retry: 1000")
+                    for customer in ["anna", "ben"] as [CustomerID] {
+                        _ = try await server.engine.grant(
+                            NewGrant(entitlement: "pro", reason: "sorry"), to: customer,
+                            app: "birds", environment: .production)
+                        _ = try await connection.received(until: #""customer_id":"\#(customer)""#)
+                    }
+                    #expect(server.streams.openCount == 1)
+                }
+                try await eventually(within: Self.soonSeconds, "a free place") {
+                    server.streams.openCount == 0
+                }
+            }
+        }
+    }
+
+    // MARK: - nginx
+
+    private static let hasNginx = ProxyProgram.nginx.path != nil
+
+    @Test(.enabled(if: hasNginx, ProxyProgram.absence))
+    func `through nginx as the page has it each event comes at once`() async throws {
+        try await expectStream(through: .nginx)
+    }
+
+    /// It asks by HTTP/1.0, and buffers, unless the response says that it must not.
+    @Test(.enabled(if: hasNginx, ProxyProgram.absence))
+    func `through nginx with its usual settings each event comes at once`() async throws {
+        try await expectStream(through: .nginx) { port, backend in
+            ProxyProgram.nginx("location / { proxy_pass http://127.0.0.1:\(backend); }", port)
+        }
+    }
+
+    private static let patience = 6
+    private static let hold: WaitLimits = {
+        var limits = WaitLimits()
+        limits.holdMax = .seconds(2)
+        return limits
+    }()
+
+    /// The patience of both is smaller here, so that the test is shorter. That the usual hold is
+    /// shorter than their usual patience is another test's claim.
+    private func expectWait(
+        through proxy: ProxyProgram, _ configuration: @escaping @Sendable (Int, Int) -> String
+    ) async throws {
+        try await Self.run(waits: Self.hold) { server in
+            try await proxy.run(before: server, configuration) { port in
+                for _ in 0..<3 {
+                    let answers = try await Connection(to: port).answers(
+                        to: Self.get("/v1/events?wait=60", Self.secret), count: 1)
+                    #expect(answers.map(\.status) == [200])
+                }
+            }
+        }
+    }
+
+    @Test(.enabled(if: hasNginx, ProxyProgram.absence))
+    func `a wait ends before nginx gives up`() async throws {
+        try await expectWait(through: .nginx) { port, backend in
+            ProxyProgram.nginx(
+                "location / { proxy_pass http://127.0.0.1:\(backend); "
+                    + "proxy_read_timeout \(Self.patience)s; }", port)
+        }
+    }
+
+    // MARK: - HAProxy
+
+    private static let hasHAProxy = ProxyProgram.haproxy.path != nil
+
+    @Test(.enabled(if: hasHAProxy, ProxyProgram.absence))
+    func `through HAProxy as the page has it each event comes at once`() async throws {
+        try await expectStream(through: .haproxy)
+    }
+
+    @Test(.enabled(if: hasHAProxy, ProxyProgram.absence))
+    func `a wait ends before HAProxy gives up`() async throws {
+        try await expectWait(through: .haproxy) { port, backend in
+            """
+            defaults
+                mode http
+                timeout connect 5s
+                timeout client \(Self.patience)s
+                timeout server \(Self.patience)s
+            listen perennial
+                bind 127.0.0.1:\(port)
+                server one 127.0.0.1:\(backend)
+
+            """
+        }
+    }
+
+    // MARK: - Caddy
+
+    private static let hasCaddy = ProxyProgram.caddy.path != nil
+
+    @Test(
+        .enabled(if: hasCaddy, ProxyProgram.absence),
+        arguments: ["", "accept-encoding: gzip\r\n"])
+    func `through Caddy as the page has it each event comes at once`(fields: String) async throws {
+        try await expectStream(through: .caddy, nil, fields)
+    }
+
+    @Test(.enabled(if: hasCaddy, ProxyProgram.absence))
+    func `Caddy as the page has it compresses other answers`() async throws {
+        try await Self.run { server in
+            try await ProxyProgram.caddy.run(before: server) { port in
+                let connection = try Connection(to: port)
+                try connection.sendAll(
+                    Self.get(Paths.openAPI, "accept-encoding: gzip\r\nconnection: close\r\n"))
+                let head = try await connection.received(until: "\r\n\r\n")
+                #expect(head.lowercased().contains("content-encoding: gzip"), "\(head)")
+            }
+        }
+    }
+}

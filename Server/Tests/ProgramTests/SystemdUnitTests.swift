@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+/// The unit for systemd that docs/operations.md shows.
+@Suite struct SystemdUnitTests {
+    private static let path = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"]
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+    private static func unit() throws -> String {
+        let page = URL(fileURLWithPath: #filePath)
+            .appendingPathComponent("../../../../docs/operations.md").standardized
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let start = try #require(text.range(of: "```ini\n"))
+        let rest = text[start.upperBound...]
+        return String(rest[..<(try #require(rest.range(of: "```"))).lowerBound])
+    }
+
+    /// In tenths. Without the lines about it, the exposure is 9.2, "UNSAFE".
+    private static let exposureMax = 20
+
+    @Test(.enabled(if: path != nil, "systemd-analyze is not installed"))
+    func `it takes from the program what it does not need`() async throws {
+        let program = try #require(Self.path)
+        try await TemporaryFolder.with { folder in
+            let file = folder + "/perennial.service"
+            try Data(try Self.unit().utf8).write(to: URL(fileURLWithPath: file))
+            let said = try await Shell.output(
+                of: "\(program) security --offline=true --no-pager "
+                    + "--threshold=\(Self.exposureMax) '\(file)' 2>&1 || echo refused $?")
+            #expect(said.contains("Overall exposure level"), "\(said)")
+            #expect(!said.contains("refused"), "\(said.suffix(400))")
+        }
+    }
+
+    @Test func `it leaves to the program what it needs`() throws {
+        let unit = try Self.unit()
+        for line in [
+            "StateDirectory=perennial", "User=perennial",
+            "RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX", "Restart=on-failure",
+        ] {
+            #expect(unit.contains("\n\(line)\n"), "\(line)")
+        }
+    }
+}

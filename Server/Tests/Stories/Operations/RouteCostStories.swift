@@ -1,0 +1,178 @@
+#if os(Linux)
+    import AppStoreFormats
+    import Eventually
+    import Foundation
+    import Testing
+
+    /// What a response costs is bounded by its request: no small request keeps the processor busy,
+    /// whoever sends it, and no response costs more because others have bought more.
+    @Suite(.serialized) struct RouteCostStories {
+        /// The most that a request of some hundred bytes may cost, in a debug build. A processor
+        /// does about fifty such in a second.
+        private static let small = Duration.milliseconds(40)
+        /// The most for a body of a megabyte, which nobody with a key has sent.
+        private static let large = Duration.milliseconds(250)
+        private static let times = 8
+        /// How many customers there are when the routes are measured once more.
+        private static let crowd = 60
+        /// How much more a response may then cost.
+        private static let growthMax = 3.0
+
+        /// Routes that read all purchases of an app on purpose, with the reason why that is bounded.
+        private static let readsAll = [
+            "/v1/configuration/preview": "it looks at customers for at most some seconds",
+        ]
+
+        // MARK: - Measure
+
+        /// The processor time that the program has used.
+        private static func used(by dev: DevelopmentProgram) throws -> Duration {
+            var clock = clockid_t()
+            var time = timespec()
+            try #require(clock_getcpuclockid(dev.process, &clock) == 0)
+            try #require(clock_gettime(clock, &time) == 0)
+            return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
+        }
+
+        /// What a request costs: the least of a few, because the program also does other work.
+        private static func cost(
+            in dev: DevelopmentProgram, _ ask: () async throws -> Void
+        ) async throws -> Duration {
+            try await ask()
+            var least = Duration.seconds(1_000)
+            for _ in 0..<times {
+                let before = try used(by: dev)
+                try await ask()
+                least = min(least, try used(by: dev) - before)
+            }
+            return least
+        }
+
+        private struct Question: Hashable {
+            var method: String
+            var path: String
+            var key: String?
+            var body: String?
+            var pattern: String
+
+            var name: String { "\(method) \(pattern) \(key ?? "without a key")" }
+
+            func ask(_ wire: Wire) async throws {
+                var headers = ["Content-Type": "application/json", "Accept": "text/html, */*"]
+                if let key { headers["Authorization"] = "Bearer \(key)" }
+                _ = try await wire.send(
+                    method, path, body: body.map { Array($0.utf8) }, headers: headers)
+            }
+        }
+
+        private static let values = [
+            "id": "anna", "alias": "x", "currency": "seeds", "content_id": "2025-12",
+            "original_transaction_id": "1", "transfer_id": "trf_1", "grant_id": "grt_1",
+            "webhook_id": "w", "delivery_id": "d", "report": "mrr", "name": "mrr",
+            "document_id": String(repeating: "0", count: 64),
+        ]
+
+        private static let pages = [
+            "/", "/customers", "/customers/anna", "/customers?query=anna", "/events",
+            "/notifications", "/notifications/sent-on", "/webhooks", "/products", "/checks",
+            "/charts/mrr", "/charts/revenue", "/reports", "/phone", "/owners", "/audit", "/account",
+            "/login", "/nowhere",
+        ]
+
+        /// Every route, without a key and with each kind, and every page.
+        private static func questions(of dev: DevelopmentProgram) async throws -> [Question] {
+            let description = try await dev.server.get("/openapi.json")
+            var all = pages.map { Question(method: "GET", path: $0, pattern: $0) }
+            for path in try #require(description["paths"]?.members) {
+                var real = path.key
+                for (name, value) in values { real = real.replacing("{\(name)}", with: value) }
+                if real.hasSuffix("/stream") { real += "?limit=1" }
+                for operation in path.value.members ?? [] where operation.key != "delete" {
+                    let body = operation.key == "get" ? nil : "{}"
+                    for key in [nil, "pk_dev_birds", "sk_dev_birds"] {
+                        all.append(
+                            Question(
+                                method: operation.key.uppercased(), path: real, key: key,
+                                body: body, pattern: path.key))
+                    }
+                }
+            }
+            return all
+        }
+
+        private static func buy(_ account: String, in dev: DevelopmentProgram) async throws {
+            try await dev.simulator.post("/_sim/devices", ["account": .string(account)])
+            let bought = try await dev.simulator.post(
+                "/_sim/devices/\(account)-1/purchases", ["product_id": "pro.monthly"])
+            let body: JSON = [
+                "customer_id": .string(account),
+                "signed_transactions": [.string(try bought.text("signed_transaction"))],
+            ]
+            let answer = try await dev.server.send(
+                "POST", "/v1/purchases", body: body.bytes,
+                headers: ["Authorization": "Bearer pk_dev_birds"])
+            try #require(answer.status == 200)
+        }
+
+        private static func costs(
+            of questions: [Question], in dev: DevelopmentProgram
+        ) async throws -> [Question: Duration] {
+            var costs: [Question: Duration] = [:]
+            for question in questions {
+                costs[question] = try await cost(in: dev) { try await question.ask(dev.server) }
+            }
+            return costs
+        }
+
+        // MARK: - Claims
+
+        @Test(.timeLimit(.minutes(30)))
+        func `no route costs much for a small request, or more when there are more customers`()
+            async throws
+        {
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let dev = try await DevelopmentProgram.start(in: folder)
+            defer { dev.kill() }
+            try await Self.buy("anna", in: dev)
+            let questions = try await Self.questions(of: dev)
+            #expect(questions.count > 200)
+            let few = try await Self.costs(of: questions, in: dev)
+            for number in 1...Self.crowd { try await Self.buy("customer\(number)", in: dev) }
+            try await dev.simulator.post("/_sim/clock", ["advance": "P95D"])
+            let many = try await Self.costs(of: questions, in: dev)
+            for (question, cost) in many.sorted(by: { $0.value > $1.value }) {
+                #expect(cost <= Self.small, "\(question.name): \(cost)")
+                guard Self.readsAll[question.pattern] == nil, let before = few[question] else {
+                    continue
+                }
+                let limit = before * Self.growthMax + .milliseconds(5)
+                #expect(cost <= limit, "\(question.name): \(before), then \(cost)")
+            }
+        }
+
+        @Test(.timeLimit(.minutes(10)))
+        func `a large body that nobody signed costs little`() async throws {
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let dev = try await DevelopmentProgram.start(in: folder)
+            defer { dev.kill() }
+            let size = 1_000_000
+            let bodies = [
+                #"{"signedPayload":"\#(String(repeating: "A", count: size))"}"#,
+                String(repeating: "[", count: size), String(repeating: #"{"a":"#, count: size / 5),
+                #"{"receipt-data":"\#(String(repeating: "MIAA", count: size / 4))"}"#,
+                "{" + (0..<size / 10).map { #""a\#($0)":1"# }.joined(separator: ",") + "}",
+                String(repeating: "\\u0000", count: size / 6),
+            ]
+            for path in ["/apple/notifications", "/verifyReceipt", "/sandbox/verifyReceipt"] {
+                for (number, body) in bodies.enumerated() {
+                    let question = Question(
+                        method: "POST", path: path, body: body, pattern: path)
+                    let cost = try await Self.cost(in: dev) { try await question.ask(dev.server) }
+                    #expect(cost <= Self.large, "\(path), body \(number): \(cost)")
+                }
+            }
+        }
+    }
+#endif
