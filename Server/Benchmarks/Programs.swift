@@ -23,12 +23,18 @@ struct Programs: Sendable {
             bundle_id: com.example.birds
             app_apple_id: 1234567890
             simulated: true
-            products:
-              \(DocumentMaker.product): [pro]
+            products: {\(products)}
             tokens: false
             trust:
               extra_roots: [root.cer]
         """
+
+    /// Those of the documents that are made here, and those of the simulator's full shop.
+    private static let products = [
+        DocumentMaker.product, "tiers.gold", "tiers.gold.yearly", "tiers.silver",
+        "tiers.silver.other", "tiers.bronze", "weeks.one", "weeks.half", "family.alone",
+        "family.large", "family.monthly", "family.yearly", "years.promised", "season", "atlas",
+    ].map { "\($0): [pro]" }.joined(separator: ", ")
 
     /// Starts a simulator, for its clock, which stands still.
     func simulate() throws -> RunningProgram {
@@ -40,17 +46,41 @@ struct Programs: Sendable {
     }
 
     /// Starts a server as in production, with the default log level.
+    ///
+    /// - Parameter webhook: who gets its events.
     func serve(
-        _ database: String, clock: RunningProgram, port: UInt16? = nil
+        _ database: String, clock: RunningProgram, port: UInt16? = nil,
+        webhook: RunningProgram? = nil
     ) throws -> RunningProgram {
         let port = try port ?? Sockets.freePort()
+        let configuration = try webhook.map { try webhookConfiguration(port: $0.port) }
         return try run(
             "perennial",
             [
                 "serve", "--port", "\(port)", "--clock-from", "http://127.0.0.1:\(clock.port)",
-            ] + common(database),
+            ] + common(database, configuration),
             port: port, ready: "/ready")
     }
+
+    /// The path of a configuration that posts every event to a port.
+    private func webhookConfiguration(port: UInt16) throws -> String {
+        let (file, secret) = (bench.path("webhook.yaml"), bench.path("webhook.secret"))
+        try Data(Self.webhookSecret.utf8).write(to: URL(fileURLWithPath: secret))
+        let text =
+            Self.configuration + """
+
+                webhooks:
+                  allow_private: [127.0.0.1]
+                  endpoints:
+                    - name: bench
+                      url: http://127.0.0.1:\(port)/
+                      secret_file: webhook.secret
+            """
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        return file
+    }
+
+    private static let webhookSecret = "whsec_" + String(repeating: "QUJD", count: 8)
 
     /// Starts a server with a dashboard, which believes whoever connects from this machine that
     /// they are ``owner``.
@@ -125,8 +155,8 @@ struct Programs: Sendable {
         return String(key.output)
     }
 
-    private func common(_ database: String) -> [String] {
-        ["--config", bench.path("perennial.yaml"), "--database", database]
+    private func common(_ database: String, _ configuration: String? = nil) -> [String] {
+        ["--config", configuration ?? bench.path("perennial.yaml"), "--database", database]
     }
 
     private func run(

@@ -12,6 +12,7 @@ enum Line: String, CaseIterable, Hashable, Sendable {
     case memory
     case start
     case disk
+    case servers
     case population
     case populationSigned = "population-signed"
 
@@ -27,6 +28,7 @@ enum Line: String, CaseIterable, Hashable, Sendable {
         case .memory: "resident memory, MiB"
         case .start: "start to /ready, full ÷ empty"
         case .disk: "disk per notification ÷ payload"
+        case .servers: "two servers on one PostgreSQL: notifications/s ÷ one server"
         case .population: "simulator, 100,000 customers, 12 months: CPU seconds"
         case .populationSigned: "simulator, all documents signed ÷ raw P-256 signatures"
         }
@@ -43,6 +45,7 @@ enum Line: String, CaseIterable, Hashable, Sendable {
         case .memory: .atMost(200)
         case .start: .atMost(1.5)
         case .disk: .atMost(1.6)
+        case .servers: .atLeast(0.9)
         case .population: .atMost(30)
         case .populationSigned: .atMost(1.3)
         }

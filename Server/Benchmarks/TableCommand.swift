@@ -37,6 +37,7 @@ enum Part: String, CaseIterable {
     case customers
     case commitsOnSQLite = "group commit on SQLite"
     case commitsOnPostgres = "group commit on PostgreSQL"
+    case servers = "several servers on one PostgreSQL"
     case populations = "the simulator's populations"
 
     var lines: Set<Line> {
@@ -47,6 +48,7 @@ enum Part: String, CaseIterable {
         case .customers: [.customer, .memory, .start]
         case .commitsOnSQLite: [.commitSQLite]
         case .commitsOnPostgres: [.commitPostgres]
+        case .servers: [.servers]
         case .populations: [.population, .populationSigned]
         }
     }
@@ -59,6 +61,7 @@ enum Part: String, CaseIterable {
         case .customers: try await CustomerBench(bench).measure()
         case .commitsOnSQLite: try await CommitBench(bench).measureOnSQLite()
         case .commitsOnPostgres: try await CommitBench(bench).measureOnPostgres()
+        case .servers: try await ServersBench.measureLine(in: bench)
         case .populations: try PopulationBench(bench).measure()
         }
     }

@@ -36,9 +36,9 @@ final class RecordingDatabase: DatabaseDriver {
     var dialect: Dialect { database.dialect }
 
     func write<Answer: Sendable>(
-        _ body: @escaping @Sendable (any Connection) throws -> Answer
+        _ mode: WriteMode, _ body: @escaping @Sendable (any Connection) throws -> Answer
     ) async throws -> Answer {
-        try await database.write { [log] in
+        try await database.write(mode) { [log] in
             try body(RecordingConnection(connection: $0, log: log))
         }
     }
@@ -90,10 +90,10 @@ final class CountingDatabase: DatabaseDriver {
     var dialect: Dialect { database.dialect }
 
     func write<Answer: Sendable>(
-        _ body: @escaping @Sendable (any Connection) throws -> Answer
+        _ mode: WriteMode, _ body: @escaping @Sendable (any Connection) throws -> Answer
     ) async throws -> Answer {
         count.add(1, ordering: .relaxed)
-        return try await database.write(body)
+        return try await database.write(mode, body)
     }
 
     func read<Answer: Sendable>(

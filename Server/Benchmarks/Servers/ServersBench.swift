@@ -1,51 +1,38 @@
 import Foundation
 import PostgresCluster
 
-/// Measures notifications of different purchases that are posted to several servers at once.
+/// Measures notifications that are posted to several servers on one PostgreSQL at once.
 struct ServersBench {
-    private static let counts = [1, 2, 3]
-    private static let connectionsPerMeasurement = 48
+    static let counts = [1, 2, 3]
 
     let programs: Programs
     let bench: BenchFolder
-    /// The first notification of each purchase.
-    private let purchases: [[UInt8]]
-    /// The second one. Purchases that renew at the same time are strewn over the tables.
-    private let renewals: [[UInt8]]
+    private let load: ServersLoad
 
-    init(_ bench: BenchFolder, purchases count: Int) throws {
+    init(_ bench: BenchFolder, _ load: ServersLoad) throws {
         self.bench = bench
+        self.load = load
         programs = try Programs(bench)
-        let maker = DocumentMaker(authority: bench.authority)
-        Progress.report("signing \(2 * count) notifications …")
-        purchases = try (0..<count).map {
-            HTTPRequestBytes.notification(try maker.notification(.init(number: $0, period: 0)))
-        }
-        renewals = try (0..<count).map {
-            let number = $0 * Self.stride % count
-            return HTTPRequestBytes.notification(
-                try maker.notification(.init(number: number, period: 1)))
-        }
     }
-
-    /// A prime, so that each purchase comes once if their number is not a multiple of it.
-    private static let stride = 7919
 
     // MARK: - Rates
 
-    private struct Measurement {
+    struct Measurement {
         var rate = 0.0
         var rowsPerSecond = 0.0
         var rolledBack = 0.0
+        /// Customers that were read meanwhile, in a second.
+        var reads = 0.0
         var waits: [String: Int] = [:]
     }
 
-    /// Returns a table: for each number of servers, the median of the rounds.
-    func measure(rounds: Int) async throws -> String {
+    /// Returns what was measured in each round, by the number of servers. Fails if a server refuses
+    /// a notification.
+    func measure(rounds: Int, counts: [Int] = counts) async throws -> [Int: [Measurement]] {
         var found: [Int: [Measurement]] = [:]
         try await withPostgres { postgres in
             for round in 1...rounds {
-                for count in Self.counts {
+                for count in counts {
                     let name = "round\(round)_\(count)"
                     let measurement = try measure(count, on: postgres, name)
                     found[count, default: []].append(measurement)
@@ -53,44 +40,78 @@ struct ServersBench {
                 }
             }
         }
-        let one = found[1, default: []].map(\.rate)
-        return Self.counts.map { count in
+        return found
+    }
+
+    /// Measures one and two servers while they take in a population, post its events to a webhook,
+    /// and answer about customers.
+    static func measureLine(in folder: BenchFolder) async throws -> [Measured] {
+        let accounts = folder.count(3000, quick: 500)
+        let load = try ServersLoad.population(accounts, signedBy: folder.authority)
+        let found = try await Self(folder, load)
+            .measure(rounds: folder.count(5, quick: 1), counts: [1, 2])
+        let rates = [1, 2].map { found[$0, default: []].map(\.rate).median }
+        let rolledBack = found[2, default: []].map(\.rolledBack).median
+        return [
+            Measured(
+                line: .servers, value: ratio(of: 2, in: found),
+                behind: "\(Int(rates[1])) ÷ \(Int(rates[0])) per second; "
+                    + String(format: "%.2f", 100 * rolledBack) + " % rolled back; "
+                    + "\(load.measured.count) notifications of \(accounts) customers")
+        ]
+    }
+
+    /// A table: for each number of servers, the median of the rounds.
+    static func text(of found: [Int: [Measurement]]) -> String {
+        found.keys.sorted().map { count in
             let all = found[count, default: []]
-            let ratio = zip(all.map(\.rate), one).map { $0 / $1 }.median
             let waits = all.reduce(into: [:]) { $0.merge($1.waits, uniquingKeysWith: +) }
             return "\(count) servers: \(Int(all.map(\.rate).median)) notifications per second, "
-                + String(format: "%.2f", ratio) + " of one server; "
+                + String(format: "%.2f", ratio(of: count, in: found)) + " of one server; "
                 + "\(Int(all.map(\.rowsPerSecond).median)) rows per CPU second of PostgreSQL; "
                 + String(format: "%.2f", 100 * all.map(\.rolledBack).median)
-                + " % of transactions rolled back; waits for locks: \(waits)"
+                + " % of transactions rolled back; \(Int(all.map(\.reads).median)) customers read "
+                + "per second; waits for locks: \(waits)"
         }.joined(separator: "\n")
+    }
+
+    /// The median of the rounds' ratios to one server.
+    static func ratio(of count: Int, in found: [Int: [Measurement]]) -> Double {
+        zip(found[count, default: []], found[1, default: []]).map { $0.rate / $1.rate }.median
     }
 
     private func measure(
         _ count: Int, on postgres: PostgresServer, _ name: String
     ) throws -> Measurement {
-        let url = try database(name, on: postgres)
-        let clock = try programs.simulate()
-        defer { clock.stop() }
-        let servers = try (0..<count).map { _ in try programs.serve(url, clock: clock) }
-        let load = try Load(
-            ports: servers.map(\.port), connections: Self.connectionsPerMeasurement)
-        try load.exchange(purchases.count) { purchases[$0] }
+        let url = postgres.url(of: name)
+        try Administration.run("CREATE DATABASE \(name)", at: postgres.url(of: "postgres"))
+        let key = try programs.createKey(url)
+        let (clock, receiver) = (try programs.simulate(), try programs.bareServer(bytes: 2))
+        defer { for program in [clock, receiver] { program.stop() } }
+        let webhook = load.hasWebhook ? receiver : nil
+        let servers = try (0..<count).map { _ in
+            try programs.serve(url, clock: clock, webhook: webhook)
+        }
+        let ports = servers.map(\.port)
+        let link = try Load(ports: ports, connections: load.connections)
+        try link.exchange(load.before.count) { load.before[$0] }
         let before = try (Self.statistics(name, postgres), Effort.ofAll(named: "postgres"))
         let sampler = LockSampler(url: url)
+        let reader = CustomerReader(load.customers, key: key, ports: ports)
         let start = ContinuousClock.now
-        try load.exchange(renewals.count) { renewals[$0] }
+        try link.exchange(load.measured.count) { load.measured[$0] }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let effort = try Effort.ofAll(named: "postgres") - before.1
-        let waits = sampler.stop()
+        let (waits, reads) = (sampler.stop(), try reader.stop())
         // Sessions report their statistics when they end, at the latest.
         for server in servers { server.stop() }
         let after = try Self.statistics(name, postgres)
         let transactions = after.transactions - before.0.transactions
         return Measurement(
-            rate: Double(renewals.count) / seconds,
+            rate: Double(load.measured.count) / seconds,
             rowsPerSecond: (after.rows - before.0.rows) / effort,
-            rolledBack: (after.rolledBack - before.0.rolledBack) / transactions, waits: waits)
+            rolledBack: (after.rolledBack - before.0.rolledBack) / transactions,
+            reads: Double(reads) / seconds, waits: waits)
     }
 
     private static func statistics(
@@ -130,13 +151,13 @@ struct ServersBench {
         defer { clock.stop() }
         var servers = try (0..<count).map { _ in try programs.serve(database, clock: clock) }
         let ports = servers.map(\.port)
-        let load = try Load(ports: ports, connections: Self.connectionsPerMeasurement)
-        load.survivesKills = true
+        let link = try Load(ports: ports, connections: load.connections)
+        link.survivesKills = true
         let reader = LogReader(ports: ports, key: key)
-        let requests = purchases + renewals
+        let requests = load.before + load.measured
         let killAfter = max(requests.count / Self.kills, 1)
         var kills = 0
-        try load.exchange(requests.count) { number in
+        try link.exchange(requests.count) { number in
             if number > 0, number % killAfter == 0 {
                 let victim = kills % count
                 kill(servers[victim].id, SIGKILL)
@@ -152,20 +173,13 @@ struct ServersBench {
         let text =
             "\(requests.count) notifications, \(kills) kills: read \(read.count) events in order, "
             + "without gap; \(read.purchases) purchases"
-        guard read.purchases == purchases.count else {
+        guard read.purchases == load.before.count else {
             throw BenchFailure("\(text): events are missing")
         }
         return text
     }
 
     // MARK: -
-
-    private func database(_ name: String, on postgres: PostgresServer) throws -> String {
-        try Administration.run("CREATE DATABASE \(name)", at: postgres.url(of: "postgres"))
-        let url = postgres.url(of: name)
-        _ = try programs.createKey(url)
-        return url
-    }
 
     private func withPostgres(_ body: (PostgresServer) async throws -> Void) async throws {
         let server = try await PostgresServer(surviving: .power)
@@ -212,5 +226,45 @@ final class LockSampler: @unchecked Sendable {
         lock.withLock { isStopped = true }
         thread.wait()
         return lock.withLock { waits }
+    }
+}
+
+/// Reads customers, one after the other at each server in turn, until it is stopped.
+final class CustomerReader: @unchecked Sendable {
+    private static let readsAtOnce = 10
+
+    private let lock = NSLock()
+    private var isStopped = false
+    private var count = 0
+    private var failure: (any Error)?
+    private let ended = DispatchSemaphore(value: 0)
+
+    /// - Parameter customers: none to read nobody.
+    init(_ customers: [String], key: String, ports: [UInt16]) {
+        Thread.detachNewThread { [self] in
+            do { try read(customers, key, ports) } catch { failure = error }
+            ended.signal()
+        }
+    }
+
+    private func read(_ customers: [String], _ key: String, _ ports: [UInt16]) throws {
+        guard !customers.isEmpty else { return }
+        let link = try Load(ports: ports, connections: ports.count)
+        while !lock.withLock({ isStopped }) {
+            let first = count
+            try link.exchange(Self.readsAtOnce) {
+                let customer = customers[(first + $0) % customers.count]
+                return HTTPRequestBytes.get("/v1/customers/\(customer)", key: key)
+            }
+            count += Self.readsAtOnce
+        }
+    }
+
+    /// Returns how many were read. Throws if a server refused one.
+    func stop() throws -> Int {
+        lock.withLock { isStopped = true }
+        ended.wait()
+        if let failure { throw failure }
+        return count
     }
 }

@@ -10,17 +10,28 @@ struct ServersCommand: AsyncParsableCommand {
     var rounds = 5
     @Option(help: "Purchases in the database. Each renews once while it is measured.")
     var purchases = 20_000
+    @Option(
+        help: """
+            Instead, send a year of this many random customers to a new database, with a webhook, \
+            while customers are read.
+            """)
+    var population: Int?
     @Flag(help: "Instead, kill three servers in turn while one consumer reads the log.")
     var kills = false
     @Flag(help: "With --kills: one server on SQLite.")
     var sqlite = false
 
     func run() async throws {
-        let bench = try ServersBench(BenchFolder(isQuick: false), purchases: purchases)
+        let folder = try BenchFolder(isQuick: false)
+        Progress.report("signing notifications …")
+        let load =
+            try population.map { try .population($0, signedBy: folder.authority) }
+            ?? .renewals(purchases, DocumentMaker(authority: folder.authority))
+        let bench = try ServersBench(folder, load)
         if kills {
             print(try await bench.readDuringKills(onSQLite: sqlite))
         } else {
-            print(try await bench.measure(rounds: rounds))
+            print(ServersBench.text(of: try await bench.measure(rounds: rounds)))
         }
     }
 }

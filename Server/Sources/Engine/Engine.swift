@@ -118,9 +118,15 @@ package struct Engine: Sendable {
     }
 
     /// Migrates the database schema to this program's version. Idempotent.
-    package func prepare() async throws(EngineFailure) {
-        let now = now().milliseconds
-        do { try await db.migrate(at: now) } catch { throw EngineFailure(error) }
+    ///
+    /// - Throws: ``StorageFailure`` if that fails.
+    package func prepare() async throws {
+        try await db.migrate(at: now().milliseconds)
+        if let version = try await db.citusVersion() {
+            logger.notice(
+                "the database is distributed by Citus: statements are planned for their values",
+                metadata: ["version": "\(version)"])
+        }
         try await rewritePlainErasures()
         try await prepareWebhooks()
     }
@@ -130,6 +136,12 @@ package struct Engine: Sendable {
     package func createPartitions() async throws(EngineFailure) {
         let now = now()
         do { try await db.createPartitions(around: now) } catch { throw EngineFailure(error) }
+    }
+
+    /// Collects statistics of tables that have changed much, if the database needs them to find
+    /// rows. Returns the number of these tables.
+    package func refreshStatistics() async throws(EngineFailure) -> Int {
+        do { return try await db.refreshStatistics() } catch { throw EngineFailure(error) }
     }
 
     /// Returns whether the database can be read and written. After any failed write a small test
@@ -151,16 +163,20 @@ package struct Engine: Sendable {
     /// Runs a closure in a transaction. The first one of an owner's act also appends its entry in
     /// the audit: see ``PendingAct``.
     ///
-    /// - Parameter outcome: what the value says of the act. Only what was done has an entry.
+    /// - Parameters:
+    ///   - isErasing: whether the closure erases a customer, which is not possible while documents
+    ///     are recorded.
+    ///   - outcome: what the value says of the act. Only what was done has an entry.
     func transaction<Value: Sendable>(
+        isErasing: Bool = false,
         outcome: @escaping @Sendable (Value) -> ActOutcome = { _ in .done },
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {
         do {
             guard let act = PendingAct.current, let entry = act.dueEntry else {
-                return try await db.transaction(body)
+                return try await commit(isErasing: isErasing, body)
             }
-            let value = try await db.transaction { tx in
+            let value = try await commit(isErasing: isErasing) { tx in
                 let value = try body(tx)
                 if outcome(value) == .done { try tx.append(entry) }
                 return value
@@ -168,6 +184,20 @@ package struct Engine: Sendable {
             act.record(outcome(value))
             return value
         } catch { throw EngineFailure(error) }
+    }
+
+    private func commit<Value: Sendable>(
+        isErasing: Bool, _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws -> Value {
+        isErasing
+            ? try await db.transactionWithoutRecordings(body) : try await db.transaction(body)
+    }
+
+    /// Runs a closure on a snapshot: see ``Storage/Database/snapshotTransaction(_:)``.
+    func snapshotTransaction<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws(EngineFailure) -> Value {
+        do { return try await db.snapshotTransaction(body) } catch { throw EngineFailure(error) }
     }
 
     func read<Value: Sendable>(

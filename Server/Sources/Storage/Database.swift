@@ -6,7 +6,11 @@ import Reports
 package struct Database: Sendable {
     package let driver: any DatabaseDriver
     let commits: GroupCommit
+    /// Of documents that can be recorded on a snapshot, on an engine with several writers. They
+    /// wait for no other write.
+    let recordings: GroupCommit
     package let rules: DatabaseRules
+    let observers: CommitObservers
 
     /// - Parameter rules: the settings that decide when to check purchases with the App Store, and
     ///   which changes the passage of time alone causes.
@@ -17,12 +21,20 @@ package struct Database: Sendable {
         rules.signals = ChangeSignals()
         self.driver = database
         self.rules = rules
-        commits = GroupCommit(database, signals: rules.signals)
+        observers = CommitObservers(database.dialect, rules.signals)
+        commits = GroupCommit(database, .serializable, observers)
+        recordings =
+            database.dialect == .sqlite
+            ? commits
+            : GroupCommit(
+                database, WriteMode(.snapshot, locks: database.dialect.sharedRecording), observers)
     }
 
     private init(_ other: Database, rules: DatabaseRules) {
         driver = other.driver
         commits = other.commits
+        recordings = other.recordings
+        observers = other.observers
         self.rules = rules
     }
 
@@ -48,14 +60,51 @@ package struct Database: Sendable {
     ) async throws -> Value {
         // The closure may run in the task of another writer.
         let author = EventAuthor.current
-        return try await commits.write { [rules] in
+        return try await commits.write { [rules = rules.writing(in: commits.lane)] in
             try body(DatabaseSession($0, rules, author: author))
+        }
+    }
+
+    /// Runs a closure in a transaction during which no document is recorded on a snapshot, by any
+    /// server. For what removes rows that such documents rely on: see ``SnapshotConnection``.
+    package func transactionWithoutRecordings<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws -> Value {
+        guard driver.dialect == .postgres else { return try await transaction(body) }
+        let mode = WriteMode(.serializable, locks: driver.dialect.excludedRecording)
+        return try await write(mode, body)
+    }
+
+    /// Runs a closure on a snapshot: see ``WriteMode``. No customer is erased meanwhile.
+    package func snapshotTransaction<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws -> Value {
+        guard driver.dialect == .postgres else { return try await transaction(body) }
+        return try await write(
+            WriteMode(.snapshot, locks: driver.dialect.sharedRecording), body)
+    }
+
+    /// Runs a closure in a transaction of its own.
+    private func write<Value: Sendable>(
+        _ mode: WriteMode, _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws -> Value {
+        let (lane, author) = (rules.signals.addLane(), EventAuthor.current)
+        do {
+            let value = try await driver.write(mode) { [rules = rules.writing(in: lane)] in
+                try body(DatabaseSession($0, rules, author: author))
+            }
+            observers.recordCommit(in: lane)
+            return value
+        } catch {
+            rules.signals.discard(lane)
+            observers.health.recordFailure(error)
+            throw error
         }
     }
 
     /// Yields after commits that may have left events without numbers; one element can stand for
     /// many commits.
-    package var unnumbered: AsyncStream<Void> { commits.unnumbered }
+    package var unnumbered: AsyncStream<Void> { observers.unnumbered }
 
     /// Wakes those who wait for a change of a customer.
     package var signals: ChangeSignals { rules.signals }
@@ -118,6 +167,8 @@ package struct DatabaseRules: Sendable {
     package var erasureKeying: ErasureKeying
     var formerIDs = FormerIDs()
     var signals = ChangeSignals()
+    /// In which the transactions of a session run.
+    private(set) var lane = ChangeSignals.Lane.none
 
     /// - Parameter erasedHash: the default produces bytes that match no stored erasure. Use it only
     ///   for a database that never looks up erased customers.
@@ -137,6 +188,12 @@ package struct DatabaseRules: Sendable {
         self.withForeignTokens = withForeignTokens
         self.erasedHash = erasedHash
         self.erasureKeying = erasureKeying
+    }
+
+    func writing(in lane: ChangeSignals.Lane) -> DatabaseRules {
+        var rules = self
+        rules.lane = lane
+        return rules
     }
 
     func access(of app: AppID) -> AccessRules { access[app] ?? AccessRules() }

@@ -18,7 +18,7 @@ package protocol DatabaseDriver: Sendable {
     /// Runs a closure in a transaction that may change rows. If the closure throws, the transaction
     /// is rolled back and the error is rethrown.
     func write<Value: Sendable>(
-        _ body: @escaping @Sendable (any Connection) throws -> Value
+        _ mode: WriteMode, _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value
 
     /// Runs a closure on one consistent snapshot of all rows.
@@ -37,6 +37,11 @@ package protocol DatabaseDriver: Sendable {
 }
 
 extension DatabaseDriver {
+    /// Runs a closure in a serializable transaction.
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value { try await write(.serializable, body) }
+
     package func scan<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value { try await read(body) }

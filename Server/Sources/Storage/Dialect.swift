@@ -49,22 +49,6 @@ package enum Dialect: Hashable, Sendable {
     /// for example while another server migrates the schema.
     var withoutLockTimeout: [String] { self == .sqlite ? [] : ["SET LOCAL lock_timeout = 0"] }
 
-    /// The first statement of a transaction that numbers events: each of its statements sees what
-    /// was committed before the statement began, and it does not take part in the conflicts of
-    /// serializable transactions. It is safe because such a transaction relies on explicit row
-    /// locks only: see ``DatabaseSession/numberEvents(of:isWaiting:)``. Nil on SQLite, where the
-    /// writer numbers its events itself.
-    var readingCommitted: String? {
-        self == .sqlite ? nil : "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
-    }
-
-    /// The first statement of a transaction whose statements all see one snapshot, and that takes
-    /// no part in the conflicts of serializable transactions: it locks the rows on which it relies.
-    /// Nil on SQLite, which has only one writer.
-    var repeatableRead: String? {
-        self == .sqlite ? nil : "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
-    }
-
     /// Statements that prevent all other writes to the given tables until the transaction ends,
     /// however long it takes. They must be the first statements of the transaction: on PostgreSQL
     /// the first statement after them takes the snapshot, so that it includes everything written

@@ -16,6 +16,9 @@ import Synchronization
 /// throws is rolled back and run again, each writer or document in a savepoint of its own, so that
 /// only the rows of those that throw are missing.
 ///
+/// If another transaction interfered, the group is run again; and if that goes on, in parts, so that
+/// only those writers are run again and again who have something in common with others.
+///
 /// If the database is unavailable, because it is locked or unreachable, all waiting writers fail
 /// together with the first. From then on one writer at a time tries, and all who arrive meanwhile
 /// fail at once, until a write succeeds. So nobody waits behind another writer's timeout.
@@ -26,6 +29,10 @@ final class GroupCommit: Sendable {
     /// The maximum number of documents and closures that may wait. Further writers fail with
     /// `busy`.
     static let waitingMax = 4096
+    /// How often a group is run because of conflicts, before its parts are run one after the other.
+    static let groupRunsMax = 3
+    /// The number of parts.
+    static let partsMax = 4
 
     private typealias Body = @Sendable (any Connection) throws -> any Sendable
     private typealias Outcome = Result<any Sendable, any Error>
@@ -113,19 +120,19 @@ final class GroupCommit: Sendable {
     /// The number of documents and closures that wait at present.
     var waitingCount: Int { state.withLock { $0.waitingCount } }
 
-    let health = WriteHealth()
-    /// Yields after commits that may have left events without numbers; one element can stand for
-    /// many commits.
-    let unnumbered: AsyncStream<Void>
-    private let unnumberedSignal: AsyncStream<Void>.Continuation
     private let database: any DatabaseDriver
-    private let signals: ChangeSignals
+    private let mode: WriteMode
+    private let observers: CommitObservers
+    private let statements = StatementTables()
+    let lane: ChangeSignals.Lane
 
-    init(_ database: any DatabaseDriver, signals: ChangeSignals) {
+    /// - Parameter mode: of the transactions. One on a snapshot runs as serializable if it turns
+    ///   out to need that.
+    init(_ database: any DatabaseDriver, _ mode: WriteMode, _ observers: CommitObservers) {
         self.database = database
-        self.signals = signals
-        (unnumbered, unnumberedSignal) = AsyncStream.makeStream(
-            bufferingPolicy: .bufferingNewest(1))
+        self.mode = mode
+        self.observers = observers
+        lane = observers.signals.addLane()
     }
 
     /// Runs a closure in a transaction that others may share. Returns or throws after the commit or
@@ -183,7 +190,7 @@ final class GroupCommit: Sendable {
 
     private func lead(_ own: Work) async -> Outcome {
         let followers = state.withLock { $0.dequeue(room: Self.groupMax - own.count) }
-        let outcomes = await outcomes(of: [own] + followers.map(\.work))
+        let outcomes = await outcomes(of: [own] + followers.map(\.work), mode)
         failWaitingIfUnavailable()
         // Writers that resume may submit more work and join the next group. If that group is full
         // already, start it first.
@@ -214,38 +221,101 @@ final class GroupCommit: Sendable {
         next?.continuation.resume(returning: .lead)
     }
 
-    private func outcomes(of works: [Work]) async -> [Outcome] {
+    private func outcomes(of works: [Work], _ mode: WriteMode) async -> [Outcome] {
+        let isGroup = works.reduce(0) { $0 + $1.count } > 1
         do {
-            return try await attempt { try self.runTogether(works, on: $0) }
+            return try await attempt(mode, isGroup: isGroup) { try self.runTogether(works, on: $0) }
         } catch {
-            // A single writer needs no isolation from others. And a failure of the whole database
-            // would repeat itself, and take as long again.
-            let isEverybodys = (error as? StorageFailure)?.affectsWholeTransaction ?? false
-            guard works.reduce(0, { $0 + $1.count }) > 1, !isEverybodys else {
-                return works.map { _ in .failure(error) }
+            switch Remedy(for: error, ofGroup: isGroup) {
+            case .separately: break
+            case .inParts: return await outcomes(ofPartsOf: works, mode)
+            case .serializable: return await outcomes(of: works, .serializable)
+            case .none: return works.map { _ in .failure(error) }
             }
         }
         do {
-            return try await attempt { connection in
+            return try await attempt(mode, isGroup: isGroup) { connection in
                 try works.map { try self.runSeparately($0, on: connection) }
             }
         } catch {
-            return works.map { _ in .failure(error) }
+            switch Remedy(for: error, ofGroup: isGroup) {
+            case .inParts: return await outcomes(ofPartsOf: works, mode)
+            case .serializable: return await outcomes(of: works, .serializable)
+            case .separately, .none: return works.map { _ in .failure(error) }
+            }
         }
+    }
+
+    /// What to do after a transaction of a group has failed.
+    private enum Remedy {
+        /// Run it again, each in a savepoint of its own.
+        case separately
+        case inParts
+        case serializable
+        /// A single writer needs no isolation from others. And a failure of the whole database
+        /// would repeat itself, and take as long again.
+        case none
+
+        init(for error: any Error, ofGroup isGroup: Bool) {
+            switch (error as? StorageFailure)?.kind {
+            case .needsSerializable: self = .serializable
+            case .conflict where isGroup: self = .inParts
+            case .busy, .unavailable, .conflict: self = .none
+            case .constraint, .erased, .other, nil: self = isGroup ? .separately : .none
+            }
+        }
+    }
+
+    private func outcomes(ofPartsOf works: [Work], _ mode: WriteMode) async -> [Outcome] {
+        if works.count == 1 { return [await outcome(ofPartsOf: works[0], mode)] }
+        var outcomes: [Outcome] = []
+        for part in works.parts(Self.partsMax) {
+            if let absence = state.withLock({ $0.unavailability }) {
+                outcomes += part.map { _ in .failure(absence) }
+            } else {
+                outcomes += await self.outcomes(of: Array(part), mode)
+            }
+        }
+        return outcomes
+    }
+
+    /// Of many documents of one writer each is recorded or refused by itself.
+    private func outcome(ofPartsOf work: Work, _ mode: WriteMode) async -> Outcome {
+        guard case .record(let documents, let rules) = work else {
+            preconditionFailure("A closure has no parts.")
+        }
+        let parts = documents.parts(Self.partsMax).map { Work.record(Array($0), rules) }
+        var results: RecordResults = []
+        for (part, outcome) in zip(parts, await outcomes(ofPartsOf: parts, mode)) {
+            do {
+                guard let known = try outcome.get() as? RecordResults else {
+                    preconditionFailure("A group commit returned another writer's value.")
+                }
+                results += known
+            } catch {
+                results += part.documents.map { _ in .failure(error) }
+            }
+        }
+        return .success(results)
     }
 
     /// Runs a transaction for a whole group, and records whether the database was available.
     private func attempt(
+        _ mode: WriteMode, isGroup: Bool,
         _ body: @escaping @Sendable (any Connection) throws -> [Outcome]
     ) async throws -> [Outcome] {
+        var mode = mode
+        if isGroup { mode.runs = Self.groupRunsMax }
         do {
-            let outcomes = try await database.write(body)
+            let onSnapshot = mode.isolation == .snapshot
+            let outcomes = try await database.write(mode) { [statements] connection in
+                try body(onSnapshot ? SnapshotConnection(connection, statements) : connection)
+            }
             state.withLock { $0.unavailability = nil }
-            if database.dialect == .postgres { unnumberedSignal.yield() }
-            signals.signal()
+            observers.recordCommit(in: lane)
             return outcomes
         } catch {
-            health.recordFailure(error)
+            observers.health.recordFailure(error)
             let failure = (error as? StorageFailure).flatMap { $0.isUnavailability ? $0 : nil }
             state.withLock { $0.unavailability = failure }
             throw error
@@ -256,7 +326,7 @@ final class GroupCommit: Sendable {
         _ works: [Work], on connection: any Connection
     ) throws -> [Outcome] {
         // Where the configuration has just been replaced, the latest rules are those in force.
-        let rules = works.compactMap(\.rules).last
+        let rules = works.compactMap(\.rules).last.map { $0.writing(in: lane) }
         var isNew: ArraySlice<Bool> = []
         if let rules {
             isNew = try DatabaseSession(connection, rules).record(works.flatMap(\.documents))[...]
@@ -275,6 +345,7 @@ final class GroupCommit: Sendable {
     private func runSeparately(_ work: Work, on connection: any Connection) throws -> Outcome {
         switch work {
         case .record(let documents, let rules):
+            let rules = rules.writing(in: lane)
             let kept: RecordResults = try documents.map { document in
                 try inSavepoint(on: connection) {
                     try DatabaseSession(connection, rules).record(document)
@@ -297,7 +368,7 @@ final class GroupCommit: Sendable {
         } catch let failure as StorageFailure where failure.affectsWholeTransaction {
             throw failure
         } catch {
-            health.recordFailure(error)
+            observers.health.recordFailure(error)
             try connection.run("ROLLBACK TO SAVEPOINT writer", [])
             try connection.run("RELEASE SAVEPOINT writer", [])
             return .failure(error)
@@ -312,8 +383,18 @@ extension StorageFailure {
     /// The failure concerns the whole transaction, not one writer: running it again may succeed.
     fileprivate var affectsWholeTransaction: Bool {
         switch kind {
-        case .busy, .conflict, .unavailable: true
+        case .busy, .conflict, .unavailable, .needsSerializable: true
         case .constraint, .erased, .other: false
+        }
+    }
+}
+
+extension Array {
+    /// The elements in order, in as many parts of about the same size, or fewer.
+    fileprivate func parts(_ count: Int) -> [ArraySlice<Element>] {
+        let size = Swift.max(1, (self.count + count - 1) / count)
+        return stride(from: 0, to: self.count, by: size).map {
+            self[$0..<Swift.min($0 + size, self.count)]
         }
     }
 }

@@ -17,9 +17,18 @@ package struct StorageFailure: Error, Hashable, Sendable, CustomStringConvertibl
         case constraint
         /// The id in ``StorageFailure/message`` belongs to a customer who was erased.
         case erased
+        /// A transaction on a snapshot reads rows that others may change without a conflict: see
+        /// ``SnapshotConnection``. The whole transaction can be run as serializable.
+        case needsSerializable
         /// Retrying would fail again.
         case other
     }
+
+    /// The sessions of the database are mixed up by a connection pooler.
+    package var isByPooler: Bool { ["42P05", "26000"].contains(sqlState) }
+
+    /// The server is a standby, which accepts no writes.
+    package var isByStandby: Bool { kind == .unavailable && sqlState == "25006" }
 
     package init(_ what: String, kind: Kind = .other, sqlState: String? = nil) {
         self.message = what

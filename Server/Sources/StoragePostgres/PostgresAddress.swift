@@ -16,10 +16,13 @@ struct PostgresAddress: Sendable {
 
     /// Names and values of libpq options, in the order in which they are passed to libpq.
     let parameters: [(name: String, value: String)]
+    /// Whether a server must accept writes by our default, and not because the address says so.
+    private let requiresWrites: Bool
 
+    private static let target = "target_session_attrs"
     private static let defaults = [
         // Of several hosts, use the one that accepts writes, in order to follow a failover.
-        "target_session_attrs": "read-write",
+        target: "read-write",
         "connect_timeout": "\(connectSeconds)",
         "tcp_user_timeout": "\(deadPeerMilliseconds)",
         "keepalives_idle": "\(keepaliveIdleSeconds)",
@@ -39,14 +42,17 @@ struct PostgresAddress: Sendable {
                 "the database address must be postgres://… or key-value pairs like host=… dbname=…")
         }
         var words: [(name: String, value: String)] = []
+        var requiresWrites = false
         for option in try Self.options(in: text) {
             if let value = option.value {
                 words.append((option.name, value))
             } else if let value = Self.defaults[option.name], !option.isInEnvironment {
                 words.append((option.name, value))
+                if option.name == Self.target { requiresWrites = true }
             }
         }
         self.parameters = words
+        self.requiresWrites = requiresWrites
     }
 
     private struct Option {
@@ -84,7 +90,16 @@ struct PostgresAddress: Sendable {
     }
 
     /// Opens a connection. The caller must close it with `PQfinish`, even if connecting failed.
-    func connect() -> OpaquePointer? {
+    func connect() -> OpaquePointer? { connect(parameters) }
+
+    /// Opens a connection to a server that need not accept writes. Returns nil if the address
+    /// itself says which one to use.
+    func connectForReading() -> OpaquePointer? {
+        guard requiresWrites else { return nil }
+        return connect(parameters.filter { $0.name != Self.target })
+    }
+
+    private func connect(_ parameters: [(name: String, value: String)]) -> OpaquePointer? {
         withTerminated(parameters.map(\.name)) { names in
             withTerminated(parameters.map(\.value)) { values in PQconnectdbParams(names, values, 0)
             }

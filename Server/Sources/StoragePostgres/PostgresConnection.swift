@@ -18,11 +18,35 @@ final class PostgresConnection {
     enum Purpose {
         case reading
         case writing
+    }
 
+    /// How a transaction begins, and how often it is run because of conflicts.
+    enum TransactionMode {
+        case reading
+        case writing(WriteMode)
+
+        var runsMax: Int {
+            switch self {
+            case .reading: WriteMode.runsMax
+            case .writing(let mode): mode.runs
+            }
+        }
+
+        /// Sent together, as one message.
         fileprivate var begin: String {
             switch self {
             case .reading: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-            case .writing: "BEGIN ISOLATION LEVEL SERIALIZABLE"
+            case .writing(let mode):
+                (["BEGIN ISOLATION LEVEL \(Self.name(of: mode.isolation))"] + mode.locks)
+                    .joined(separator: "; ")
+            }
+        }
+
+        private static func name(of isolation: WriteMode.Isolation) -> String {
+            switch isolation {
+            case .serializable: "SERIALIZABLE"
+            case .snapshot: "REPEATABLE READ"
+            case .committed: "READ COMMITTED"
             }
         }
     }
@@ -41,19 +65,34 @@ final class PostgresConnection {
 
     /// Connects to the server.
     ///
-    /// - Parameter lockWait: how long a writer waits for a lock, to the millisecond.
+    /// - Parameters:
+    ///   - readsStandby: whether a reader may use a standby, if no server accepts writes.
+    ///   - lockWait: how long a writer waits for a lock, to the millisecond.
     /// - Throws: ``StorageFailure`` of kind `unavailable`.
     init(
         _ address: PostgresAddress, for purpose: Purpose, watch: ConnectionWatchdog,
-        lockWait: Duration = .seconds(lockSecondsMax)
+        readsStandby: Bool = false, lockWait: Duration = .seconds(lockSecondsMax)
     ) throws(StorageFailure) {
-        guard let connection = address.connect() else {
+        guard var connection = address.connect() else {
             throw StorageFailure("PostgreSQL: out of memory while connecting", kind: .unavailable)
+        }
+        var failure: StorageFailure?
+        if PQstatus(connection) != CONNECTION_OK {
+            failure = PostgresFailure.lost(connection)
+            if let standby = Standby.connection(address, insteadOf: connection) {
+                if readsStandby, purpose == .reading {
+                    PQfinish(connection)
+                    (connection, failure) = (standby, nil)
+                } else {
+                    PQfinish(standby)
+                    failure = Standby.failure
+                }
+            }
         }
         self.connection = connection
         self.watch = watch
         watchID = watch.add(socket: PQsocket(connection))
-        guard PQstatus(connection) == CONNECTION_OK else { throw PostgresFailure.lost(connection) }
+        if let failure { throw failure }
         // Otherwise libpq prints the server's notices to standard error.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
         try prepare(for: purpose, lockWait)
@@ -94,8 +133,9 @@ final class PostgresConnection {
             settings += ["SET enable_hashjoin = off", "SET enable_mergejoin = off"]
             // Rows are found by their whole key, so one plan is good for all values. Otherwise the
             // server would plan each foreign-key check of a document's partition again, which takes
-            // longer than the check.
-            settings.append("SET plan_cache_mode = force_generic_plan")
+            // longer than the check. Citus needs the values: it cannot plan a join of two tables
+            // without the app.
+            if try !isCitus() { settings.append("SET plan_cache_mode = force_generic_plan") }
             // Acknowledged writes must be on disk. Other settings that wait for the local disk,
             // stronger or weaker ones, are the operator's choice.
             let found = try runUnprepared("SHOW synchronous_commit").rows()
@@ -106,13 +146,18 @@ final class PostgresConnection {
         for setting in settings { _ = try runUnprepared(setting) }
     }
 
+    private func isCitus() throws(StorageFailure) -> Bool {
+        let found = try runUnprepared("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
+        return try !found.rows().isEmpty
+    }
+
     /// Runs a closure in a transaction.
     func transaction<Value>(
-        for purpose: Purpose, _ body: (any Connection) throws -> Value
+        _ mode: TransactionMode, _ body: (any Connection) throws -> Value
     ) throws -> Value {
         (failure, hasNoTimeout) = (nil, false)
         do {
-            _ = try runUnprepared(purpose.begin)
+            _ = try checkedResult(waitForServer { PQexec(connection, mode.begin) })
             let value = try body(self)
             if let failure { throw failure }
             try commit()

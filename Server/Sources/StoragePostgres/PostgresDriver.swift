@@ -4,8 +4,8 @@ import Synchronization
 
 /// A PostgreSQL server, or several of which one accepts writes.
 ///
-/// Each connection has a thread of its own. Writes are serializable: if two transactions conflict,
-/// one is run again. A transaction is also run again if its connection is lost, even during the
+/// Each connection has a thread of its own. If two transactions conflict, one is run again: see
+/// ``WriteMode``. A transaction is also run again if its connection is lost, even during the
 /// commit, when nobody can know whether it was committed: see ``DatabaseDriver``.
 package final class PostgresDriver: DatabaseDriver {
     /// The number of connections, how many transactions may wait for one, and how long a write may
@@ -27,6 +27,7 @@ package final class PostgresDriver: DatabaseDriver {
     private let writers: WorkerThreads<Worker>
     private let readers: WorkerThreads<Worker>
     private let watch = ConnectionWatchdog()
+    private let onlyReads: Bool
 
     package let dialect = Dialect.postgres
 
@@ -35,14 +36,18 @@ package final class PostgresDriver: DatabaseDriver {
     /// - Parameter url: `postgres://…`, `postgresql://…`, or key-value pairs like `host=db
     ///   dbname=perennial`: whatever libpq accepts. Of several hosts the one that accepts writes is
     ///   used.
+    /// - Parameter onlyReads: for a command that has nothing to write: it may read a standby if no
+    ///   server accepts writes, and a write that fails is not tried again.
     /// - Parameter random: returns 0 ..< 1, for the pauses before a transaction is run again.
     /// - Throws: ``StorageFailure`` if the address cannot be parsed.
     package init(
-        url: String, limits: Limits = Limits(),
+        url: String, limits: Limits = Limits(), onlyReads: Bool = false,
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) throws(StorageFailure) {
         let server = Server(
-            address: try PostgresAddress(url), watch: watch, lockWait: limits.lockWait)
+            address: try PostgresAddress(url), watch: watch, readsStandby: onlyReads,
+            lockWait: limits.lockWait)
+        self.onlyReads = onlyReads
         func threads(_ count: Int, for purpose: PostgresConnection.Purpose) -> WorkerThreads<Worker>
         {
             WorkerThreads(threadsMax: count, queueMax: limits.waiting) {
@@ -60,23 +65,24 @@ package final class PostgresDriver: DatabaseDriver {
     }
 
     package func write<Value: Sendable>(
-        _ body: @escaping @Sendable (any Connection) throws -> Value
+        _ mode: WriteMode, _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
-        try await run(body, on: writers)
+        try await run(body, .writing(mode), on: writers)
     }
 
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
-        try await run(body, on: readers)
+        try await run(body, .reading, on: readers)
     }
 
     private func run<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value,
-        on threads: WorkerThreads<Worker>
+        _ mode: PostgresConnection.TransactionMode, on threads: WorkerThreads<Worker>
     ) async throws -> Value {
-        try await threads.run { [weak threads] worker in
-            try worker.run(body) { threads?.isShut ?? true }
+        let isPatient = !onlyReads || threads === readers
+        return try await threads.run { [weak threads] worker in
+            try worker.run(body, mode) { !isPatient || threads?.isShut ?? true }
         }
     }
 
@@ -93,12 +99,16 @@ package final class PostgresDriver: DatabaseDriver {
 private final class Server: Sendable {
     private let address: PostgresAddress
     private let watch: ConnectionWatchdog
+    private let readsStandby: Bool
     private let lockWait: Duration
     private let outage = Mutex(Outage())
 
-    init(address: PostgresAddress, watch: ConnectionWatchdog, lockWait: Duration) {
+    init(
+        address: PostgresAddress, watch: ConnectionWatchdog, readsStandby: Bool, lockWait: Duration
+    ) {
         self.address = address
         self.watch = watch
+        self.readsStandby = readsStandby
         self.lockWait = lockWait
     }
 
@@ -114,7 +124,8 @@ private final class Server: Sendable {
         if let refusal = outage.withLock({ $0.refusal(at: start) }) { throw refusal }
         do {
             let session = try PostgresConnection(
-                address, for: purpose, watch: watch, lockWait: lockWait)
+                address, for: purpose, watch: watch, readsStandby: readsStandby,
+                lockWait: lockWait)
             recordResponse()
             return session
         } catch {
@@ -148,14 +159,15 @@ private final class Worker {
 
     /// Runs a transaction, with retries, until it commits or fails permanently.
     func run<Value>(
-        _ body: (any Connection) throws -> Value, isEnding: () -> Bool
+        _ body: (any Connection) throws -> Value, _ mode: PostgresConnection.TransactionMode,
+        isEnding: () -> Bool
     ) throws -> Value {
         var runs = 0
         let start = Server.now
         while true {
             runs += 1
             do {
-                let value = try openSession().transaction(for: purpose, body)
+                let value = try openSession().transaction(mode, body)
                 server.recordResponse()
                 return value
             } catch {
@@ -166,7 +178,7 @@ private final class Worker {
                 if failure?.kind == .unavailable || session?.isLost == true { session = nil }
                 guard let failure, !isEnding(),
                     case .again(let seconds) = Retry.decision(
-                        after: failure, runs: runs,
+                        after: failure, runs: runs, of: mode.runsMax,
                         seconds: max(Server.now - start, wasConnected ? 0 : server.secondsAway),
                         jitter: random())
                 else { throw error }

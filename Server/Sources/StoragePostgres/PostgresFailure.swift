@@ -4,14 +4,24 @@ import Storage
 /// Turns PostgreSQL's errors into storage failures. See the chapter "PostgreSQL Error Codes" of the
 /// manual.
 enum PostgresFailure {
+    /// What has happened if a prepared statement exists that this connection did not prepare
+    /// (duplicate_prepared_statement), or does not exist although it did
+    /// (invalid_sql_statement_name).
+    private static let pooler = """
+        a connection pooler in transaction mode stands before PostgreSQL, and gives one session to \
+        several connections
+        """
+    private static let causes = ["42P05": pooler, "26000": pooler]
+
     /// - Parameter isLost: whether the connection is lost.
     static func failure(of answer: OpaquePointer?, isLost: Bool) -> StorageFailure {
         let state = field("C", of: answer)
         // Only the primary message: the details contain values, which may be personal data.
         let said = field("M", of: answer) ?? message(of: answer)
         let constraint = field("n", of: answer).map { " (\($0))" } ?? ""
+        let cause = state.flatMap { Self.causes[$0] }.map { ": \($0)" } ?? ""
         return StorageFailure(
-            "PostgreSQL: \(said)\(constraint)" + (state.map { " [\($0)]" } ?? ""),
+            "PostgreSQL: \(said)\(constraint)" + (state.map { " [\($0)]" } ?? "") + cause,
             // An error without a code comes from libpq, and means that the connection failed.
             kind: isLost ? .unavailable : state.map { kind(of: $0) } ?? .unavailable,
             sqlState: state)

@@ -5,8 +5,6 @@ enum Retry: Hashable, Sendable {
     case again(afterSeconds: Double)
     case giveUp
 
-    /// The maximum number of runs of one transaction because of conflicts.
-    static let conflictRunsMax = 60
     /// A row that unexpectedly exists or is missing may be the work of a transaction that committed
     /// a moment ago: PostgreSQL reports a violated constraint if the statement encounters the row
     /// before the conflict is detected. When run again, the closure reads that row and decides
@@ -25,11 +23,13 @@ enum Retry: Hashable, Sendable {
     /// Decides what to do after a failed run.
     ///
     /// - Parameter runs: how often the transaction was run.
+    /// - Parameter conflictRunsMax: how often it may be run because of conflicts.
     /// - Parameter seconds: the time since the first run began; or since the outage began, if
     ///   nobody could connect and that is longer.
     /// - Parameter jitter: 0 ..< 1, so that transactions that collided do not collide again.
     static func decision(
-        after failure: StorageFailure, runs: Int, seconds: Double, jitter: Double
+        after failure: StorageFailure, runs: Int, of conflictRunsMax: Int = WriteMode.runsMax,
+        seconds: Double, jitter: Double
     ) -> Retry {
         switch failure.kind {
         case .conflict where runs < conflictRunsMax:
@@ -39,7 +39,7 @@ enum Retry: Hashable, Sendable {
         case .unavailable where PostgresFailure.isLasting(failure): .giveUp
         case .unavailable where runs < outageRunsMax && seconds < outageSecondsMax:
             .again(afterSeconds: outagePauseSeconds(after: runs) * (0.5 + jitter / 2))
-        case .busy, .conflict, .unavailable, .constraint, .erased, .other: .giveUp
+        case .busy, .conflict, .unavailable, .constraint, .erased, .needsSerializable, .other: .giveUp
         }
     }
 

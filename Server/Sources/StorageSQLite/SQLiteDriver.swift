@@ -94,7 +94,7 @@ package final class SQLiteDriver: DatabaseDriver {
     }
 
     package func write<Value: Sendable>(
-        _ body: @escaping @Sendable (any Connection) throws -> Value
+        _ mode: WriteMode, _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
         guard path != Self.inMemoryPath else { return try runInline(for: .writing, body) }
         return try await runOnQueue(for: .writing, body)

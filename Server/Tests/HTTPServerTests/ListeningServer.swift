@@ -172,11 +172,11 @@ final class WatchedDatabase: DatabaseDriver {
     var dialect: Dialect { database.dialect }
 
     func write<Value: Sendable>(
-        _ body: @escaping @Sendable (any Storage.Connection) throws -> Value
+        _ mode: WriteMode, _ body: @escaping @Sendable (any Storage.Connection) throws -> Value
     ) async throws -> Value {
         writeCount.withLock { $0 += 1 }
         try await beforeWrite.withLock { $0 }()
-        return try await database.write(body)
+        return try await database.write(mode, body)
     }
 
     func read<Value: Sendable>(

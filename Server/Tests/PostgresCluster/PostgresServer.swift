@@ -8,7 +8,7 @@ package actor PostgresServer {
     /// How long the server may take to start or to end.
     private static let seconds = 300.0
     /// The superuser of the cluster; the only one.
-    private static let user = "perennial"
+    static let user = "perennial"
 
     /// What a server is without, to be small.
     private static let settings = [
@@ -29,7 +29,7 @@ package actor PostgresServer {
         package var description: String
     }
 
-    private let folder: URL
+    nonisolated let folder: URL
     private let settings: [String: String]
     private let programs: URL
     private let account: Account?
@@ -180,7 +180,7 @@ package actor PostgresServer {
     ///
     /// Bash: it inherits a mask of blocked signals from the thread that spawns it, under which a
     /// simpler shell never learns that the server has ended.
-    private nonisolated func process(_ script: String) -> Process {
+    nonisolated func process(_ script: String) -> Process {
         let process = Process()
         let command = (account?.prefix ?? []) + ["/bin/bash", "-c", script]
         process.executableURL = URL(filePath: command[0])

@@ -333,7 +333,7 @@ private final class AbsentDatabase: DatabaseDriver, Connection {
     init(holding heldCount: Int) { self.heldCount = heldCount }
 
     func write<Value: Sendable>(
-        _ body: @escaping @Sendable (any Connection) throws -> Value
+        _ mode: WriteMode, _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
         if writes.next() <= heldCount {
             try await onOwnThread { [gate] in

@@ -13,12 +13,12 @@ struct UnsteadyDatabase: DatabaseDriver {
     var dialect: Dialect { database.dialect }
 
     func write<Value: Sendable>(
-        _ body: @escaping @Sendable (any Connection) throws -> Value
+        _ mode: WriteMode, _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
         try await power.step(.beforeCommit)
         let clock = clock
         defer { commits.add() }
-        let value = try await database.write { connection in
+        let value = try await database.write(mode) { connection in
             try body(TimedConnection(connection: connection, clock: clock))
         }
         try await power.step(.afterCommit)

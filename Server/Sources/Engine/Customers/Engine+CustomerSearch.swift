@@ -177,7 +177,7 @@ extension Engine {
         let now = now()
         // Generated before the transaction, which may run several times.
         let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
-        return try await decide { tx in
+        return try await decide(isErasing: true) { tx in
             guard let person = try tx.customerToErase(id, in: appID) else {
                 return .unchanged(ErasureResult(purchases: 0))
             }

@@ -30,7 +30,9 @@ extension Engine {
         let begins = showing?.rules != rules
         // Each server begins once, so that two with different settings do not begin in turns.
         guard begins ? !shownRuleChecks.isDone(app.id) : isDue else { return 0 }
-        let count = try await transaction { tx in
+        // It reads what many writers write, so as a serializable transaction it would conflict with
+        // most of them. Nobody relies on its rows, and two servers change the row in `showings`.
+        let count = try await snapshotTransaction { tx in
             if begins { try tx.beginShowing(of: app.id, by: rules) }
             return try tx.showNext(of: app, at: now)
         }

@@ -151,10 +151,13 @@ extension Engine {
 
     /// Runs a transaction that may reject the request. A rejection must not roll back other
     /// transactions of a shared commit, so it is returned and not thrown.
+    ///
+    /// - Parameter isErasing: see ``transaction(isErasing:outcome:_:)``.
     func decide<Value: Sendable>(
+        isErasing: Bool = false,
         _ body: @escaping @Sendable (DatabaseSession) throws -> Decision<Value>
     ) async throws(EngineFailure) -> Value {
-        switch try await transaction(outcome: \.outcome, body) {
+        switch try await transaction(isErasing: isErasing, outcome: \.outcome, body) {
         case .done(let value), .unchanged(let value): return value
         case .refused(let failure): throw failure
         }

@@ -48,7 +48,7 @@ struct Migration {
             try await target.migrate(at: Instant.machine.milliseconds)
             return try await target.copy(from: source, progress: progress)
         } catch {
-            if let failure = DatabaseAddress.unreachable(to, error) { throw failure }
+            if let failure = DatabaseAddress.unusable(to, error) { throw failure }
             throw StartFailure(
                 "The copy failed: \(error).",
                 remedy: "Name an empty database with --to. The source was not changed.")

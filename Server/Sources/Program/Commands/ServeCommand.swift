@@ -107,6 +107,7 @@ struct ServeCommand: AsyncParsableCommand {
         let engine: @Sendable () -> Engine = { live.current.engine }
         return [
             Worker.partitions(engine: engine(), logger: logger),
+            Worker.statistics(engine: engine(), logger: logger),
             ReconciliationWorker(engine: engine, logger: logger),
             Worker.transitions(engine: engine, logger: logger),
             Worker.reports(engine: engine, logger: logger),

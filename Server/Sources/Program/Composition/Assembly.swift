@@ -68,6 +68,9 @@ package struct Assembly: Sendable {
             throw failure
         } catch {
             database.close()
+            if let failure = DatabaseAddress.unusable(databaseAddress, error) {
+                throw failure
+            }
             let address = DatabaseAddress.withoutPassword(databaseAddress)
             throw StartFailure(
                 "The database \(address) could not be migrated: \(error).",

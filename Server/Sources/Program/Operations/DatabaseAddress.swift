@@ -31,10 +31,12 @@ enum DatabaseAddress {
     /// Opens a database. A connection to a server is opened when it is first needed. A database
     /// file is marked as in use until it is closed: see ``DatabaseUse``.
     ///
-    /// - Parameter mayCreate: whether to create a missing file and its folder. If false, a missing
-    ///   file is an error, because the user probably mistyped its name.
+    /// - Parameters:
+    ///   - mayCreate: whether to create a missing file and its folder. If false, a missing file is
+    ///     an error, because the user probably mistyped its name.
+    ///   - onlyReads: whether a PostgreSQL that is a standby will do.
     static func open(
-        _ address: String, mayCreate: Bool = true
+        _ address: String, mayCreate: Bool = true, onlyReads: Bool = false
     ) throws(StartFailure) -> any DatabaseDriver {
         guard isServer(address) || isFile(address) else {
             throw StartFailure(
@@ -49,7 +51,7 @@ enum DatabaseAddress {
                     + "PERENNIAL_DATABASE.")
         }
         do {
-            if isServer(address) { return try PostgresDriver(url: address) }
+            if isServer(address) { return try PostgresDriver(url: address, onlyReads: onlyReads) }
             try makeFolder(of: address)
             let use = try DatabaseUse.shared(of: address)
             return try SQLiteDriver(path: address, keeping: use)
@@ -89,7 +91,7 @@ enum DatabaseAddress {
     static func openForInspection(_ address: String) async throws(StartFailure)
         -> any DatabaseDriver
     {
-        let database = try open(address, mayCreate: false)
+        let database = try open(address, mayCreate: false, onlyReads: true)
         do throws(StartFailure) {
             let version = try await version(of: database, at: address)
             guard version == Schema.version else {
@@ -122,19 +124,31 @@ enum DatabaseAddress {
         of database: any DatabaseDriver, at address: String
     ) async throws(StartFailure) -> Int {
         do { return try await Database(database).schemaVersion() } catch {
-            if let failure = unreachable(address, error) { throw failure }
+            if let failure = unusable(address, error) { throw failure }
             throw StartFailure(
                 "The database \(withoutPassword(address)) cannot be read: \(error).",
                 remedy: "See that it runs, restore a backup, or name another with --database.")
         }
     }
 
-    /// Returns the failure of a command whose PostgreSQL server does not respond. Nil for any other
-    /// error.
-    static func unreachable(_ address: String, _ error: any Error) -> StartFailure? {
-        guard isServer(address), let failure = error as? StorageFailure,
-            failure.kind == .unavailable
-        else { return nil }
+    /// Returns the failure of a command whose PostgreSQL server does not respond, or only by way of
+    /// something that is in the way. Nil for any other error.
+    static func unusable(_ address: String, _ error: any Error) -> StartFailure? {
+        guard isServer(address), let failure = error as? StorageFailure else { return nil }
+        if failure.isByPooler {
+            return StartFailure(
+                "The database \(withoutPassword(address)) cannot be used: \(failure).",
+                remedy: "Set the pooler to session mode (PgBouncer: pool_mode = session), or name "
+                    + "the PostgreSQL server itself.")
+        }
+        if failure.isByStandby {
+            return StartFailure(
+                "The database \(withoutPassword(address)) accepts no writes: \(failure).",
+                remedy: "Name the primary server, or all of them (postgres://A,B/NAME): the one "
+                    + "that accepts writes is used. Commands that only read, such as report and "
+                    + "export, work on a standby.")
+        }
+        guard failure.kind == .unavailable else { return nil }
         return StartFailure(
             "The database \(withoutPassword(address)) cannot be reached: \(failure).",
             remedy: "Start the PostgreSQL server, or correct the host, port, user or password in "

@@ -151,6 +151,15 @@ extension Worker {
         }
     }
 
+    /// Keeps the database's statistics up to date while its tables grow quickly.
+    static func statistics(engine: Engine, logger: Logger) -> Worker {
+        let step = Step(failure: "collecting statistics of tables failed") {
+            _ = try await engine.refreshStatistics()
+            return 0
+        }
+        return Worker(every: .seconds(1), logger: logger) { [step] }
+    }
+
     /// Creates the tables of coming months daily, if the database stores documents by month: they
     /// reach three months ahead. Waits first, because the start has just created them, or could not
     /// because of another process's lock.

@@ -1,7 +1,7 @@
 import Ledger
 
 extension DatabaseSession {
-    /// Erases a customer: deletes their ids, links, blocks, shares, grants, transfers and consent.
+    /// Erases a customer, in ``Database/transactionWithoutRecordings(_:)``: deletes their ids, links, blocks, shares, grants, transfers and consent.
     ///
     /// Their purchases lose their owner, except for consumables, which stay with a pseudonym: see
     /// ``transferConsumables(_:under:in:at:)``. Shares of their purchases end. Documents signed by
@@ -42,8 +42,9 @@ extension DatabaseSession {
             unlinked += 1
         }
         let hashes = try hashesToErase(person, hashes, in: app)
-        // Including those of this transaction. Whoever adds an event about this person meanwhile
-        // has read a row that is deleted here, so one of the two transactions is run again.
+        // Including those of this transaction. No document is recorded meanwhile, and whoever else
+        // adds an event about this person has read a row that is deleted here, so one of the two
+        // transactions is run again.
         try numberAllEvents(of: app)
         try revokeCursorLeases(of: app)
         try replaceIDs(names, in: app, mentionedBy: counterparts)

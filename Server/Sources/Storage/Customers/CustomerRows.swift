@@ -210,6 +210,10 @@ extension DatabaseSession {
     private func mergeShares(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
+        let shared = try connection.rows(
+            "SELECT environment, purchase FROM shares WHERE app = $1 AND customer IN ($2, $3)",
+            [.text(app.rawValue), .text(customer.rawValue), .text(other.rawValue)])
+        try touch(shared.map(Self.purchaseID), in: app)
         let isTheirs =
             "EXISTS (SELECT 1 FROM links WHERE links.app = shares.app "
             + "AND links.environment = shares.environment AND links.purchase = shares.purchase "
@@ -237,14 +241,13 @@ extension DatabaseSession {
             "SELECT environment, purchase FROM links WHERE app = $1 AND customer = $2 "
                 + "ORDER BY environment, purchase",
             [.text(app.rawValue), .text(customer.rawValue)])
-        var purchases: [PurchaseID] = []
-        for row in rows {
-            purchases.append(
-                PurchaseID(
-                    TransactionID(rawValue: try row.text(1)),
-                    in: try Environment.stored(try row.text(0))))
-        }
-        return purchases
+        return try rows.map(Self.purchaseID)
+    }
+
+    /// Reads a purchase from a row that begins with its environment and its original transaction.
+    private static func purchaseID(_ row: Row) throws(StorageFailure) -> PurchaseID {
+        PurchaseID(
+            TransactionID(rawValue: try row.text(1)), in: try Environment.stored(try row.text(0)))
     }
 }
 

@@ -64,11 +64,12 @@ extension Database {
     ///
     /// - Throws: ``StorageFailure``; of kind `busy` if too many writes are waiting.
     package func record(_ attested: DocumentWithFacts) async throws -> Bool {
-        try await commits.record([attested], by: rules)[0].get()
+        try await record([attested])[0].get()
     }
 
     /// Records several documents with their facts. Each succeeds or fails by itself.
     package func record(_ attested: [DocumentWithFacts]) async -> [Result<Bool, any Error>] {
-        await commits.record(attested, by: rules)
+        let onSnapshot = attested.allSatisfy(rules.recordsOnSnapshot)
+        return await (onSnapshot ? recordings : commits).record(attested, by: rules)
     }
 }

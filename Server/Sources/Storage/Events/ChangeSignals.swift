@@ -18,14 +18,30 @@ package final class ChangeSignals: Sendable {
 
     private struct State {
         var listeners: [Topic: [UInt64: AsyncStream<Void>.Continuation]] = [:]
-        /// What the events are about that were appended since the last commit.
-        var uncommitted: Set<Topic> = []
+        /// For each lane, what the events are about that were appended since its last commit.
+        var uncommitted: [Lane: Set<Topic>] = [:]
         var lastNumber: UInt64 = 0
+    }
+
+    /// Transactions that run one after the other. Those of different lanes run at the same time, so
+    /// the commit of one says nothing about the events of another.
+    package struct Lane: Hashable, Sendable {
+        fileprivate var number: UInt64
+
+        /// Of a session outside of any lane, for tests of rows.
+        static let none = Lane(number: 0)
     }
 
     private let state = Mutex(State())
 
     package init() {}
+
+    func addLane() -> Lane {
+        state.withLock { state in
+            state.lastNumber += 1
+            return Lane(number: state.lastNumber)
+        }
+    }
 
     /// Yields after each commit with events about one of these ids, until it is finished. Several
     /// commits can give one element.
@@ -72,28 +88,30 @@ package final class ChangeSignals: Sendable {
     package var topicCount: Int { state.withLock { $0.listeners.count } }
 
     /// Notes whom events are about that are not committed yet.
-    func collect(_ entries: [EventEntry]) {
+    func collect(_ entries: [EventEntry], in lane: Lane) {
         state.withLock { state in
             guard !state.listeners.isEmpty else { return }
             for entry in entries {
                 let ids = [entry.customer?.rawValue, entry.other?.rawValue, entry.accountToken]
                 let named = ids.compactMap(\.self).map { Topic(entry.app, $0) }
                 for topic in [.log(entry.app)] + named {
-                    if state.listeners[topic] != nil { state.uncommitted.insert(topic) }
+                    if state.listeners[topic] != nil { state.uncommitted[lane, default: []].insert(topic) }
                 }
             }
         }
     }
 
-    /// Wakes those who wait for what was collected. Called after each commit.
-    func signal() {
+    /// Wakes those who wait for what was collected. Called after each commit of a lane.
+    func signal(_ lane: Lane) {
         let woken = state.withLock { state in
-            let woken = state.uncommitted.flatMap { topic in
+            let topics = state.uncommitted.removeValue(forKey: lane) ?? []
+            return topics.flatMap { topic in
                 state.listeners[topic].map { Array($0.values) } ?? []
             }
-            state.uncommitted.removeAll()
-            return woken
         }
         for continuation in woken { continuation.yield() }
     }
+
+    /// Forgets what was collected in a lane whose only transaction has failed.
+    func discard(_ lane: Lane) { state.withLock { $0.uncommitted[lane] = nil } }
 }

@@ -94,7 +94,7 @@ extension DatabaseSession {
     /// the commit: see ``numberEvents(of:isWaiting:)``.
     func append(_ entries: [EventEntry]) throws(StorageFailure) {
         guard !entries.isEmpty else { return }
-        rules.signals.collect(entries)
+        rules.signals.collect(entries, in: rules.lane)
         let signed = entries.map { entry in
             var entry = entry
             if entry.cause == .request { entry.author = author }

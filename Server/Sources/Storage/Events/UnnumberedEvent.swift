@@ -224,8 +224,8 @@ extension DatabaseSession {
     /// Numbers pending events of an app, at most ``numberedMax``. Returns how many. Idempotent, and
     /// safe for several servers at once: the second one waits, and numbers what is left.
     ///
-    /// It must run where it sees everything that was committed before it got the lock: see
-    /// ``Dialect/readingCommitted``, or in a transaction that locks out all writers.
+    /// It must run where it sees everything that was committed before it got the lock: as
+    /// ``WriteMode/committed``, or in a transaction that locks out all writers.
     ///
     /// - Parameter isWaiting: false to return 0 if another transaction is numbering.
     @discardableResult
@@ -255,12 +255,11 @@ extension Database {
     ///   although it may not see all of them.
     @discardableResult
     package func numberEvents(of app: AppID, isWaiting: Bool = true) async throws -> Int {
-        guard let statement = driver.dialect.readingCommitted else { return 0 }
+        guard driver.dialect == .postgres else { return 0 }
         var total = 0
         for _ in 0..<DatabaseSession.numberingsMax {
-            let count = try await driver.write { [rules] connection in
-                try connection.run(statement, [])
-                return try DatabaseSession(connection, rules)
+            let count = try await driver.write(.committed) { [rules] connection in
+                try DatabaseSession(connection, rules)
                     .numberEvents(of: app, isWaiting: isWaiting)
             }
             total += count

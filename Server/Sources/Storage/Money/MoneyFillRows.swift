@@ -52,6 +52,7 @@ extension DatabaseSession {
         guard let last = rows.first else { return 0 }
         let purchases = try purchases(
             of: app, after: [.text(try last.text(0)), .text(try last.text(1))])
+        try touch(purchases, in: app)
         for purchase in purchases {
             try deriveTimeline(of: purchase, in: app, at: now)
             try rebuildMoney(of: purchase, in: app, replacing: true)

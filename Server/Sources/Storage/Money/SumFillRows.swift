@@ -60,7 +60,7 @@ extension DatabaseSession {
     /// next purchases, or adds waiting changes. Returns how many rows it processed; 0 if nothing is
     /// left, or another server is at it.
     ///
-    /// It needs one snapshot for all its statements: see ``Dialect/repeatableRead``.
+    /// It needs one snapshot for all its statements: see ``WriteMode``.
     func addUpMoney(
         of app: AppID, changes: Int, purchases: Int = purchasesAtOnce
     ) throws(StorageFailure) -> Int {
@@ -73,9 +73,20 @@ extension DatabaseSession {
                 + dialect.skippingLockedRows, [.text(app.rawValue)])
         guard let last = rows.first else { return 0 }
         guard let environment = try last.optionalText(0), let purchase = try last.optionalText(1)
-        else { return try foldSumChanges(of: app, changes) }
+        else {
+            let count = try foldSumChanges(of: app, changes)
+            // So that another server whose snapshot is older fails at the lock above, and not only
+            // after all its work.
+            if count > 0 { try markSumsChanged(of: app) }
+            return count
+        }
         return try continueSums(
             of: app, purchases, after: PurchasePlace(environment, purchase))
+    }
+
+    private func markSumsChanged(of app: AppID) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE money_sum_fills SET filled = filled WHERE app = $1", [.text(app.rawValue)])
     }
 
     /// Makes all sums of an app again, in this transaction.
@@ -178,14 +189,13 @@ extension Database {
         of app: AppID, changes: Int = changesAtOnce,
         purchases: Int = DatabaseSession.purchasesAtOnce
     ) async throws -> Int {
-        guard let statement = driver.dialect.repeatableRead else {
+        guard driver.dialect == .postgres else {
             return try await transaction {
                 try $0.addUpMoney(of: app, changes: changes, purchases: purchases)
             }
         }
-        return try await driver.write { [rules] connection in
-            try connection.run(statement, [])
-            return try DatabaseSession(connection, rules).addUpMoney(
+        return try await driver.write(.snapshot) { [rules] connection in
+            try DatabaseSession(connection, rules).addUpMoney(
                 of: app, changes: changes, purchases: purchases)
         }
     }

@@ -71,7 +71,7 @@ extension Database {
     ///
     /// - Throws: the reason why the database does not accept writes.
     package func checkWrites(at now: Instant) async throws {
-        try await commits.health.check { try await transaction { try $0.writeProbe(at: now) } }
+        try await observers.health.check { try await transaction { try $0.writeProbe(at: now) } }
     }
 }
 

@@ -48,9 +48,10 @@ struct PurchaseProjection {
         dueBefore != nil && reported.customer == nil && before.accountToken != after.accountToken
     }
 
-    fileprivate func row(_ checks: CheckRules, _ rules: AccessRules) -> [Value]? {
+    /// - Parameter always: whether to return the row even if it is unchanged.
+    fileprivate func row(_ checks: CheckRules, _ rules: AccessRules, always: Bool) -> [Value]? {
         let due = after.nextCheck(history, rules: checks)
-        guard due != dueBefore || after != before else { return nil }
+        guard always || due != dueBefore || after != before else { return nil }
         return DatabaseSession.row(of: reported, rules, due: due, knownAt: history.knownAt)
     }
 }
@@ -70,9 +71,13 @@ extension DatabaseSession {
         for index in folds.indices where rules.hasWallets(folds[index].app) {
             try emitEvents(&folds[index], &purses)
         }
+        // With several writers an unchanged row is written too, so that two transactions about one
+        // purchase never overlap: see `SnapshotConnection`.
+        let always = dialect == .postgres
         try upsertPurchases(
-            folds.concurrentMap { [rules] in $0.row(rules.checks, rules.access(of: $0.app)) }
-                .compactMap(\.self))
+            folds.concurrentMap { [rules] in
+                $0.row(rules.checks, rules.access(of: $0.app), always: always)
+            }.compactMap(\.self))
         for fold in folds {
             try watchTerms(of: fold.reported)
         }

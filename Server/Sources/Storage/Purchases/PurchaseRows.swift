@@ -36,6 +36,17 @@ extension DatabaseSession {
             rows)
     }
 
+    /// Makes this transaction conflict with every other one that changes one of these purchases.
+    /// To be called by whoever changes rows of a purchase, and not its row in `purchases`: see
+    /// ``SnapshotConnection``. Does nothing on SQLite, which has one writer.
+    func touch(_ purchases: [PurchaseID], in app: AppID) throws(StorageFailure) {
+        guard dialect == .postgres else { return }
+        try connection.runEach(
+            "UPDATE purchases SET failures = failures "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
+            purchases.sorted().map { Self.key(of: $0, in: app) })
+    }
+
     package func timeline(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> Timeline? {

@@ -3,6 +3,17 @@
 // All rows of an app are on one machine, so a transaction about one app has all the guarantees of
 // a single PostgreSQL. Every key begins with the app, and so does every reference.
 
+extension Database {
+    /// The version of the Citus extension, if the database has it.
+    package func citusVersion() async throws -> String? {
+        guard driver.dialect == .postgres else { return nil }
+        return try await driver.read { connection in
+            try connection.rows("SELECT extversion FROM pg_extension WHERE extname = 'citus'", [])
+                .first?.text(0)
+        }
+    }
+}
+
 extension Schema {
     /// Where the rows of a table are, on a distributed PostgreSQL.
     package struct Placement: Hashable, Sendable {
@@ -55,6 +66,9 @@ extension Schema {
                 kind: .everywhere(
                     "One row that belongs to no app. Writing it shows that all machines can write.")
             ),
+            Placement(
+                table: "recordings",
+                kind: .coordinator("It has no rows. It is only locked, by all servers.")),
             Placement(
                 table: "schema_versions",
                 kind: .coordinator("It is about the database, not about an app.")),

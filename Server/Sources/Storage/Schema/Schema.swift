@@ -25,6 +25,8 @@
 /// an owner shares the tries by the name with strangers); and `term_watches` with `reminder_rules`
 /// (if lost, every customer is examined again).
 ///
+/// `recordings` has no rows, and exists on PostgreSQL only.
+///
 /// Every key begins with the app, so that rows can be sharded by app. On PostgreSQL each month has
 /// its own partition of `documents`.
 ///
@@ -88,6 +90,7 @@ package enum Schema {
             .init("presented documents", presentedDocumentColumns(dialect)),
             .init("transactions by product", soldProductIndexes),
             .init("places of signing in", signInPlaceTables(dialect)),
+            .init("recordings", recordingTables(dialect)),
         ]
     }
 

@@ -14,12 +14,13 @@ import Testing
 
     @Test func `a commit wakes those who wait for its customer, and nobody else`() async {
         let signals = ChangeSignals()
+        let lane = signals.addLane()
         let anna = signals.signals(about: ["anna", "phone"], in: "birds")
         let other = signals.signals(about: ["other"], in: "birds")
         let ben = signals.signals(about: ["ben"], in: "birds")
         let cats = signals.signals(about: ["anna"], in: "cats")
-        signals.collect([entry(about: "anna")])
-        signals.signal()
+        signals.collect([entry(about: "anna")], in: lane)
+        signals.signal(lane)
         let all = [anna, other, ben, cats]
         for (_, continuation) in all { continuation.finish() }
         var counts: [Int] = []
@@ -34,9 +35,10 @@ import Testing
 
     @Test func `any event of an app wakes those who wait for its log`() async {
         let signals = ChangeSignals()
+        let lane = signals.addLane()
         let (birds, cats) = (signals.signals(ofLogOf: "birds"), signals.signals(ofLogOf: "cats"))
-        signals.collect([entry(about: "anna")])
-        signals.signal()
+        signals.collect([entry(about: "anna")], in: lane)
+        signals.signal(lane)
         var counts: [Int] = []
         for (stream, continuation) in [birds, cats] {
             continuation.finish()
@@ -50,9 +52,36 @@ import Testing
 
     @Test func `what is not committed wakes nobody`() async {
         let signals = ChangeSignals()
+        let lane = signals.addLane()
         let (stream, continuation) = signals.signals(about: ["anna"], in: "birds")
-        signals.collect([entry(about: "anna")])
+        signals.collect([entry(about: "anna")], in: lane)
         continuation.finish()
         for await _ in stream { Issue.record("It was woken before the commit.") }
+    }
+
+    /// Documents and other writes are committed at the same time.
+    @Test func `the commit of one lane leaves what another has not committed`() async {
+        let signals = ChangeSignals()
+        let (documents, others) = (signals.addLane(), signals.addLane())
+        let (stream, continuation) = signals.signals(about: ["anna"], in: "birds")
+        signals.collect([entry(about: "anna")], in: documents)
+        signals.signal(others)
+        signals.signal(documents)
+        signals.signal(documents)
+        continuation.finish()
+        var count = 0
+        for await _ in stream { count += 1 }
+        #expect(count == 1)
+    }
+
+    @Test func `what a failed transaction has collected wakes nobody`() async {
+        let signals = ChangeSignals()
+        let lane = signals.addLane()
+        let (stream, continuation) = signals.signals(about: ["anna"], in: "birds")
+        signals.collect([entry(about: "anna")], in: lane)
+        signals.discard(lane)
+        signals.signal(lane)
+        continuation.finish()
+        for await _ in stream { Issue.record("It was woken without a commit.") }
     }
 }

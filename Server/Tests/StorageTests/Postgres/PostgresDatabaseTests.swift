@@ -241,7 +241,7 @@ import Testing
         #expect(runs(of: .other) == (1, 0))
         #expect(runs(of: .busy) == (1, 0))
         #expect(runs(of: .constraint).0 == Retry.constraintRunsMax)
-        #expect(runs(of: .conflict).0 == Retry.conflictRunsMax)
+        #expect(runs(of: .conflict).0 == WriteMode.runsMax)
         #expect(runs(of: .conflict).1 < 2)
         #expect(runs(of: .unavailable).0 == Retry.outageRunsMax)
         #expect((4.0...10.0).contains(runs(of: .unavailable).1))

@@ -346,7 +346,7 @@ private struct RefusingDatabase: DatabaseDriver {
     let dialect = Dialect.sqlite
 
     func write<Value: Sendable>(
-        _ body: @escaping @Sendable (any Connection) throws -> Value
+        _ mode: WriteMode, _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
         throw StorageFailure("the disk is full")
     }

@@ -94,6 +94,53 @@ import Testing
         }
     }
 
+    /// The database is new, so that the first notifications find it without statistics, and all rows
+    /// on the same pages.
+    @Test(.timeLimit(.minutes(10)))
+    func `two servers refuse no notification while they post webhooks and answer about customers`()
+        async throws
+    {
+        let receiver = try Receiver()
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            try await StoryDatabase.postgres.withAddress { address in
+                let program = try await ServerProgram(
+                    folder: folder, simulator: shop.simulator, on: .postgres, address,
+                    more: try Self.configuration(receiver, in: folder))
+                let notifications = try await Stream.notifications(from: shop.simulator)
+                let servers = [try await program.start(), try await program.start()]
+                let statuses = await withTaskGroup(of: [Int?: Int].self) { group in
+                    group.addTask {
+                        await Stream.statuses(of: notifications, at: servers.map(\.wire))
+                    }
+                    group.addTask {
+                        await Self.read(notifications.count, program.key, servers.map(\.wire))
+                    }
+                    return await group.reduce(into: [:]) { $0.merge($1, uniquingKeysWith: +) }
+                }
+                #expect(statuses == [200: 2 * notifications.count])
+                try await Self.expectAll(receiver, program, at: servers[1].wire)
+                for server in servers { server.kill() }
+                try await program.expectClean()
+            }
+        }
+    }
+
+    /// Asks about customers at one server after the other. Returns how many answers had a status.
+    private static func read(
+        _ count: Int, _ key: String, _ wires: [Wire]
+    ) async -> [Int?: Int] {
+        var found: [Int?: Int] = [:]
+        for number in 0..<count {
+            var wire = wires[number % wires.count]
+            wire.bearer = key
+            let answer = try? await wire.send("GET", "/v1/customers/c\(number % 200)")
+            found[answer?.status, default: 0] += 1
+        }
+        return found
+    }
+
     /// Causes events of each customer. Insists where a server has gone: the key makes it one grant.
     private static func give(_ customers: ClosedRange<Int>, at wires: [Wire]) async throws {
         await withTaskGroup { group in

@@ -35,7 +35,7 @@ struct ServerProgram: Sendable {
     let configuration: String
     /// Opens the database that the program works on.
     let engine: StoryDatabase
-    let database: String
+    private(set) var database: String
     /// A secret key of the app.
     let key: String
 
@@ -194,6 +194,13 @@ struct ServerProgram: Sendable {
 
     /// A program that may not start says so within so long.
     static let refusalSeconds = 60.0
+
+    /// The same program with another address of its database.
+    func reaching(_ database: String) -> ServerProgram {
+        var program = self
+        program.database = database
+        return program
+    }
 
     /// Runs another command of the program to its end.
     ///

@@ -61,6 +61,25 @@ enum Stream {
         }
     }
 
+    /// Sends each once, to the servers in turn. Returns how many answers had a status, which is nil if
+    /// there was no answer.
+    static func statuses(of notifications: [String], at servers: [Wire]) async -> [Int?: Int] {
+        await withTaskGroup(of: [Int?: Int].self) { group in
+            for sender in 0..<2 * senders {
+                group.addTask {
+                    var found: [Int?: Int] = [:]
+                    for index in stride(from: sender, to: notifications.count, by: 2 * senders) {
+                        let server = servers[index / (2 * senders) % servers.count]
+                        let status = await status(of: notifications[index], at: server)
+                        found[status, default: 0] += 1
+                    }
+                    return found
+                }
+            }
+            return await group.reduce(into: [:]) { $0.merge($1, uniquingKeysWith: +) }
+        }
+    }
+
     /// Nil where nobody answered.
     private static func status(of payload: String, at server: Wire) async -> Int? {
         let body: JSON = ["signedPayload": .string(payload)]

@@ -1,0 +1,22 @@
+/// Who learns of the commits of a database.
+final class CommitObservers: Sendable {
+    let health = WriteHealth()
+    /// Yields after commits that may have left events without numbers; one element can stand for
+    /// many commits.
+    let unnumbered: AsyncStream<Void>
+    private let unnumberedSignal: AsyncStream<Void>.Continuation
+    let signals: ChangeSignals
+    private let dialect: Dialect
+
+    init(_ dialect: Dialect, _ signals: ChangeSignals) {
+        (self.dialect, self.signals) = (dialect, signals)
+        (unnumbered, unnumberedSignal) = AsyncStream.makeStream(
+            bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// - Parameter lane: whose transaction it was.
+    func recordCommit(in lane: ChangeSignals.Lane) {
+        if dialect == .postgres { unnumberedSignal.yield() }
+        signals.signal(lane)
+    }
+}

@@ -1,0 +1,129 @@
+import Ledger
+import Synchronization
+
+// On PostgreSQL, most documents are recorded on a snapshot (`WriteMode.Isolation`). Serializable
+// transactions that add rows at the end of the same index conflict nearly always if they overlap,
+// because PostgreSQL remembers by pages what they have read. On a snapshot two servers conflict only
+// where they change the same row.
+//
+// That is safe under three conditions:
+//   1. Such a transaction changes the row of each purchase that its documents are about, and
+//      whoever else changes rows of a purchase changes that row too. So of two transactions about
+//      one purchase the second is run again, and has then read everything that the first has
+//      written.
+//   2. What it reads belongs to its purchases, or never changes while it runs. `SnapshotConnection`
+//      refuses all other tables; then the documents are recorded by a serializable transaction.
+//   3. Whoever erases a customer locks out all such transactions, because a row of `erasures`
+//      belongs to no purchase.
+
+extension Dialect {
+    /// Keeps whoever erases a customer from running at the same time.
+    var sharedRecording: [String] {
+        self == .sqlite ? [] : ["LOCK TABLE recordings IN ROW EXCLUSIVE MODE"]
+    }
+
+    /// Keeps transactions that record documents on a snapshot from running at the same time.
+    var excludedRecording: [String] {
+        self == .sqlite ? [] : ["LOCK TABLE recordings IN SHARE MODE"]
+    }
+}
+
+extension Schema {
+    /// An empty table, which is only locked.
+    static func recordingTables(_ type: Dialect) -> [String] {
+        guard type == .postgres else { return [] }
+        return ["CREATE TABLE recordings (app \(type.text) NOT NULL PRIMARY KEY)"]
+    }
+}
+
+extension DatabaseRules {
+    /// Whether a document can probably be recorded on a snapshot. If not, that is found out, at the
+    /// cost of another run.
+    func recordsOnSnapshot(_ attested: DocumentWithFacts) -> Bool {
+        guard attested.succession == nil else { return false }
+        // What credits a wallet depends on the other purchases and the bookings of a customer.
+        return wallets[attested.document.app] == nil
+            || !attested.facts.contains(where: \.isAboutConsumable)
+    }
+}
+
+extension Fact {
+    fileprivate var isAboutConsumable: Bool {
+        if case .payment(let payment) = statement { payment.kind == .consumable } else { false }
+    }
+}
+
+/// A connection whose transaction runs on a snapshot, for documents. It refuses statements about
+/// tables of which a snapshot is not enough.
+struct SnapshotConnection: Connection {
+    /// Their rows belong to one purchase, or to one document, or they are never changed.
+    private static let tables: Set<Substring> = [
+        "headers", "documents", "former_ids", "facts", "purchases", "links", "shares",
+        "money_transactions", "money_movements", "money_subscriptions", "money_changes",
+        "consumption_questions", "term_watches", "forwards", "forward_bodies", "pending_events",
+        "erasures", "secrets",
+    ]
+
+    let connection: any Connection
+    let statements: StatementTables
+
+    init(_ connection: any Connection, _ statements: StatementTables) {
+        (self.connection, self.statements) = (connection, statements)
+    }
+
+    var dialect: Dialect { connection.dialect }
+
+    func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row] {
+        try check(sql)
+        return try connection.rows(sql, values)
+    }
+
+    func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int {
+        try check(sql)
+        return try connection.run(sql, values)
+    }
+
+    func rowsEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [[Row]] {
+        try check(sql)
+        return try connection.rowsEach(sql, sets)
+    }
+
+    func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int] {
+        try check(sql)
+        return try connection.runEach(sql, sets)
+    }
+
+    private func check(_ sql: String) throws(StorageFailure) {
+        let others = statements.tables(in: sql).subtracting(Self.tables).sorted()
+        guard let table = others.first else { return }
+        throw StorageFailure(
+            "a document on a snapshot may not use \(table)", kind: .needsSerializable)
+    }
+}
+
+/// The tables that statements name. Each text is read once.
+final class StatementTables: Sendable {
+    private static let beforeTable: Set<Substring> = ["FROM", "JOIN", "INTO", "UPDATE"]
+    private static let afterUpdate: Set<Substring> = ["SET", "SKIP", "OF"]
+
+    private let known = Mutex<[String: Set<Substring>]>([:])
+
+    func tables(in sql: String) -> Set<Substring> {
+        if let tables = known.withLock({ $0[sql] }) { return tables }
+        let tables = Self.tables(in: sql)
+        known.withLock { $0[sql] = tables }
+        return tables
+    }
+
+    static func tables(in sql: String) -> Set<Substring> {
+        var tables: Set<Substring> = []
+        var isTableNext = false
+        for word in sql.split(whereSeparator: { $0.isWhitespace || $0 == "(" || $0 == ")" }) {
+            let name = word.prefix { $0 != "," }
+            if isTableNext, name != "SELECT", !afterUpdate.contains(name) { tables.insert(name) }
+            isTableNext =
+                beforeTable.contains(word) || (isTableNext && name.count < word.count)
+        }
+        return tables
+    }
+}

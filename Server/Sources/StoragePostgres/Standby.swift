@@ -1,0 +1,41 @@
+import CLibPQ
+import Storage
+
+/// A server that follows another one. It can be read, and accepts writes once it is promoted.
+enum Standby {
+    /// read_only_sql_transaction
+    static let sqlState = "25006"
+
+    static let failure = StorageFailure(
+        "PostgreSQL: the server is a standby, which can only be read", kind: .unavailable,
+        sqlState: sqlState)
+
+    /// A connection to a standby at an address. Returns nil if there is none, or if the address
+    /// itself says which servers to use. The caller must close it with `PQfinish`.
+    ///
+    /// - Parameter refused: the connection that failed. If it failed for another reason than that
+    ///   a server accepts no writes, no further attempt is made.
+    static func connection(
+        _ address: PostgresAddress, insteadOf refused: OpaquePointer
+    ) -> OpaquePointer? {
+        let said = PQerrorMessage(refused).map { String(cString: $0) } ?? ""
+        guard said.contains("read-only"), let connection = address.connectForReading() else {
+            return nil
+        }
+        guard PQstatus(connection) == CONNECTION_OK, isInRecovery(connection) else {
+            PQfinish(connection)
+            return nil
+        }
+        return connection
+    }
+
+    /// Otherwise it is a server on which somebody has set `default_transaction_read_only`.
+    private static func isInRecovery(_ connection: OpaquePointer) -> Bool {
+        let answer = PQexec(connection, "SELECT pg_is_in_recovery()")
+        defer { PQclear(answer) }
+        guard PQresultStatus(answer) == PGRES_TUPLES_OK, let value = PQgetvalue(answer, 0, 0) else {
+            return false
+        }
+        return String(cString: value) == "t"
+    }
+}

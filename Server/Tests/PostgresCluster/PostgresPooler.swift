@@ -1,0 +1,68 @@
+import Eventually
+import Foundation
+
+/// A PgBouncer before a server, reached by a socket in the server's folder. It ends with this
+/// process, whatever ends it.
+package actor PostgresPooler {
+    /// How many clients share a session of the server, and for how long.
+    package enum Mode: String, Sendable {
+        case session
+        case transaction
+    }
+
+    private static let program = "/usr/sbin/pgbouncer"
+    private static let port = 6432
+    private static let seconds = 60.0
+
+    package static var isInstalled: Bool {
+        FileManager.default.isExecutableFile(atPath: program)
+    }
+
+    private let server: PostgresServer
+    private var watch: (process: Process, pipe: Pipe)?
+
+    package init(before server: PostgresServer, mode: Mode) async throws {
+        self.server = server
+        let process = server.process(Self.script(mode))
+        let pipe = Pipe()
+        process.standardInput = pipe
+        try process.run()
+        watch = (process, pipe)
+        try await eventually(within: Self.seconds, "PgBouncer") {
+            try Administration.isReady(url(of: "postgres"))
+        }
+    }
+
+    /// The address of a database of the server, by way of this.
+    package nonisolated func url(of database: String) -> String {
+        server.url(of: database) + "&port=\(Self.port)"
+    }
+
+    package func stop() async throws {
+        guard let watch else { return }
+        self.watch = nil
+        try watch.pipe.fileHandleForWriting.close()
+        await watch.process.waitForEnd()
+    }
+
+    /// Waits for the end of the pipe. The socket's name has the port, so it does not meet that of
+    /// the server.
+    private static func script(_ mode: Mode) -> String {
+        """
+        cat >"$1/pgbouncer.ini" <<END
+        [databases]
+        * = host=$1 user=\(PostgresServer.user)
+        [pgbouncer]
+        listen_port = \(port)
+        unix_socket_dir = $1
+        auth_type = any
+        pool_mode = \(mode.rawValue)
+        END
+        \(program) "$1/pgbouncer.ini" >>"$1/pgbouncer.log" 2>&1 &
+        pooler=$!
+        read -r _
+        kill -KILL $pooler
+        wait $pooler
+        """
+    }
+}

@@ -1,0 +1,166 @@
+import Ledger
+import StorageSQLite
+import Testing
+
+@testable import Storage
+
+/// Groups of writers with which transactions of other servers interfere.
+@Suite struct GroupConflictTests {
+    private static let count = 60
+
+    private static func attested(_ number: Int) -> DocumentWithFacts {
+        let id = TransactionID(rawValue: "\(number)")
+        return DocumentWithFacts(
+            document(UInt8(number)), [fact(id, about: PurchaseID(id, in: .production))])
+    }
+
+    private func withStore(
+        conflictIf conflicts: @escaping @Sendable ([UInt8]) -> Bool,
+        _ body: (Database, DisturbedDatabase) async throws -> Void
+    ) async throws {
+        let driver = DisturbedDatabase(try SQLiteDriver.inMemory(), conflicts)
+        let store = Database(driver)
+        try await store.migrate(at: 0)
+        try await body(store, driver)
+        driver.close()
+    }
+
+    @Test func `a group that always conflicts is recorded in parts, and nobody is refused`()
+        async throws
+    {
+        try await withStore(conflictIf: { $0.count > 1 }) { store, driver in
+            try await withThrowingTaskGroup { group in
+                for number in 0..<Self.count {
+                    group.addTask {
+                        let isNew = try await store.record(Self.attested(number))
+                        #expect(isNew)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await store.read { try $0.documentCount() } == Self.count)
+            let limits = Set(driver.modes.all.map(\.runs))
+            #expect(limits == [GroupCommit.groupRunsMax, WriteMode.runsMax])
+        }
+    }
+
+    @Test func `of a group only those are refused that conflict by themselves`() async throws {
+        try await withStore(conflictIf: { $0.contains(7) || $0.contains(40) }) { store, _ in
+            let refused = await withTaskGroup(of: Int?.self) { group -> [Int] in
+                for number in 0..<Self.count {
+                    group.addTask {
+                        do {
+                            _ = try await store.record(Self.attested(number))
+                            return nil
+                        } catch {
+                            #expect((error as? StorageFailure)?.kind == .conflict)
+                            return number
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { numbers, number in
+                    if let number { numbers.append(number) }
+                }
+            }
+            #expect(refused.sorted() == [7, 40])
+            #expect(try await store.read { try $0.documentCount() } == Self.count - 2)
+        }
+    }
+
+    @Test func `many documents of one writer are recorded in parts, too`() async throws {
+        try await withStore(conflictIf: { $0.count > 1 || $0.contains(7) }) { store, _ in
+            let results = await store.record((0..<Self.count).map(Self.attested))
+            #expect(results.count == Self.count)
+            for (number, result) in results.enumerated() {
+                switch result {
+                case .success(let isNew): #expect(isNew && number != 7)
+                case .failure: #expect(number == 7)
+                }
+            }
+        }
+    }
+
+    /// A closure is one writer, whatever it writes.
+    @Test func `closures of a group that conflicts run in parts`() async throws {
+        try await withStore(conflictIf: { $0.contains(7) }) { store, _ in
+            let refused = await withTaskGroup(of: Int.self) { group in
+                for number in 0..<Self.count {
+                    group.addTask {
+                        do {
+                            try await store.transaction { tx in
+                                _ = try tx.insert(document(UInt8(number)))
+                            }
+                            return 0
+                        } catch {
+                            return number
+                        }
+                    }
+                }
+                return await group.reduce(0, +)
+            }
+            #expect(refused == 7)
+        }
+    }
+}
+
+/// A database in which others interfere with whoever inserts certain documents.
+private final class DisturbedDatabase: DatabaseDriver {
+    let modes = Tally.List<WriteMode>()
+    private let driver: any DatabaseDriver
+    private let conflicts: @Sendable ([UInt8]) -> Bool
+
+    /// - Parameter conflicts: by the numbers of documents that are inserted together.
+    init(_ driver: any DatabaseDriver, _ conflicts: @escaping @Sendable ([UInt8]) -> Bool) {
+        (self.driver, self.conflicts) = (driver, conflicts)
+    }
+
+    var dialect: Dialect { driver.dialect }
+
+    func write<Value: Sendable>(
+        _ mode: WriteMode, _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value {
+        modes.add(mode)
+        return try await driver.write(mode) { [conflicts] connection in
+            try body(DisturbedConnection(connection: connection, conflicts: conflicts))
+        }
+    }
+
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value { try await driver.read(body) }
+
+    func close() { driver.close() }
+}
+
+private struct DisturbedConnection: Connection {
+    let connection: any Connection
+    let conflicts: @Sendable ([UInt8]) -> Bool
+
+    var dialect: Dialect { connection.dialect }
+
+    func rows(_ sql: String, _ values: [Value]) throws(StorageFailure) -> [Row] {
+        try connection.rows(sql, values)
+    }
+
+    func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int {
+        try connection.run(sql, values)
+    }
+
+    func rowsEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [[Row]] {
+        try connection.rowsEach(sql, sets)
+    }
+
+    func runEach(_ sql: String, _ sets: [[Value]]) throws(StorageFailure) -> [Int] {
+        if sql.hasPrefix("INSERT INTO documents"), conflicts(sets.compactMap(\.documentNumber)) {
+            throw StorageFailure("another transaction interfered", kind: .conflict)
+        }
+        return try connection.runEach(sql, sets)
+    }
+}
+
+extension [Value] {
+    /// Of a document to be inserted.
+    fileprivate var documentNumber: UInt8? {
+        if case .bytes(let id) = self[2] { id.first } else { nil }
+    }
+}

@@ -1,0 +1,45 @@
+import PostgresCluster
+import StoragePostgres
+import Testing
+
+@testable import Storage
+
+/// A database that says it has the Citus extension. docs/scale.md says what was tried with a real
+/// one.
+@Suite struct CitusTests {
+    private static let version = "13.0-1"
+
+    private func withDatabase(
+        hasCitus: Bool, _ body: (any DatabaseDriver) async throws -> Void
+    ) async throws {
+        let url = try await PostgresCluster.shared.preparedDatabase()
+        if hasCitus {
+            try Administration.run(
+                """
+                SET allow_system_table_mods = on;
+                INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable,
+                    extversion)
+                VALUES (99999, 'citus', 10, 'pg_catalog'::regnamespace, false, '\(Self.version)')
+                """, at: url)
+        }
+        let database = try PostgresDriver(url: url)
+        try await body(database)
+        database.close()
+        try await PostgresCluster.shared.drop(url)
+    }
+
+    /// A plan for all values has no app, without which Citus cannot plan a join.
+    @Test(arguments: [(true, "auto"), (false, "force_generic_plan")])
+    func `statements are planned for their values on Citus, and once on PostgreSQL`(
+        hasCitus: Bool, mode: String
+    ) async throws {
+        try await withDatabase(hasCitus: hasCitus) { database in
+            let found = try await database.write { connection in
+                try connection.rows("SELECT current_setting('plan_cache_mode')", [])[0].text(0)
+            }
+            #expect(found == mode)
+            let version = try await Database(database).citusVersion()
+            #expect(version == (hasCitus ? Self.version : nil))
+        }
+    }
+}

@@ -1,0 +1,287 @@
+import Dispatch
+import Eventually
+import Ledger
+import PostgresCluster
+import StoragePostgres
+import Synchronization
+import Testing
+
+@testable import Storage
+
+private let token = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
+
+private func bought(_ number: Int) -> PurchaseID {
+    PurchaseID(TransactionID(rawValue: "\(1000 + number)"), in: .production)
+}
+
+/// A document about a purchase of its own.
+private func notification(
+    _ number: Int, about purchase: PurchaseID? = nil, token: String? = nil,
+    kind: ProductKind = .autoRenewable
+) -> DocumentWithFacts {
+    let purchase = purchase ?? bought(number)
+    let payment = Payment(
+        transaction: TransactionID(rawValue: "\(5000 + number)"), product: "pro", kind: kind,
+        from: now + .days(30 * number), until: now + .days(30 * number + 30),
+        price: Money(milliunits: 9_990, currency: "EUR"), accountToken: token)
+    let attestedAt = now + .days(30 * number)
+    return DocumentWithFacts(
+        document(UInt8(number + 1), signedAt: attestedAt),
+        [Fact(about: purchase, attestedAt: attestedAt, .payment(payment))])
+}
+
+private let rules = DatabaseRules(erasedHash: hash)
+
+private func hash(_ id: CustomerID) -> [UInt8] {
+    Array((Array(id.rawValue.lowercased().utf8) + Array(repeating: 0, count: 32)).prefix(32))
+}
+
+/// A database that notes how each transaction was run.
+private final class NotedDriver: DatabaseDriver {
+    let driver: any DatabaseDriver
+    let runs = Tally.List<WriteMode.Isolation>()
+
+    init(_ driver: any DatabaseDriver) { self.driver = driver }
+
+    var dialect: Dialect { driver.dialect }
+
+    func write<Value: Sendable>(
+        _ mode: WriteMode, _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value {
+        try await driver.write(mode) { [runs] connection in
+            runs.add(mode.isolation)
+            return try body(connection)
+        }
+    }
+
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> Value
+    ) async throws -> Value { try await driver.read(body) }
+
+    func close() { driver.close() }
+}
+
+/// Documents of different servers, recorded at the same time.
+@Suite struct SnapshotTests {
+    /// Two servers on one database, and a third program that holds a table until it lets go.
+    fileprivate struct Scene {
+        let servers: [Database]
+        let drivers: [NotedDriver]
+        fileprivate let other: PostgresDriver
+        private let gate = DispatchSemaphore(value: 0)
+
+        var runs: [WriteMode.Isolation] { drivers.flatMap(\.runs.all) }
+
+        /// Runs acts one after the other, each of which is then held up by a lock on a table; and
+        /// then releases the table.
+        func holding(
+            _ table: String, _ acts: [@Sendable () async throws -> Void]
+        ) async throws {
+            async let holding: Void = other.write { [gate] connection in
+                try connection.run("SET LOCAL idle_in_transaction_session_timeout = 0", [])
+                try connection.run("LOCK TABLE \(table) IN EXCLUSIVE MODE", [])
+                gate.wait()
+            }
+            try await eventually { try await locks("granted AND mode = 'ExclusiveLock'") > 0 }
+            try await withThrowingTaskGroup { group in
+                for (index, act) in acts.enumerated() {
+                    group.addTask { try await act() }
+                    try await eventually { try await locks("NOT granted") == index + 1 }
+                }
+                gate.signal()
+                try await group.waitForAll()
+            }
+            try await holding
+        }
+
+        private func locks(_ condition: String) async throws -> Int64 {
+            try await other.read { connection in
+                try connection.rows(
+                    "SELECT count(DISTINCT pid) FROM pg_locks WHERE \(condition) AND pid IN "
+                        + "(SELECT pid FROM pg_stat_activity WHERE datname = current_database())",
+                    [])[0].integer(0)
+            }
+        }
+
+        func events() async throws -> [Event] {
+            try await servers[0].readingLog { try $0.events(of: app, after: 0, limit: 500) }
+        }
+    }
+
+    private func withScene(
+        rules: DatabaseRules = rules, _ body: (Scene) async throws -> Void
+    ) async throws {
+        let url = try await PostgresCluster.shared.preparedDatabase()
+        let drivers = try (0..<2).map { _ in NotedDriver(try PostgresDriver(url: url)) }
+        let other = try PostgresDriver(url: url)
+        defer { for driver in drivers { driver.close() } }
+        defer { other.close() }
+        try await body(
+            Scene(
+                servers: drivers.map { Database($0, rules: rules) }, drivers: drivers, other: other)
+        )
+        try await PostgresCluster.shared.drop(url)
+    }
+
+    /// The tables are nearly empty, so all rows are on the same pages.
+    @Test func `documents about different purchases do not conflict, however near they lie`()
+        async throws
+    {
+        try await withScene { scene in
+            try await scene.servers[0].touchHeaders()
+            try await scene.holding(
+                "pending_events",
+                scene.servers.enumerated().map { number, server in
+                    { _ = try await server.record(notification(number)) }
+                })
+            let documents = scene.runs.filter { $0 != .committed }
+            #expect(documents == [.serializable, .snapshot, .snapshot])
+            #expect(try await scene.events().count == 2)
+        }
+    }
+
+    @Test func `of documents about one purchase the second is recorded after the first`()
+        async throws
+    {
+        try await withScene { scene in
+            try await scene.servers[0].touchHeaders()
+            try await scene.holding(
+                "pending_events",
+                [
+                    { _ = try await scene.servers[0].record(notification(1, about: purchase)) },
+                    { _ = try await scene.servers[1].record(notification(2, about: purchase)) },
+                ])
+            #expect(scene.runs.count { $0 == .snapshot } == 3)
+            let found = try await scene.servers[0].read { tx in
+                (
+                    try tx.timeline(of: purchase, in: app),
+                    try tx.moneyDifferences(of: purchase, in: app)
+                )
+            }
+            let facts = [1, 2].flatMap { notification($0, about: purchase).facts }
+            #expect(found.0 == Timeline(of: purchase, facts))
+            #expect(found.1 == [])
+            try await scene.expectCleanLog()
+        }
+    }
+
+    /// What is known already changes no timeline, but may change what is known of money.
+    @Test func `a document that says nothing new waits for others about its purchase, too`()
+        async throws
+    {
+        try await withScene { scene in
+            _ = try await scene.servers[0].record(notification(1, about: purchase))
+            var again = notification(1, about: purchase)
+            again.document = document(99, signedAt: again.document.signedAt)
+            let before = scene.runs.count { $0 == .snapshot }
+            try await scene.holding(
+                "pending_events",
+                [
+                    { _ = try await scene.servers[0].record(notification(2, about: purchase)) },
+                    { [again] in _ = try await scene.servers[1].record(again) },
+                ])
+            #expect(scene.runs.count { $0 == .snapshot } == before + 3)
+        }
+    }
+
+    @Test func `a document that meets a link of its purchase is told to whom it belongs`()
+        async throws
+    {
+        try await withScene { scene in
+            _ = try await scene.servers[0].record(notification(1, about: purchase))
+            try await scene.servers[0].transaction { tx in
+                _ = try tx.customer("anna", in: app, at: now)
+            }
+            try await scene.holding(
+                "links",
+                [
+                    {
+                        try await scene.servers[0].transaction { tx in
+                            try tx.link(purchase, to: "anna", by: .device, in: app, at: now)
+                        }
+                    },
+                    { _ = try await scene.servers[1].record(notification(2, about: purchase)) },
+                ])
+            let events = try await scene.events()
+            #expect(events.map(\.entry.change.kind) == [.purchased, .linked, .renewed])
+            #expect(events.map(\.entry.customer) == [nil, "anna", "anna"])
+            try await scene.expectCleanLog()
+        }
+    }
+
+    @Test func `nobody is erased while a document that names them is recorded`() async throws {
+        try await withScene { scene in
+            let id = CustomerID(rawValue: token)
+            try await scene.servers[0].transaction { tx in
+                _ = try tx.customer(id, in: app, at: now)
+            }
+            try await scene.holding(
+                "money_subscriptions",
+                [
+                    { _ = try await scene.servers[0].record(notification(1, token: token)) },
+                    {
+                        try await scene.servers[1].transactionWithoutRecordings { tx in
+                            let person = try #require(try tx.customer(known: id, in: app))
+                            try tx.erase(
+                                person, names: [id: "erased_1"], hashes: [hash(id)], in: app,
+                                at: now)
+                        }
+                    },
+                ])
+            let events = try await scene.events()
+            #expect(events.map(\.entry.change.kind) == [.purchased, .customerErased])
+            _ = try await scene.servers[0].record(notification(2, token: token))
+            #expect(try await scene.events().last?.entry.accountToken == nil)
+        }
+    }
+
+    /// What a wallet has depends on more than one purchase.
+    @Test func `documents that need more than their purchases are recorded as serializable`()
+        async throws
+    {
+        let wallets = [app: WalletRules(credits: ["gems": ["gem": 10]])]
+        try await withScene(rules: DatabaseRules(wallets: wallets)) { scene in
+            let server = scene.servers[0]
+            try await server.touchHeaders()
+            _ = try await server.record(notification(1, kind: .consumable))
+            _ = try await server.record(notification(2, about: bought(2), token: token))
+            // It names somebody else now, whose wallets may have it.
+            _ = try await server.record(
+                notification(3, about: bought(2), token: token.replacing("b7", with: "c8")))
+            #expect(
+                scene.runs.filter { $0 != .committed } == [
+                    .serializable, .serializable, .snapshot, .snapshot, .serializable,
+                ])
+            try await scene.expectCleanLog()
+        }
+    }
+
+    @Test(arguments: [
+        ("SELECT a FROM links WHERE b = $1", ["links"]),
+        ("SELECT a FROM purchases LEFT JOIN links ON x WHERE EXISTS (SELECT 1 FROM shares)",
+            ["purchases", "links", "shares"]),
+        ("SELECT a FROM facts, documents WHERE a = $1 FOR UPDATE SKIP LOCKED",
+            ["facts", "documents"]),
+        ("INSERT INTO wallets (a) VALUES ($1) ON CONFLICT (a) DO UPDATE SET a = 1", ["wallets"]),
+        ("UPDATE purchases SET told = $1", ["purchases"]), ("SAVEPOINT writer", []),
+        ("SELECT count(*) FROM (SELECT a FROM events ORDER BY b) AS waiting", ["events"]),
+    ])
+    func `the tables of a statement are found`(sql: String, tables: [String]) {
+        #expect(StatementTables.tables(in: sql) == Set(tables.map { Substring($0) }))
+    }
+}
+
+extension SnapshotTests.Scene {
+    /// Each event of a purchase begins where the one before has ended.
+    fileprivate func expectCleanLog() async throws {
+        let differences = try await servers[0].readingLog { try $0.logDifferences() }
+        #expect(differences.count == 0, "\(differences)")
+    }
+}
+
+extension Database {
+    /// The first document of a chain stores the chain, so that the next ones only look for it.
+    fileprivate func touchHeaders() async throws {
+        try await transaction { _ = try $0.insert(document(0)) }
+    }
+}

@@ -1,0 +1,70 @@
+import Eventually
+import Ledger
+import PostgresCluster
+import StoragePostgres
+import Testing
+
+@testable import Storage
+
+/// In a new database PostgreSQL knows nothing about its tables.
+@Suite struct StatisticsTests {
+    private static let purchases = 300
+
+    /// The searches for the rows of one purchase, and the key by which each must find them.
+    private static let searches: [(sql: String, index: String)] = [
+        (DatabaseSession.selectVersions, "money_movements_pkey"),
+        (DatabaseSession.selectSubscription, "money_subscriptions_pkey"),
+        ("SELECT statement FROM facts WHERE \(ofPurchase)", "facts_pkey"),
+        ("SELECT customer FROM links WHERE \(ofPurchase)", "links_pkey"),
+        ("SELECT timeline FROM purchases WHERE \(ofPurchase)", "purchases_pkey"),
+    ]
+    private static let ofPurchase = "app = $1 AND environment = $2 AND purchase = $3"
+
+    @Test func `the rows of one purchase are found by their key as soon as there are many`()
+        async throws
+    {
+        let url = try await PostgresCluster.shared.preparedDatabase()
+        let driver = try PostgresDriver(url: url)
+        defer { driver.close() }
+        let store = Database(driver)
+        for start in stride(from: 0, to: Self.purchases, by: 100) {
+            try await store.fill(start..<start + 100)
+        }
+        // PostgreSQL counts what a session has changed a moment later.
+        try await eventually(within: 60, "the keys are used") {
+            _ = try await store.refreshStatistics()
+            return try await Self.unused(driver).isEmpty
+        }
+        try await PostgresCluster.shared.drop(url)
+    }
+
+    /// The keys by which the database does not search.
+    private static func unused(_ driver: PostgresDriver) async throws -> [String] {
+        try await driver.write { connection in
+            try searches.filter { sql, index in
+                let plan = try connection.rows(
+                    "EXPLAIN \(sql)", [.text(app.rawValue), .text("production"), .text("1100")]
+                ).map { try $0.text(0) }
+                return !plan.contains { $0.contains("Index Scan using \(index)") }
+            }.map(\.index)
+        }
+    }
+}
+
+extension Database {
+    /// Purchases that customers have, each with a document.
+    fileprivate func fill(_ numbers: Range<Int>) async throws {
+        try await transaction { tx in
+            for number in numbers {
+                let id = TransactionID(rawValue: "\(1000 + number)")
+                let purchase = PurchaseID(id, in: .production)
+                var document = document(0)
+                document.id = (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 4 * 8)) }
+                _ = try tx.record(DocumentWithFacts(document, [fact(id, about: purchase)]))
+                let customer = try tx.customer(
+                    CustomerID(rawValue: "c\(number)"), in: app, at: now)
+                try tx.link(purchase, to: customer.customer, by: .device, in: app, at: now)
+            }
+        }
+    }
+}

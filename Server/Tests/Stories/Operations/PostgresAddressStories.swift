@@ -1,0 +1,78 @@
+import PostgresCluster
+import Testing
+
+/// What stands at the address of a PostgreSQL, if it is no server that accepts writes.
+@Suite(.serialized) struct PostgresAddressStories {
+    private static func withProgram(
+        _ story: @escaping @Sendable (PostgresServer, ServerProgram) async throws -> Void
+    ) async throws {
+        try await withShop(on: .sqlite, notifies: false) { shop in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let postgres = try await PostgresServer()
+            try await postgres.start()
+            let program = try await ServerProgram(
+                folder: folder, simulator: shop.simulator, on: .postgres,
+                postgres.url(of: "postgres"))
+            let notifications = try await Stream.notifications(from: shop.simulator)
+            let server = try await program.start()
+            let acknowledged = Acknowledged()
+            await Stream.send(Array(notifications.prefix(50)), to: [server.wire], acknowledged)
+            server.kill()
+            try await story(postgres, program)
+            try await postgres.remove()
+        }
+    }
+
+    private static let readers = [
+        ["report", "mrr"], ["export", "transactions"], ["keys", "list"], ["explain", "c1"],
+        ["owners", "list"],
+    ]
+
+    @Test(.timeLimit(.minutes(10)))
+    func `commands that only read work on a standby, and others say that it is one`() async throws {
+        try await Self.withProgram { primary, program in
+            let standby = try await PostgresServer(following: primary)
+            try await standby.start()
+            let onStandby = program.reaching(standby.url(of: "postgres"))
+            for command in Self.readers {
+                let wanted = try await program.run(command)
+                let found = try await onStandby.run(command)
+                #expect(wanted.status == 0, "\(command): \(wanted.output)")
+                #expect(found.status == 0 && found.output == wanted.output, "\(found.output)")
+            }
+            for command in [["keys", "create", "--app", "birds", "--kind", "app"], ["serve"]] {
+                let refused = try await onStandby.run(command)
+                #expect(refused.status == 1)
+                #expect(refused.output.contains("accepts no writes"), "\(refused.output)")
+                #expect(refused.output.contains("is a standby"), "\(refused.output)")
+                #expect(refused.output.contains("Name the primary server"), "\(refused.output)")
+            }
+            try await standby.remove()
+        }
+    }
+
+    @Test(
+        .timeLimit(.minutes(10)),
+        .enabled(if: PostgresPooler.isInstalled, "PgBouncer is not installed"))
+    func `a pooler in transaction mode is named, and one in session mode works`() async throws {
+        try await Self.withProgram { postgres, program in
+            let pooler = try await PostgresPooler(before: postgres, mode: .transaction)
+            let pooled = program.reaching(pooler.url(of: "postgres"))
+            for command in [["keys", "create", "--app", "birds", "--kind", "app"], ["serve"]] {
+                let refused = try await pooled.run(command)
+                #expect(refused.status == 1)
+                #expect(
+                    refused.output.contains("a connection pooler in transaction mode"),
+                    "\(refused.output)")
+                #expect(refused.output.contains("pool_mode = session"), "\(refused.output)")
+            }
+            try await pooler.stop()
+            let second = try await PostgresPooler(before: postgres, mode: .session)
+            let found = try await program.reaching(second.url(of: "postgres")).run(
+                ["keys", "create", "--app", "birds", "--kind", "app"])
+            #expect(found.status == 0, "\(found.output)")
+            try await second.stop()
+        }
+    }
+}
