@@ -8,10 +8,12 @@ let strict: [SwiftSetting] = [
     // of them do.
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
-// The pure modules that do the work when tests play years of purchases are optimised in debug
-// builds, too. The others are not: that would triple the time of a build. For a debugger:
-// PERENNIAL_UNOPTIMIZED=1.
-let optimised: Set = ["Ledger", "AppStoreFormats", "AppStoreTrust", "Intake", "Reports"]
+// The modules that do the work when tests play years of purchases, or read every source file, are
+// optimised in debug builds, too. The others are not: that would triple the time of a build. For a
+// debugger: PERENNIAL_UNOPTIMIZED=1.
+let optimised: Set = [
+    "Ledger", "AppStoreFormats", "AppStoreTrust", "Intake", "Reports", "Simulator", "TidyTests",
+]
 let quick =
     Context.environment["PERENNIAL_UNOPTIMIZED"] == nil
     ? strict + [.unsafeFlags(["-O"], .when(configuration: .debug))] : strict
@@ -56,7 +58,7 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
 func tests(_ name: String, _ dependencies: [Target.Dependency], tables: Bool = false) -> Target {
     .testTarget(
         name: name, dependencies: dependencies, exclude: tables ? ["Tables"] : [],
-        swiftSettings: strict)
+        swiftSettings: optimised.contains(name) ? quick : strict)
 }
 
 // The arrows between these targets are a table in Tests/TidyTests: SwiftPM itself does not

@@ -69,13 +69,13 @@ struct Programs: Sendable {
         let text =
             Self.configuration + """
 
-                webhooks:
-                  allow_private: [127.0.0.1]
-                  endpoints:
-                    - name: bench
-                      url: http://127.0.0.1:\(port)/
-                      secret_file: webhook.secret
-            """
+                    webhooks:
+                      allow_private: [127.0.0.1]
+                      endpoints:
+                        - name: bench
+                          url: http://127.0.0.1:\(port)/
+                          secret_file: webhook.secret
+                """
         try Data(text.utf8).write(to: URL(fileURLWithPath: file))
         return file
     }

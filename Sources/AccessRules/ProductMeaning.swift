@@ -17,8 +17,8 @@ package struct Evidence: Hashable, Sendable {
     package var keptVerdicts: [String: Verdict]
     /// By product id. Empty before the offerings were read.
     package var meanings: [String: ProductMeaning]
-    /// Whether the server has said or confirmed ``meanings`` since the launch. If not, a product may
-    /// give more by now than what an earlier launch or the app's bundle says.
+    /// Whether the server has said or confirmed ``meanings`` since the launch. If not, a product
+    /// may give more by now than what an earlier launch or the app's bundle says.
     package var areMeaningsCurrent: Bool
     /// Ends of terms that do not renew, computed from the offerings, by transaction id.
     package var termEnds: [String: Timestamp]

@@ -109,8 +109,8 @@ public final class Perennial: Sendable {
         return stream
     }
 
-    /// Waits until it is known whether an entitlement is open or shut; returns what there is after a
-    /// time in any case: see ``Access/isKnown``.
+    /// Waits until it is known whether an entitlement is open or shut; returns what there is after
+    /// a time in any case: see ``Access/isKnown``.
     ///
     /// - Parameter seconds: how long to wait at most.
     @discardableResult
@@ -120,8 +120,8 @@ public final class Perennial: Sendable {
         await first(withinSeconds: seconds) { $0[entitlement].isKnown }[entitlement]
     }
 
-    /// Waits until everything is known; returns what there is after a time in any case. What is open
-    /// may be known sooner: see ``known(_:withinSeconds:)``.
+    /// Waits until everything is known; returns what there is after a time in any case. What is
+    /// open may be known sooner: see ``known(_:withinSeconds:)``.
     ///
     /// - Parameter seconds: how long to wait at most.
     @discardableResult

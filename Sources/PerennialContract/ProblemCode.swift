@@ -53,6 +53,8 @@ public struct ProblemCode: ContractWord {
     /// Devices have posted too many new documents of one purchase. Repeat the same request after
     /// the time in `Retry-After`.
     public static let documentBudgetSpent = Self(rawValue: "document_budget_spent")
+    /// Devices have added too many ids, or linked too many known purchases. Repeat the same request
+    /// after the time in `Retry-After`.
     public static let growthBudgetSpent = Self(rawValue: "growth_budget_spent")
 
     // Wallets
@@ -80,6 +82,7 @@ public struct ProblemCode: ContractWord {
     public static let aliasUnknown = Self(rawValue: "alias_unknown")
     public static let aliasIsFirst = Self(rawValue: "alias_is_first")
     public static let aliasJoinsTwoPeople = Self(rawValue: "alias_joins_two_people")
+    /// An app key may not add an id that may be somebody else's.
     public static let aliasNotProven = Self(rawValue: "alias_not_proven")
     public static let purchaseUnknown = Self(rawValue: "purchase_unknown")
     public static let transferUnknown = Self(rawValue: "transfer_unknown")

@@ -46,6 +46,14 @@ import Testing
             PurchaseVerdict(
                 purchaseID: "production:2000007", originalTransactionID: "2000007",
                 verdict: .another, why: "kept", owner: .person),
+            PurchaseVerdict(
+                purchaseID: "production:2000011", originalTransactionID: "2000011",
+                verdict: .theirs, owner: .person, unlistedProductID: "guide"),
+        ],
+        unlistedProducts: [
+            UnlistedProduct(
+                productID: "guide", line: "guide: [pro]",
+                remedy: "Add this line under products in perennial.yaml: guide: [pro].")
         ],
         outcomes: [
             DocumentOutcome(
@@ -131,6 +139,13 @@ import Testing
                     currency: "seeds", amount: 50, before: 70, after: 120, reason: "ticket 7",
                     idempotencyKey: "ticket-7", creditID: "c7"),
                 cause: .init(kind: "request")),
+            Event(
+                id: "evt_16", sequence: 16, type: .linked,
+                at: Timestamp(milliseconds: 1_795_694_400_000),
+                knownAt: Timestamp(milliseconds: 1_795_694_400_000), customerID: "anna",
+                customerSequence: 9, purchaseID: "production:2000011",
+                originalTransactionID: "2000011", environment: .production, productID: "guide",
+                earlierEvents: 2, cause: .init(kind: "request")),
         ], nextCursor: "14")
 
     @Test func `events are written as the golden file`() throws {
@@ -184,6 +199,29 @@ import Testing
         let before = try Self.json(of: "before/\(name)")
         let lost = Self.lost(from: before, in: try Self.json(of: name), at: name)
         #expect(lost.isEmpty, "\(lost)")
+    }
+
+    /// An earlier server answers without the members that came last.
+    @Test func `answers without the latest members are read`() throws {
+        func read<Value: Decodable>(_ name: String, as type: Value.Type) throws -> Value {
+            let json = Self.without(
+                ["unlisted_products", "unlisted_product_id", "earlier_events"],
+                try Self.json(of: name))
+            let data = try JSONSerialization.data(withJSONObject: json)
+            return try JSONDecoder().decode(type, from: data)
+        }
+        let customer = try read("customer", as: Customer.self)
+        #expect(customer.unlistedProducts == nil && customer.purchases.count == 3)
+        #expect(customer.purchases.allSatisfy { $0.unlistedProductID == nil })
+        let events = try read("events", as: EventList.self).items
+        #expect(events.count == 5 && events.allSatisfy { $0.earlierEvents == nil })
+    }
+
+    private static func without(_ names: Set<String>, _ json: Any) -> Any {
+        if let members = json as? [String: Any] {
+            return members.filter { !names.contains($0.key) }.mapValues { without(names, $0) }
+        }
+        return (json as? [Any])?.map { without(names, $0) } ?? json
     }
 
     private static func json(of name: String) throws -> Any {

@@ -52,7 +52,9 @@ import Testing
             (50, "0.05"), (500, "0.50"), (-1500, "-1.50"), (-5, "-0.005"),
             (Int64.max, "9223372036854775.807"), (Int64.min, "-9223372036854775.808"),
         ] as [(Int64, String)])
-    func `money is exact, with the places of its currency at least`(milliunits: Int64, amount: String) {
+    func `money is exact, with the places of its currency at least`(
+        milliunits: Int64, amount: String
+    ) {
         #expect(Money(milliunits: milliunits, currency: "USD").amount == amount)
     }
 

@@ -119,7 +119,8 @@ struct RageStories {
             try await new { await $0.logOut() }
             #expect(try await new.screen() == [])
             #expect(try await new { $0.read(nightly) } == nil)
-            #expect(try await new { $0.timesRemaining } == 0)
+            #expect(try await new { $0.timesRemaining } == nil)
+            #expect(try await new { try await $0.facesLabel() } == nil)
             #expect(try await new { try await $0.look() } == nil)
         }
     }

@@ -3,7 +3,8 @@ public import Perennial
 extension RageShop {
     public var isSubscribed: Bool { perennial[Self.everything].isActive }
 
-    /// How many looks were bought and not used. Nil while that is not known.
+    /// How many looks were bought and not used. Nil while that is not known, and while nobody is
+    /// logged in.
     public var timesRemaining: Int? {
         let wallet = perennial.wallet(Self.faces)
         return wallet.isKnown ? wallet.balance : nil

@@ -24,7 +24,7 @@ struct ServersCommand: AsyncParsableCommand {
     func run() async throws {
         let folder = try BenchFolder(isQuick: false)
         Progress.report("signing notifications …")
-        let load =
+        let load: ServersLoad =
             try population.map { try .population($0, signedBy: folder.authority) }
             ?? .renewals(purchases, DocumentMaker(authority: folder.authority))
         let bench = try ServersBench(folder, load)

@@ -70,8 +70,8 @@ extension AppStoreFailure {
     }
 
     /// `Retry-After` is Unix time in milliseconds ("Identifying rate limits"). A value far too
-    /// small for that comes from a proxy and is in seconds from now, and so does a date, which counts
-    /// from the date of the response (RFC 9110 §10.2.3).
+    /// small for that comes from a proxy and is in seconds from now, and so does a date, which
+    /// counts from the date of the response (RFC 9110 §10.2.3).
     static func moment(_ response: AppStoreResponse, now: AppStoreDate) -> AppStoreDate {
         let text = response.retryAfter
         let number = text.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }

@@ -120,7 +120,8 @@ package struct AppSettings: Hashable, Sendable {
 
     /// Whether the configuration says what a product gives.
     func lists(_ product: ProductID) -> Bool {
-        listedProducts.contains(product) || entitlements.values.contains { $0.contains(product) } || terms.products[product] != nil
+        listedProducts.contains(product) || entitlements.values.contains { $0.contains(product) }
+            || terms.products[product] != nil
             || wallets.credits[product] != nil
             || content.items.contains { $0.publication.products.contains(product) }
     }

@@ -12,8 +12,8 @@ package struct Timeline: Hashable, Sendable {
     package private(set) var periods: [Period]
     package private(set) var renewal: Attested<Renewal>?
     package private(set) var renewalSources = Sources<Renewal>.signed
-    /// Of all grace periods that were named, the one that ends last, if it lasts beyond every period.
-    /// Once it is over, renewal info no longer names it.
+    /// Of all grace periods that were named, the one that ends last. Once it is over, renewal info
+    /// no longer names it.
     package private(set) var lastGrace: Attested<Instant>?
     /// Boxed, because few timelines have one.
     private var boxedAppProofs: Box<AppProofs>?
@@ -196,9 +196,6 @@ package struct Timeline: Hashable, Sendable {
             }
             last = index
         }
-        // Ends only move later, so what is dropped here is never needed again.
-        let paidUntil = periods.lazy.compactMap(\.payment.until).max()
-        if let paidUntil, let grace = lastGrace, grace.value <= paidUntil { lastGrace = nil }
     }
 
     /// If a legacy document describes a period without its line item, and another period has a line

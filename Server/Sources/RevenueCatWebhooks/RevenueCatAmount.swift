@@ -38,7 +38,8 @@ struct RevenueCatAmount {
         if kind.isBesideAnother || !movesMoney(event) { return 0 }
         if let money = event.money { return milliunits(of: money.amount) }
         if event.ownership == .familyShared || payment?.costsNothing == true { return 0 }
-        // The event said no price; a later document may have. What a refund gave back stays unknown.
+        // The event said no price; a later document may have. What a refund gave back stays
+        // unknown.
         return event.type == .refunded || event.type == .refundReversed
             ? nil : payment?.charge?.milliunits
     }

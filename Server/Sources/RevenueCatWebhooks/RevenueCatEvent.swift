@@ -47,7 +47,9 @@ package struct RevenueCatEvent: Encodable, Sendable {
         let own = kinds.map { rendered(event, in: context, as: $0) }
         guard kinds.contains(.transfer) else { return own }
         return own
-            + context.remaining.map { rendered($0.event, in: $0.context, as: .subscriptionExtended) }
+            + context.remaining.map {
+                rendered($0.event, in: $0.context, as: .subscriptionExtended)
+            }
     }
 
     private static func rendered(

@@ -137,7 +137,8 @@ extension RevenueCatKind {
         case .moved: return isSame ? [] : [.transfer]
         case .unlinked: return context.customer == nil ? [] : [.transfer]
         // From somebody who is known, it is their own event of the other customer's.
-        case .movedAway: return context.customer == nil && event.customerID == nil ? [.transfer] : []
+        case .movedAway:
+            return context.customer == nil && event.customerID == nil ? [.transfer] : []
         default:
             guard !context.isToldOfAnother else {
                 return [.transfer] + (event.after?.active == true ? [.subscriptionExtended] : [])

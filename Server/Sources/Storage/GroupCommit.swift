@@ -16,8 +16,8 @@ import Synchronization
 /// throws is rolled back and run again, each writer or document in a savepoint of its own, so that
 /// only the rows of those that throw are missing.
 ///
-/// If another transaction interfered, the group is run again; and if that goes on, in parts, so that
-/// only those writers are run again and again who have something in common with others.
+/// If another transaction interfered, the group is run again; and if that goes on, in parts, so
+/// that only those writers are run again and again who have something in common with others.
 ///
 /// If the database is unavailable, because it is locked or unreachable, all waiting writers fail
 /// together with the first. From then on one writer at a time tries, and all who arrive meanwhile
@@ -226,7 +226,7 @@ final class GroupCommit: Sendable {
         do {
             return try await attempt(mode, isGroup: isGroup) { try self.runTogether(works, on: $0) }
         } catch {
-            switch Remedy(for: error, ofGroup: isGroup) {
+            switch Remedy(for: error, ofGroup: isGroup, mode) {
             case .separately: break
             case .inParts: return await outcomes(ofPartsOf: works, mode)
             case .serializable: return await outcomes(of: works, .serializable)
@@ -238,7 +238,7 @@ final class GroupCommit: Sendable {
                 try works.map { try self.runSeparately($0, on: connection) }
             }
         } catch {
-            switch Remedy(for: error, ofGroup: isGroup) {
+            switch Remedy(for: error, ofGroup: isGroup, mode) {
             case .inParts: return await outcomes(ofPartsOf: works, mode)
             case .serializable: return await outcomes(of: works, .serializable)
             case .separately, .none: return works.map { _ in .failure(error) }
@@ -256,11 +256,11 @@ final class GroupCommit: Sendable {
         /// would repeat itself, and take as long again.
         case none
 
-        init(for error: any Error, ofGroup isGroup: Bool) {
+        init(for error: any Error, ofGroup isGroup: Bool, _ mode: WriteMode) {
             switch (error as? StorageFailure)?.kind {
-            case .needsSerializable: self = .serializable
+            case .needsSerializable where mode.isolation != .serializable: self = .serializable
             case .conflict where isGroup: self = .inParts
-            case .busy, .unavailable, .conflict: self = .none
+            case .busy, .unavailable, .conflict, .needsSerializable: self = .none
             case .constraint, .erased, .other, nil: self = isGroup ? .separately : .none
             }
         }

@@ -1,5 +1,5 @@
-/// How a write transaction is kept apart from others that run at the same time. On SQLite, which has
-/// one writer, all modes are the same.
+/// How a write transaction is kept apart from others that run at the same time. On SQLite, which
+/// has one writer, all modes are the same.
 package struct WriteMode: Hashable, Sendable {
     package enum Isolation: Hashable, Sendable {
         /// As if it ran alone. It fails if the engine cannot exclude that another transaction

@@ -123,6 +123,16 @@ final class PostgresConnection {
             "SET statement_timeout = '\(Self.statementSecondsMax)s'",
             "SET idle_in_transaction_session_timeout = '\(Self.idleTransactionSecondsMax)s'",
         ]
+        if try isCitus() {
+            // It needs the values: it cannot plan a join of two tables without the app. A setting
+            // of the role or of the database may say otherwise.
+            settings.append("SET plan_cache_mode = auto")
+        } else if purpose == .writing {
+            // Rows are found by their whole key, so one plan is good for all values. Otherwise the
+            // server would plan each foreign-key check of a document's partition again, which takes
+            // longer than the check.
+            settings.append("SET plan_cache_mode = force_generic_plan")
+        }
         if purpose == .writing {
             settings.append("SET lock_timeout = \(Int(lockWait / .milliseconds(1)))")
             // A serializable transaction that scans a whole table conflicts with every other one
@@ -131,11 +141,6 @@ final class PostgresConnection {
             settings.append("SET enable_seqscan = off")
             // For the same reason the rows to join are found one by one, by their keys.
             settings += ["SET enable_hashjoin = off", "SET enable_mergejoin = off"]
-            // Rows are found by their whole key, so one plan is good for all values. Otherwise the
-            // server would plan each foreign-key check of a document's partition again, which takes
-            // longer than the check. Citus needs the values: it cannot plan a join of two tables
-            // without the app.
-            if try !isCitus() { settings.append("SET plan_cache_mode = force_generic_plan") }
             // Acknowledged writes must be on disk. Other settings that wait for the local disk,
             // stronger or weaker ones, are the operator's choice.
             let found = try runUnprepared("SHOW synchronous_commit").rows()

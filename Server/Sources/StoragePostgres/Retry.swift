@@ -39,7 +39,8 @@ enum Retry: Hashable, Sendable {
         case .unavailable where PostgresFailure.isLasting(failure): .giveUp
         case .unavailable where runs < outageRunsMax && seconds < outageSecondsMax:
             .again(afterSeconds: outagePauseSeconds(after: runs) * (0.5 + jitter / 2))
-        case .busy, .conflict, .unavailable, .constraint, .erased, .needsSerializable, .other: .giveUp
+        case .busy, .conflict, .unavailable, .constraint, .erased, .needsSerializable, .other:
+            .giveUp
         }
     }
 

@@ -55,7 +55,7 @@ import Testing
             purchases: [InAppReceipt(attributes: [.integer(InAppReceipt.Field.quantity, 1)])])
         let bytes = receipt.bytes
         for count in bytes.indices {
-            #expect(throws: ReceiptFailure.self) { try AppReceipt(parsing: Array(bytes[..<count])) }
+            #expect((try? AppReceipt(parsing: Array(bytes[..<count]))) == nil)
         }
         var readable = 0
         for place in bytes.indices {

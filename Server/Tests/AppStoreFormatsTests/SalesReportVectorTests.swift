@@ -128,10 +128,8 @@ struct SalesReportVectorTests {
             for place in stride(from: 0, to: tabs.count, by: 7) {
                 var damaged = bytes
                 damaged[tabs[place]] = UInt8(ascii: " ")
-                #expect(throws: SalesReportFailure.self) { try AnySalesReport(parsing: damaged) }
-                #expect(throws: SalesReportFailure.self) {
-                    try AnySalesReport(parsing: Array(bytes[..<tabs[place]]))
-                }
+                #expect((try? AnySalesReport(parsing: damaged)) == nil)
+                #expect((try? AnySalesReport(parsing: Array(bytes[..<tabs[place]]))) == nil)
             }
         }
     }

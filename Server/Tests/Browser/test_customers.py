@@ -67,7 +67,7 @@ def test_a_purchase_is_moved_and_the_move_is_taken_back(world, any_page, say):
     dialog.get_by_label("Number of a transaction").fill(transaction)
     dialog.get_by_label("Why").fill("a new account")
     dialog.get_by_role("button", name="Find the purchase").click()
-    expect(page.locator("main")).to_contain_text(f"{owner} has it now and loses it")
+    expect(page.locator("main")).to_contain_text(f"{owner} loses it, and {other} gets it")
     page.get_by_role("button", name=f"Move pro.monthly to {other}").click()
     done(page, "The purchase was moved here.")
     assert world.api(f"/v1/customers/{other}")["entitlements"]["pro"]["active"]

@@ -116,9 +116,10 @@ extension Samples {
                     displayName: text("Birds Pro, monthly"), kind: text("subscription, 1 month"),
                     price: money("9.99"), active: 801)
             ], open: [text("pro"): 1_899],
-            unknown: [
+            unlisted: [
                 .init(
-                    productID: text("pro.weekly"), people: 2, since: at("2026-11-22T09:00:00Z"))
+                    productID: text("pro.weekly"), line: text("pro.weekly: { grants: [pro] }"),
+                    purchases: 2, since: at("2026-11-22T09:00:00Z"))
             ],
             takesConfiguration: true)
     }

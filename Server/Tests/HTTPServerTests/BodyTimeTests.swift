@@ -27,7 +27,7 @@ import Testing
     private static func begin(_ channel: EmbeddedChannel) throws {
         let head = HTTPRequestHead(
             version: .http1_1, method: .POST, uri: "/apple/notifications",
-            headers: ["content-length": "1000"])
+            headers: ["host": "birds", "content-length": "1000"])
         try channel.writeInbound(HTTPServerRequestPart.head(head))
         try channel.writeInbound(HTTPServerRequestPart.body(ByteBuffer(string: "{")))
     }

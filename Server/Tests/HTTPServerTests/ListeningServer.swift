@@ -130,19 +130,26 @@ struct ListeningServer {
 
 /// Counts what is asked of a database, and lets a test come before each write.
 final class WatchedDatabase: DatabaseDriver {
-
     typealias BeforeWrite = @Sendable () async throws -> Void
+
+    /// A function that is the value of a `Mutex` gets another wrapper at each look; the member of a
+    /// structure does not.
+    private struct Hooks: Sendable {
+        var beforeWrite: BeforeWrite = {}
+    }
 
     private let database: any DatabaseDriver
     private let writeCount = Mutex(0)
-    private let beforeWrite = Mutex<BeforeWrite>({})
+    private let hooks = Mutex(Hooks())
     private let readFailure = Mutex<StorageFailure.Kind?>(nil)
 
     init(_ database: any DatabaseDriver) { self.database = database }
 
     var writes: Int { writeCount.withLock { $0 } }
 
-    func comeBeforeWrites(_ body: @escaping BeforeWrite) { beforeWrite.withLock { $0 = body } }
+    func comeBeforeWrites(_ body: @escaping BeforeWrite) {
+        hooks.withLock { $0.beforeWrite = body }
+    }
 
     /// Holds back all writes until what is returned is finished.
     func holdWrites() -> AsyncStream<Void>.Continuation {
@@ -175,7 +182,8 @@ final class WatchedDatabase: DatabaseDriver {
         _ mode: WriteMode, _ body: @escaping @Sendable (any Storage.Connection) throws -> Value
     ) async throws -> Value {
         writeCount.withLock { $0 += 1 }
-        try await beforeWrite.withLock { $0 }()
+        let hooks = hooks.withLock { $0 }
+        try await hooks.beforeWrite()
         return try await database.write(mode, body)
     }
 

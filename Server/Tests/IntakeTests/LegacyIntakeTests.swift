@@ -76,7 +76,9 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         }
     }
 
-    @Test func `an offer's kind follows from its name first, and whether it is free from its flag`() throws {
+    @Test func `an offer's kind follows from its name first, and whether it is free from its flag`()
+        throws
+    {
         let cases: [([String: JSON], Terms, Offer?)] = [
             ([:], .full, nil),
             (["is_trial_period": "true"], .trial, Offer(.introductory)),

@@ -46,6 +46,7 @@ extension OwnershipClaim.Verdict {
         case .link(let evidence): "link \(evidence.rawValue)"
         case .move(let evidence): "move \(evidence.rawValue)"
         case .share: "share"
+        case .shareInstead(let other): "share instead of \(other)"
         case .refuse(let refusal): refusal.rawValue
         }
     }

@@ -28,7 +28,7 @@ package actor PostgresPooler {
         process.standardInput = pipe
         try process.run()
         watch = (process, pipe)
-        try await eventually(within: Self.seconds, "PgBouncer") {
+        try await eventually("PgBouncer is ready", within: Self.seconds) {
             try Administration.isReady(url(of: "postgres"))
         }
     }
@@ -42,7 +42,7 @@ package actor PostgresPooler {
         guard let watch else { return }
         self.watch = nil
         try watch.pipe.fileHandleForWriting.close()
-        await watch.process.waitForEnd()
+        try await watch.process.waitForEnd()
     }
 
     /// Waits for the end of the pipe. The socket's name has the port, so it does not meet that of

@@ -70,7 +70,7 @@ import Testing
                 accept $("$perennial" owners invite ben --role support --app birds 2> err) x
                 status $base/webhooks
                 "$perennial" owners invite ben --role viewer 2>&1 \\
-                    | grep -ao 'ben has an account' || true
+                    | grep -ao 'an account with the name ben' || true
                 "$perennial" owners block ben 2> /dev/null | cut -d ' ' -f 1-2
                 status $base/webhooks
                 "$perennial" owners block mira 2>&1 | grep -ao 'mira is the only admin' || true
@@ -82,7 +82,8 @@ import Testing
         #expect(
             lines == [
                 "303 http://s/", "There are accounts already", "303 http://s/", "200 ",
-                "ben has an account", "Blocked: ben", "303 http://s/login?next=%2Fwebhooks",
+                "an account with the name ben", "Blocked: ben",
+                "303 http://s/login?next=%2Fwebhooks",
                 "mira is the only admin", "Let in again: ben ", "303 http://s/", "200 ",
             ], "\(output)")
     }

@@ -230,8 +230,8 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
             history: ["Event: moved of purchase"]),
         "offers.md": Shown(
             explained: [
-                "offer pro.monthly, promotional stay: open.", "trial  introductory offer",
-                "offer pro.yearly, introductory: shut. Is subscribed in the group.",
+                "offer pro.monthly, promotional stay: eligible.", "trial  introductory offer",
+                "offer pro.yearly, introductory: not eligible. Is subscribed in the group.",
             ], history: ["trial, introductory offer, from 2026-01-01 12:00 UTC"]),
         "terms.md": Shown(
             explained: [

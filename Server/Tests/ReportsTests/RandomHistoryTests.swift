@@ -155,7 +155,8 @@ import Testing
 }
 
 /// A purchase to which things happen at random: trials, offers, changes of product and price,
-/// commitments, gaps, refunds, some of them reversed, grace and retry, renewal switched off, members of a family.
+/// commitments, gaps, refunds, some of them reversed, grace and retry, renewal switched off,
+/// members of a family.
 private struct RandomHistory {
     private(set) var movements: [Movement] = []
     private(set) var facts: [Fact] = []

@@ -97,8 +97,8 @@ import Testing
             ("2026-02-10T19:59:59.999Z", .paid, true, "2026-02-10T20:00:00Z"),
             ("2026-02-10T20:00:00Z", .grace, true, "2026-02-26T20:00:00Z"),
             ("2026-02-26T19:59:59.999Z", .grace, true, "2026-02-26T20:00:00Z"),
-            ("2026-02-26T20:00:00Z", .retry, false, "2026-02-10T20:00:00Z"),
-            ("2026-04-11T19:00:00Z", .expired, false, "2026-02-10T20:00:00Z"),
+            ("2026-02-26T20:00:00Z", .retry, false, "2026-02-26T20:00:00Z"),
+            ("2026-04-11T19:00:00Z", .expired, false, "2026-02-26T20:00:00Z"),
         ]
         for (time, state, isOpen, until) in expected {
             try await stage.advance(to: time)

@@ -1,3 +1,5 @@
+import Dispatch
+import Eventually
 import Ledger
 import StorageSQLite
 import Testing
@@ -14,28 +16,44 @@ import Testing
             document(UInt8(number)), [fact(id, about: PurchaseID(id, in: .production))])
     }
 
+    /// In a file: a transaction in memory runs at once, so that no other writer waits meanwhile.
     private func withStore(
-        conflictIf conflicts: @escaping @Sendable ([UInt8]) -> Bool,
-        _ body: (Database, DisturbedDatabase) async throws -> Void
+        _ conflicts: @escaping @Sendable ([UInt8]) -> Bool,
+        body: (Database, DisturbedDatabase) async throws -> Void
     ) async throws {
-        let driver = DisturbedDatabase(try SQLiteDriver.inMemory(), conflicts)
-        let store = Database(driver)
-        try await store.migrate(at: 0)
-        try await body(store, driver)
-        driver.close()
+        try await Driver.withFile { path in
+            let driver = DisturbedDatabase(try SQLiteDriver(path: path), conflicts)
+            defer { driver.close() }
+            let store = Database(driver)
+            try await store.migrate(at: 0)
+            try await body(store, driver)
+        }
     }
 
     @Test func `a group that always conflicts is recorded in parts, and nobody is refused`()
         async throws
     {
-        try await withStore(conflictIf: { $0.count > 1 }) { store, driver in
+        let conflicts: @Sendable ([UInt8]) -> Bool = { $0.count > 1 }
+        try await withStore(conflicts) { store, driver in
+            let (gate, holds) = (DispatchSemaphore(value: 0), Tally())
             try await withThrowingTaskGroup { group in
+                group.addTask {
+                    try await store.transaction { _ in
+                        _ = holds.next()
+                        try gate.wait(for: "writers that wait")
+                    }
+                }
+                try await eventually("the first transaction has begun") { holds.count > 0 }
                 for number in 0..<Self.count {
                     group.addTask {
                         let isNew = try await store.record(Self.attested(number))
                         #expect(isNew)
                     }
                 }
+                try await eventually("all others wait, so that they are a group") {
+                    store.commits.waitingCount == Self.count
+                }
+                gate.signal()
                 try await group.waitForAll()
             }
             #expect(try await store.read { try $0.documentCount() } == Self.count)
@@ -45,7 +63,8 @@ import Testing
     }
 
     @Test func `of a group only those are refused that conflict by themselves`() async throws {
-        try await withStore(conflictIf: { $0.contains(7) || $0.contains(40) }) { store, _ in
+        let conflicts: @Sendable ([UInt8]) -> Bool = { $0.contains(7) || $0.contains(40) }
+        try await withStore(conflicts) { store, _ in
             let refused = await withTaskGroup(of: Int?.self) { group -> [Int] in
                 for number in 0..<Self.count {
                     group.addTask {
@@ -63,12 +82,14 @@ import Testing
                 }
             }
             #expect(refused.sorted() == [7, 40])
-            #expect(try await store.read { try $0.documentCount() } == Self.count - 2)
+            let documents = try await store.read { connection in try connection.documentCount() }
+            #expect(documents == Self.count - 2)
         }
     }
 
     @Test func `many documents of one writer are recorded in parts, too`() async throws {
-        try await withStore(conflictIf: { $0.count > 1 || $0.contains(7) }) { store, _ in
+        let conflicts: @Sendable ([UInt8]) -> Bool = { $0.count > 1 || $0.contains(7) }
+        try await withStore(conflicts) { store, _ in
             let results = await store.record((0..<Self.count).map(Self.attested))
             #expect(results.count == Self.count)
             for (number, result) in results.enumerated() {
@@ -82,7 +103,8 @@ import Testing
 
     /// A closure is one writer, whatever it writes.
     @Test func `closures of a group that conflicts run in parts`() async throws {
-        try await withStore(conflictIf: { $0.contains(7) }) { store, _ in
+        let conflicts: @Sendable ([UInt8]) -> Bool = { $0.contains(7) }
+        try await withStore(conflicts) { store, _ in
             let refused = await withTaskGroup(of: Int.self) { group in
                 for number in 0..<Self.count {
                     group.addTask {

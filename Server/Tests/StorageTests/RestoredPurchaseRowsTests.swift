@@ -71,7 +71,10 @@ private func fact(_ payment: Payment, signedAfter: Duration, _ grade: Grade = .s
                     attested[index].receivedAt = now
                     _ = try tx.insert(attested[index])
                     try tx.insert(
-                        [DocumentWithFacts(attested[index], [fact(copy.payment, signedAfter: .zero)])],
+                        [
+                            DocumentWithFacts(
+                                attested[index], [fact(copy.payment, signedAfter: .zero)])
+                        ],
                         into: "facts")
                 }
                 var log = ReportedPurchase(app: app, timeline: Timeline(of: purchase, []))

@@ -15,6 +15,7 @@ enum Distribution {
         // What a caller fills in begins with the app.
         ("FROM events WHERE \\(condition)", "the conditions in Event.swift begin with the app"),
         ("FROM events WHERE \\(Self.lastOfCustomer)", "that condition begins with the app"),
+        ("FROM events WHERE \\(Self.ofNobodyBefore)", "that condition begins with the app"),
         ("FROM grants WHERE \\(condition)", "the conditions in GrantRows begin with the app"),
         (
             "FROM webhook_deliveries WHERE \\(condition)",

@@ -6,6 +6,8 @@ enum Pauses {
         "Eventually/Eventually.swift": (2, "it looks again and again"),
         "Eventually/AsyncSequence+First.swift": (1, "the limit of a wait"),
         "CourierTests/CourierTests.swift": (1, "a receiver that never answers"),
+        "Tests/PerennialTests/Answers/LateServer.swift": (1, "it is late by the test's clock"),
+        "Tests/PerennialTests/Answers/VirtualClock.swift": (2, "a clock whose sleep is no pause"),
         "Tests/PerennialTests/Engine/LimitTests.swift": (1, "a wait that is cancelled at once"),
         "Tests/PerennialTests/Engine/SilentStore.swift": (1, "a clock whose sleep is no pause"),
         "Tests/PerennialTests/Kills/KillTests.swift": (1, "a kill at a random moment"),

@@ -27,7 +27,7 @@ enum Rooms {
             "Notifications", "OCSP", "Population", "Receipts", "SalesReports", "Scenarios",
             "ServerAPI", "Shop", "Signing", "V1", "VerifyReceipt", "World",
         ],
-        "Storage": ["Codec", "Documents", "Schema"],
+        "Storage": ["Codec", "Documents", "Schema", "Sums"],
     ]
 
     private static let sources = "Server/Sources/"

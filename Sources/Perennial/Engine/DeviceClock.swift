@@ -7,10 +7,17 @@ package protocol DeviceClock: Sendable {
     func now() -> Timestamp
     /// Milliseconds since the device was started, sleep included. Nobody can set it.
     func monotonic() -> Int64
+    /// As ``monotonic()``, by the machine that runs the app. Another one than the device's only in
+    /// tests.
+    func machine() -> Int64
     /// Changes with each start of the device.
     func bootID() -> String
     /// Throws when the task is cancelled. May return sooner after a year.
     func sleep(milliseconds: Int64) async throws
+}
+
+extension DeviceClock {
+    package func machine() -> Int64 { SystemClock().monotonic() }
 }
 
 /// The clocks of the machine that runs the app.

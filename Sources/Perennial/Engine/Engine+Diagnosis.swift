@@ -9,7 +9,9 @@ extension Engine {
         await open()
         var findings = await serverFindings()
         findings += await productFindings()
-        findings += boughtFindings()
+        // The server may have said the same already.
+        let known = Set(findings.map(\.text))
+        findings += boughtFindings().filter { !known.contains($0.text) }
         findings += await outboxFindings()
         findings.append(clockFinding())
         if memory.isXcode {
@@ -60,7 +62,17 @@ extension Engine {
                     isProblem: true, text: "The .storekit file has no product \(product).",
                     remedy: "Check the spelling in perennial.yaml."))
         }
-        return findings
+        return findings + (ping.unlistedProducts ?? []).map { finding(about: $0) }
+    }
+
+    /// Something that any customer has bought, as the server says.
+    private func finding(about product: UnlistedProduct) -> Perennial.Diagnosis.Finding {
+        .init(
+            isProblem: true, text: Self.unlistedText(product.productID), remedy: product.remedy)
+    }
+
+    private static func unlistedText(_ product: String) -> String {
+        "\(product) was bought, and perennial.yaml does not list it: it gives nothing."
     }
 
     private func productFindings() async -> [Perennial.Diagnosis.Finding] {
@@ -101,9 +113,7 @@ extension Engine {
             .map { product, kind in
                 let line = kind == .consumable ? "{credits: {coins: 1}}" : "[\(right)]"
                 return .init(
-                    isProblem: true,
-                    text: "\(product) was bought, and perennial.yaml does not list it: it gives "
-                        + "nothing.",
+                    isProblem: true, text: Self.unlistedText(product),
                     remedy: "Add `\(product): \(line)` under `products`, with what it gives.")
             }
     }

@@ -32,7 +32,7 @@ extension Engine {
                 let passed = RequestBudget.Moment(by: clock).milliseconds(since: started)
                 early = passed >= Self.followMin ? 0 : early + 1
             } catch {
-                early += 1
+                if !error.isHeldBack { early += 1 }
                 pause = Int64(error.retryAfter ?? 0) * 1000
             }
             if early > 0 {
@@ -54,7 +54,7 @@ extension Engine {
             Paths.customer(id), query: query, for: id,
             within: TimeInterval(Self.followSeconds) + configuration.patience)
         request.headers["If-None-Match"] = known
-        let number = countRequest()
+        let number = try countRequest(isAwaited: false)
         let answer = try await server.send(request)
         guard !isOver, memory.state.customerID == id else { return }
         recordTime(answer.serverTime)

@@ -175,21 +175,23 @@ extension Engine {
     /// Makes an anonymous customer, and the person who has signed in on their device, one. Not if
     /// the person has something already, because that cannot be undone: then a restore asks.
     func join(
-        _ anonymous: String, with person: String, within timeout: TimeInterval
+        _ anonymous: String, with person: String, within timeout: TimeInterval, isAwaited: Bool
     ) async throws(ServerError) {
-        let answer = try await send(
-            .get(Paths.customer(person), query: environmentQuery, for: person, within: timeout))
+        let get = ServerRequest.get(
+            Paths.customer(person), query: environmentQuery, for: person, within: timeout)
+        let answer = try await send(get, isAwaited: isAwaited)
         let customer = try answer.decode(PerennialContract.Customer.self)
         guard customer.isFresh else {
+            // The two may have been joined before, without an answer.
+            await accept(customer, for: person, by: answer.number)
             if memory.state.customerID == person { recordUnrestored() }
             return
         }
         _ = try await send(
             .post(
                 Paths.aliases(of: person), AliasRequest(customerID: anonymous), for: person,
-                within: timeout))
-        let joined = try await send(
-            .get(Paths.customer(person), query: environmentQuery, for: person, within: timeout))
+                within: timeout), isAwaited: isAwaited)
+        let joined = try await send(get, isAwaited: isAwaited)
         await accept(
             try joined.decode(PerennialContract.Customer.self), for: person, by: joined.number)
     }

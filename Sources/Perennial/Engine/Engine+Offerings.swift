@@ -17,16 +17,16 @@ extension Engine {
     /// unless the app has no tokens and so signs nothing.
     ///
     /// Shows at once what follows from them: until then nothing that the store lists has a meaning.
-    func fetchOfferings(within timeout: TimeInterval) async {
+    func fetchOfferings(within timeout: TimeInterval, isAwaited: Bool = true) async {
         let (before, wereCurrent) = (memory.offerings, memory.areOfferingsCurrent)
-        await loadOfferings(within: timeout)
+        await loadOfferings(within: timeout, isAwaited: isAwaited)
         guard memory.offerings != before || memory.areOfferingsCurrent != wereCurrent else {
             return
         }
         await publish()
     }
 
-    private func loadOfferings(within timeout: TimeInterval) async {
+    private func loadOfferings(within timeout: TimeInterval, isAwaited: Bool) async {
         mustFetchOfferings = false
         guard !memory.isXcode else { return }
         var request = ServerRequest.get(
@@ -36,7 +36,7 @@ extension Engine {
         }
         let environment = memory.contractEnvironment
         let answer: ServerAnswer
-        do { answer = try await send(request) } catch {
+        do { answer = try await send(request, isAwaited: isAwaited) } catch {
             // What will fail again is fetched again when the app comes to the foreground.
             mustFetchOfferings = mustFetchOfferings || error.failure.isTemporary
             return

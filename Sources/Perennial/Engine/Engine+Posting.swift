@@ -23,16 +23,17 @@ extension Engine {
         await writeUnwritten()
         for _ in 0..<Self.batchesMax {
             guard isAwaited || mayAsk, let batch = await nextBatch() else { break }
-            guard await send(batch, within: configuration.patience * 3) else { break }
+            guard await send(batch, within: configuration.patience * 3, isAwaited: isAwaited)
+            else { break }
             if isOutboxFull {
                 // There is room again.
                 isOutboxFull = false
                 recordAnnounced()
             }
         }
-        if isOrderUnclear, isAwaited || mayAsk {
+        if isOrderUnclear {
             isOrderUnclear = false
-            try? await fetchCustomer(within: configuration.patience)
+            try? await fetchCustomer(within: configuration.patience, isAwaited: isAwaited)
         }
         await recordWaiting()
         await publish()
@@ -58,16 +59,20 @@ extension Engine {
     }
 
     /// Returns whether the next batch may be tried.
-    private func send(_ batch: [OutboxEntry], within timeout: TimeInterval) async -> Bool {
+    private func send(
+        _ batch: [OutboxEntry], within timeout: TimeInterval, isAwaited: Bool
+    ) async -> Bool {
         do {
             switch batch.first?.content {
-            case .document: try await postDocuments(batch, within: timeout)
+            case .document:
+                try await postDocuments(batch, within: timeout, isAwaited: isAwaited)
             case .debit(let debit):
                 guard let entry = batch.first else { return false }
-                try await postDebit(debit, entry, within: timeout)
+                try await postDebit(debit, entry, within: timeout, isAwaited: isAwaited)
             case .alias(let alias):
                 guard let entry = batch.first else { return false }
-                try await join(alias, with: entry.customerID, within: timeout)
+                try await join(
+                    alias, with: entry.customerID, within: timeout, isAwaited: isAwaited)
                 await complete([entry.id])
             case nil: return false
             }
@@ -78,6 +83,8 @@ extension Engine {
     }
 
     private func handle(_ error: ServerError, of batch: [OutboxEntry]) async -> Bool {
+        // The timer sends it when the budget allows that.
+        if error.isHeldBack { return false }
         failuresInARow += error.failure.isTemporary ? 0 : 1
         let wait = max(retryWait, Int64(error.retryAfter ?? 0) * 1000, Self.retryMin)
         let next = Timestamp(milliseconds: now.milliseconds + wait)
@@ -104,7 +111,7 @@ extension Engine {
     ///
     /// - Throws: what was not about the documents themselves.
     func postDocuments(
-        _ entries: [OutboxEntry], within timeout: TimeInterval
+        _ entries: [OutboxEntry], within timeout: TimeInterval, isAwaited: Bool = true
     ) async throws(ServerError) {
         guard let customer = entries.first?.customerID,
             case .document(let first) = entries.first?.content
@@ -125,7 +132,8 @@ extension Engine {
         body.signedAppTransaction = documents.first { $0.kind == .appTransaction }?.text
         do {
             let answer = try await send(
-                .post(Paths.purchases, body, for: customer, within: timeout))
+                .post(Paths.purchases, body, for: customer, within: timeout),
+                isAwaited: isAwaited)
             let answered = try answer.decode(PerennialContract.Customer.self)
             await accept(answered, for: customer, by: answer.number)
             await apply(entries, by: answered.outcomes)

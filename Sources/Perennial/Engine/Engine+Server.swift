@@ -19,10 +19,14 @@ extension Engine {
     }
 
     /// Sends a request, takes the server's time from the answer, and obeys `Retry-After`.
-    func send(_ request: ServerRequest) async throws(ServerError) -> ServerAnswer {
+    ///
+    /// - Parameter isAwaited: whether somebody waits for it. If not, it obeys the budget.
+    func send(
+        _ request: ServerRequest, isAwaited: Bool = true
+    ) async throws(ServerError) -> ServerAnswer {
         let interval = SignpostInterval("server")
         defer { interval.close() }
-        let number = countRequest()
+        let number = try countRequest(isAwaited: isAwaited)
         do {
             var answer = try await server.send(request)
             answer.number = number
@@ -46,7 +50,10 @@ extension Engine {
     }
 
     /// The number of a request that is being sent. Of two, the later one has the greater number.
-    func countRequest() -> Int {
+    ///
+    /// - Throws: if nobody waits for the request, and the budget is spent.
+    func countRequest(isAwaited: Bool) throws(ServerError) -> Int {
+        guard isAwaited || mayAsk else { throw .heldBack }
         requestsSent += 1
         budget.record(at: .init(by: clock))
         return requestsSent
@@ -86,7 +93,9 @@ extension Engine {
     }
 
     /// Asks what the customer may use now.
-    func fetchCustomer(within timeout: TimeInterval) async throws(Perennial.Failure) {
+    func fetchCustomer(
+        within timeout: TimeInterval, isAwaited: Bool = true
+    ) async throws(Perennial.Failure) {
         await open()
         guard mayPost, let id = memory.state.customerID else { return }
         var request = ServerRequest.get(
@@ -95,7 +104,7 @@ extension Engine {
             request.headers["If-None-Match"] = etag
         }
         do {
-            let answer = try await send(request)
+            let answer = try await send(request, isAwaited: isAwaited)
             if answer.status == 304 {
                 confirm(id)
             } else {

@@ -60,7 +60,8 @@ extension Engine {
     }
 
     func postDebit(
-        _ debit: OutboxEntry.Debit, _ entry: OutboxEntry, within timeout: TimeInterval
+        _ debit: OutboxEntry.Debit, _ entry: OutboxEntry, within timeout: TimeInterval,
+        isAwaited: Bool = true
     ) async throws(ServerError) {
         var request = ServerRequest.post(
             Paths.debits(debit.wallet, of: entry.customerID),
@@ -68,7 +69,7 @@ extension Engine {
             for: entry.customerID, within: timeout)
         request.headers["Idempotency-Key"] = debit.key
         do {
-            let answer = try await send(request).decode(Debit.self)
+            let answer = try await send(request, isAwaited: isAwaited).decode(Debit.self)
             if memory.state.customerID == entry.customerID {
                 memory.answer?.wallets[debit.wallet] = PerennialContract.Wallet(
                     balance: answer.balance)

@@ -264,9 +264,13 @@ extension Engine {
             await readStore()
         }
         if (silentUntil ?? 0) <= monotonic {
-            if mustFetchOfferings, mayAsk { await fetchOfferings(within: configuration.patience) }
+            if mustFetchOfferings {
+                await fetchOfferings(within: configuration.patience, isAwaited: false)
+            }
             if mayPost {
-                if mustAsk, mayAsk { try? await fetchCustomer(within: configuration.patience) }
+                if mustAsk {
+                    try? await fetchCustomer(within: configuration.patience, isAwaited: false)
+                }
                 await post()
             }
         }
@@ -302,15 +306,17 @@ extension Engine {
     func refresh(within timeout: TimeInterval) async {
         let environment = memory.contractEnvironment
         // A slow server holds up nothing of what the store says.
-        async let offerings: Void = fetchOfferings(within: timeout)
+        async let offerings: Void = fetchOfferings(within: timeout, isAwaited: false)
         // The store first: the server may not have heard of a purchase yet.
         let reading = Task { await readStore() }
         await wait(for: reading)
-        try? await fetchCustomer(within: timeout)
+        try? await fetchCustomer(within: timeout, isAwaited: false)
         await reading.value
         await offerings
         // The store may be the first to say which of the two it is.
-        if environment != memory.contractEnvironment { await fetchOfferings(within: timeout) }
+        if environment != memory.contractEnvironment {
+            await fetchOfferings(within: timeout, isAwaited: false)
+        }
     }
 
     /// How long the server is not asked because the store has not answered. Milliseconds.
@@ -352,9 +358,9 @@ extension Engine {
         becomeWriter()
         await outbox?.hurry()
         mustAsk = true
-        if mayAsk { try? await fetchCustomer(within: configuration.patience) }
-        if !memory.areOfferingsCurrent, mayAsk {
-            await fetchOfferings(within: configuration.patience)
+        try? await fetchCustomer(within: configuration.patience, isAwaited: false)
+        if !memory.areOfferingsCurrent {
+            await fetchOfferings(within: configuration.patience, isAwaited: false)
         }
         await readStore()
         await post()

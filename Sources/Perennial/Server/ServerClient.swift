@@ -231,6 +231,18 @@ struct ServerError: Error, Sendable {
     var serverTime: Timestamp?
     /// As in ``ServerAnswer``.
     var number = 0
+    /// Whether it was not sent, because of the ``RequestBudget``.
+    var isHeldBack = false
+
+    /// Of a request that nobody waits for. It is sent later.
+    static var heldBack: Self {
+        var error = Self(
+            failure: Perennial.Failure(
+                .serverUnreachable, remedy: "It is sent later: many were sent in this minute.",
+                isTemporary: true))
+        error.isHeldBack = true
+        return error
+    }
 
     init(failure: Perennial.Failure) { self.failure = failure }
 

@@ -12,8 +12,8 @@ public struct Ping: Hashable, Sendable, Codable {
     /// Products that the server's configuration names and the app's `.storekit` file does not have.
     /// Nil if no such file is configured.
     public var unknownProductIDs: [String]?
-    /// Products that were bought and that the server's configuration does not list. Nil in responses
-    /// of earlier versions.
+    /// Products that were bought and that the server's configuration does not list. Nil in
+    /// responses of earlier versions.
     public var unlistedProducts: [UnlistedProduct]?
     public var serverVersion: String
     public var serverTime: Timestamp

@@ -50,6 +50,9 @@ public struct Event: Hashable, Sendable, Codable {
     public var term: TermEnding?
     /// What was added to a wallet or taken out of it.
     public var wallet: WalletMovement?
+    /// How many events the purchase had while it belonged to no customer. They are in the
+    /// customer's history now, before this one. Set for `linked` only.
+    public var earlierEvents: Int?
     public var cause: Cause
 
     /// How the server learned of the change.
@@ -106,7 +109,7 @@ public struct Event: Hashable, Sendable, Codable {
         before: PurchaseCondition? = nil, after: PurchaseCondition? = nil, money: Money? = nil,
         why: String? = nil, offer: RedeemedOffer? = nil, nextProductID: String? = nil,
         nextPrice: Money? = nil, grant: Grant? = nil, term: TermEnding? = nil,
-        wallet: WalletMovement? = nil, cause: Cause
+        wallet: WalletMovement? = nil, earlierEvents: Int? = nil, cause: Cause
     ) {
         self.id = id
         self.sequence = sequence
@@ -133,6 +136,7 @@ public struct Event: Hashable, Sendable, Codable {
         self.grant = grant
         self.term = term
         self.wallet = wallet
+        self.earlierEvents = earlierEvents
         self.cause = cause
     }
 
@@ -162,6 +166,7 @@ public struct Event: Hashable, Sendable, Codable {
         case grant
         case term
         case wallet
+        case earlierEvents = "earlier_events"
         case cause
     }
 }

@@ -73,11 +73,17 @@ public final class Device: Sendable {
     }
 
     /// Launches the app once more, after ``stop(_:)``.
-    public func launch() async throws -> Perennial {
+    ///
+    /// - Parameter change: sets what the app sets, at this launch and at all later ones. Without
+    ///   it, the app sets what it did before.
+    public func launch(
+        _ change: (@Sendable (inout Perennial.Configuration) -> Void)? = nil
+    ) async throws -> Perennial {
         let simulated = try await simulated.relaunched()
         let life = state.withLock { state in
             state.life = KillSwitch()
             state.simulated = simulated
+            if let change { state.change = change }
             return state.life
         }
         return make(simulated, life)
@@ -86,11 +92,16 @@ public final class Device: Sendable {
     /// Where the SDK of the present installation has its state and its outbox. There once the app
     /// was launched.
     public func files() throws -> URL {
-        let names = try FileManager.default.contentsOfDirectory(atPath: installation.path)
-        guard let name = names.first(where: { $0 != Self.cachesName }) else {
+        guard let state = stateFolder else {
             throw WorldFailure("The app on \(id) was not launched yet.")
         }
-        return installation.appendingPathComponent(name)
+        return state
+    }
+
+    /// Nil before the first launch of the present installation has written anything.
+    private var stateFolder: URL? {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: installation.path)
+        return names?.first { $0 != Self.cachesName }.map(installation.appendingPathComponent)
     }
 
     private var installation: URL {
@@ -155,14 +166,17 @@ public final class Device: Sendable {
     /// - Parameter keepingKeychain: as on Apple's systems, what identifies the device survives.
     public func reinstall(keepingKeychain: Bool) async throws {
         try await routes.post("devices/\(id)/app", ["reinstall": true])
-        let before = try files()
+        let before = stateFolder
+        let secrets = before?.appendingPathComponent(Self.secretsName)
         state.withLock { $0.installations += 1 }
-        guard keepingKeychain else { return }
+        // An app that has not run yet has nothing in the keychain.
+        guard keepingKeychain, let before, let secrets,
+            FileManager.default.fileExists(atPath: secrets.path)
+        else { return }
         let after = installation.appendingPathComponent(before.lastPathComponent)
         try FileManager.default.createDirectory(at: after, withIntermediateDirectories: true)
         try FileManager.default.copyItem(
-            at: before.appendingPathComponent(Self.secretsName),
-            to: after.appendingPathComponent(Self.secretsName))
+            at: secrets, to: after.appendingPathComponent(Self.secretsName))
     }
 
     // MARK: - Its clocks

@@ -50,8 +50,10 @@ struct WorldProgram: Sendable {
             set -- dev --port 0 --simulator-port 0 --data "$data"
             [ -n "$config" ] && set -- "$@" --config "$config"
             [ -n "$database" ] && set -- "$@" --database "$database"
-            "$0" "$@" </dev/null & child=$!; read -r line; kill $child
+            "$0" "$@" </dev/null & child=$!; exec >&-; read -r line; kill $child
             """
+        // Without `exec`, the shell kept the pipe open, and a program that does not start would be
+        // waited for without an end.
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = [

@@ -74,6 +74,44 @@ import Testing
         }
     }
 
+    private func app(
+        in folder: TemporaryFolder, asking proxy: Proxy, by clock: VirtualClock,
+        store: ListedStore = ListedStore(),
+        _ change: (inout Perennial.Configuration) -> Void = { _ in }
+    ) throws -> Perennial {
+        var configuration = Perennial.Configuration(
+            server: URL(string: "http://late.test")!, key: "pk_birds")
+        configuration.folder = folder.url
+        configuration.customer = "ann"
+        configuration.log = Perennial.LogHandler(level: .error) { _, _, _ in }
+        change(&configuration)
+        return Perennial(
+            configuration, store: store, clock: clock, files: DeviceFiles(configuration),
+            transport: proxy.send)
+    }
+
+    /// Moves the clock when the app does nothing more, or goes on and on.
+    private func advance(
+        _ clock: VirtualClock, of engine: Engine, asking server: LateServer
+    ) async throws {
+        var (last, calm) = (0, 0)
+        for _ in 0..<Self.looksMax where calm < Self.calmLooks {
+            let seen = await engine.requestsSent + server.answers + clock.sleepersMade
+            calm = seen == last ? calm + 1 : 0
+            last = seen
+            await Task.yield()
+        }
+        try await eventually("every request has arrived") {
+            await engine.whenAllHasArrived(at: server) {
+                clock.advance(milliseconds: max(min(clock.nextWake ?? 500, 1_000), 100))
+            }
+        }
+    }
+
+    /// Looks after which an app without news does nothing more, and the most looks: a loop without
+    /// a pause sends much more than the budget meanwhile.
+    private static let (calmLooks, looksMax) = (10, 200)
+
     /// The most requests of any minute.
     private func most(of times: [Int64]) -> Int {
         times.indices.map { start in
@@ -92,32 +130,23 @@ import Testing
         let server = LateServer(
             .init(gives: AnswerRow.shop, market: sales), after: 0, by: clock, signer: nil)
         let proxy = Proxy(server, fault)
-        let store = ListedStore(sales)
         let folder = try TemporaryFolder(server: "http://late.test")
-        var configuration = Perennial.Configuration(
-            server: URL(string: "http://late.test")!, key: "pk_birds")
-        configuration.folder = folder.url
-        configuration.customer = "ann"
-        configuration.waitsForChanges = true
-        configuration.log = Perennial.LogHandler(level: .error) { _, _, _ in }
-        let perennial = Perennial(
-            configuration, store: store, clock: clock, files: DeviceFiles(configuration),
-            transport: proxy.send)
+        let perennial = try app(in: folder, asking: proxy, by: clock, store: ListedStore(sales)) {
+            $0.waitsForChanges = true
+        }
         let engine = try #require(perennial.engine)
         try await eventually("the launch is over") {
             await engine.memory.isStoreRead && !server.requests.isEmpty
         }
         var steps = 0
         while clock.elapsed < Self.minutes * Self.minute {
-            // Long enough for a loop that does not wait to send much.
-            try await Task.sleep(for: .milliseconds(3))
             steps += 1
             if isRestless, steps % 4 == 0 {
                 // An app that comes and goes, and a store that does not stop announcing.
                 await engine.enterForeground()
                 await engine.handle(.transaction(sales[0].document))
             }
-            clock.advance(milliseconds: max(min(clock.nextWake ?? 500, 1_000), 100))
+            try await advance(clock, of: engine, asking: server)
         }
         await perennial.stop()
         let times = server.times
@@ -128,7 +157,7 @@ import Testing
     @Test func `somebody who waits is not held back, and counts`() {
         var budget = RequestBudget()
         let now = RequestBudget.Moment(device: 0, machine: 0)
-        for _ in 0..<RequestBudget.perMinute {
+        for _ in 0..<RequestBudget.perMinute - RequestBudget.keptFree {
             #expect(budget.wait(at: now) == 0)
             budget.record(at: now)
         }
@@ -139,6 +168,27 @@ import Testing
         #expect(budget.wait(at: .init(device: 0, machine: 60_000)) == 0)
     }
 
+    @Test func `a budget that is spent during a pause holds back what follows the pause`()
+        async throws
+    {
+        let clock = VirtualClock()
+        let server = LateServer(.init(gives: AnswerRow.shop), after: 0, by: clock, signer: nil)
+        let folder = try TemporaryFolder(server: "http://late.test")
+        let proxy = Proxy(server, .newTag)
+        let perennial = try app(in: folder, asking: proxy, by: clock) { $0.waitsForChanges = true }
+        let engine = try #require(perennial.engine)
+        try await eventually("it waits for changes") { server.requests.count >= 3 }
+        try await eventually("it pauses") { clock.nextWake != nil }
+        let sent = server.requests.count
+        await engine.recordRequests(RequestBudget.perMinute)
+        clock.advance(milliseconds: clock.nextWake ?? 0)
+        try await eventually("it pauses again") { clock.nextWake != nil }
+        #expect(server.requests.count == sent)
+        clock.advance(milliseconds: Self.minute)
+        try await eventually("it asks again") { server.requests.count > sent }
+        await perennial.stop()
+    }
+
     @Test func `an app that waits for changes asks less and less of a proxy that changes tags`()
         async throws
     {
@@ -147,21 +197,31 @@ import Testing
             .init(gives: AnswerRow.shop), after: 0, by: clock, signer: nil)
         let proxy = Proxy(server, .newTag)
         let folder = try TemporaryFolder(server: "http://late.test")
-        var configuration = Perennial.Configuration(
-            server: URL(string: "http://late.test")!, key: "pk_birds")
-        configuration.folder = folder.url
-        configuration.customer = "ann"
-        configuration.waitsForChanges = true
-        let perennial = Perennial(
-            configuration, store: ListedStore(), clock: clock, files: DeviceFiles(configuration),
-            transport: proxy.send)
+        let perennial = try app(in: folder, asking: proxy, by: clock) { $0.waitsForChanges = true }
+        let engine = try #require(perennial.engine)
         try await eventually("it waits for changes") { server.requests.count >= 3 }
         while clock.elapsed < 10 * Self.minute {
-            try await Task.sleep(for: .milliseconds(2))
-            clock.advance(milliseconds: max(min(clock.nextWake ?? 1_000, 1_000), 100))
+            try await eventually("it pauses") { clock.nextWake != nil }
+            try await advance(clock, of: engine, asking: server)
         }
         await perennial.stop()
         // Two of the launch, and pauses of 1, 2, 4 … seconds.
         #expect((4...14).contains(server.requests.count), "\(server.requests.count)")
+    }
+}
+
+extension Engine {
+    /// Does something if no request is on its way, and returns whether it has done it. Meanwhile
+    /// nothing is sent.
+    fileprivate func whenAllHasArrived(
+        at server: LateServer, _ body: @Sendable () -> Void
+    ) -> Bool {
+        guard requestsSent == server.requests.count else { return false }
+        body()
+        return true
+    }
+
+    fileprivate func recordRequests(_ count: Int) {
+        for _ in 0..<count { budget.record(at: .init(by: clock)) }
     }
 }

@@ -26,6 +26,8 @@ final class VirtualClock: DeviceClock {
 
     func now() -> Timestamp { Timestamp(milliseconds: Self.start.milliseconds + elapsed) }
     func monotonic() -> Int64 { Self.startMonotonic + elapsed }
+    /// Stands still: how fast the machine is changes nothing.
+    func machine() -> Int64 { 0 }
     func bootID() -> String { "boot" }
 
     func sleep(milliseconds: Int64) async throws {
@@ -53,6 +55,9 @@ final class VirtualClock: DeviceClock {
         let sleeper = state.withLock { $0.sleepers.removeValue(forKey: id) }
         sleeper?.continuation.resume(throwing: CancellationError())
     }
+
+    /// How often anybody went to sleep.
+    var sleepersMade: Int { state.withLock { $0.sleepersMade } }
 
     /// Milliseconds until the next one wakes up. Nil if nobody sleeps.
     var nextWake: Int64? {

@@ -7,7 +7,7 @@ import Testing
 /// The life of one customer, who alone uses one Apple account.
 ///
 /// A certain no is wrong about a right that was open by the books before and after the act during
-/// which it was shown, unless nobody could have told the app: see ``LifePhone/isExcused(_:)``.
+/// which it was shown, unless nobody could have told the app: see ``LifePhone/isExcused(_:in:)``.
 struct Life {
     let seed: UInt64
     private let world: World
@@ -26,6 +26,8 @@ struct Life {
     private(set) var pictures = 0
     private(set) var words: [String: Int] = [:]
     private(set) var acts: [String: Int] = [:]
+    /// What has happened, in order, for a message.
+    private var journal: [String] = []
 
     static let rights = ["pro", "guide"]
     private static let actsMax = 12
@@ -70,14 +72,30 @@ struct Life {
         acts[act.rawValue, default: 0] += 1
         isTimePassing = [.hours, .days].contains(act)
         let index = Int.random(in: phones.indices, using: &dice)
-        let phone = phones[index]
+        note("\(act) on \(index + 1)")
+        switch act {
+        case .serverChanges, .serverChangesAgain:
+            let reach = dice.pick(Self.reaches)
+            note("\(reach)")
+            await world.serverIs(reach)
+        case .hours: try await world.advance(.seconds(3600 * Int.random(in: 1...30, using: &dice)))
+        case .days: try await world.advance(.days(Int.random(in: 1...40, using: &dice)))
+        case .signIn: await signIn()
+        default: try await play(act, on: phones[index])
+        }
+    }
+
+    private mutating func play(_ act: Act, on phone: LifePhone) async throws {
         switch act {
         case .buyElsewhere, .buyElsewhereAgain:
-            try? await phone.device.buyElsewhere(dice.pick(Self.products))
+            let product = dice.pick(Self.products)
+            note("\(product)")
+            try? await phone.device.buyElsewhere(product)
         case .buyHere:
             let product = dice.pick(Self.products)
-            if phone.isOnline { _ = try? await phone.perennial?.purchase(product) }
-        case .launch, .relaunch: try await launch(phone)
+            guard phone.isOnline, let app = phone.perennial else { return }
+            let outcome = try? await app.purchase(product).outcome
+            note("\(product) \(outcome?.rawValue ?? "failed")")
         case .reinstall:
             let keeping = dice.once(in: 2)
             await phone.end()
@@ -85,20 +103,21 @@ struct Life {
             phone.forget()
             try await launch(phone)
         case .activate: if let app = phone.perennial { await phone.device.activate(app) }
-        case .serverChanges, .serverChangesAgain:
-            await world.serverIs(dice.pick(Self.reaches))
         case .storeChanges:
             phone.isOnline = !phone.isOnline
+            note(phone.isOnline ? "up" : "down")
             try await phone.device.storeIs(phone.isOnline ? .up : .down)
         case .emptyReads:
-            try await phone.readsAreEmptyAtLaunch(dice.pick([0, 2, 1000]))
-        case .hours: try await world.advance(.seconds(3600 * Int.random(in: 1...30, using: &dice)))
-        case .days: try await world.advance(.days(Int.random(in: 1...40, using: &dice)))
+            let count = dice.pick([0, 2, 1000])
+            note("\(count)")
+            try await phone.readsAreEmptyAtLaunch(count)
         case .refund: try? await phone.device.refund("pro.monthly")
         case .cancel: try? await phone.device.change("pro.monthly", "cancel")
-        case .signIn: await signIn()
+        default: try await launch(phone)
         }
     }
+
+    private mutating func note(_ text: String) { journal.append(text) }
 
     private static let products: [Perennial.ProductID] = [
         "pro.monthly", "pro.monthly", "pro.yearly", "guide", "season.spring", "seeds.100",
@@ -109,8 +128,10 @@ struct Life {
 
     /// Ends the app if it runs, and launches it.
     private mutating func launch(_ phone: LifePhone) async throws {
-        let bundle = shop.bundle(dice.pick(LifeShop.bundleNames))
+        let name = dice.pick(LifeShop.bundleNames)
+        let bundle = shop.bundle(name)
         let keys = dice.once(in: 2) ? shop.keys : []
+        note("launch, offerings \(name), \(keys.count) keys, \(person ?? "anonymous")")
         let person = person
         try await phone.launch { configuration in
             configuration.customer = person
@@ -139,27 +160,34 @@ struct Life {
         open = Dictionary(
             uniqueKeysWithValues: Self.rights.map { ($0, truth.isOpen($0)) })
         for phone in phones {
-            for picture in phone.shown() {
-                pictures += 1
-                for right in Self.rights {
-                    let access = picture[.init(rawValue: right)]
-                    let word = access.isActive ? "open" : access.isKnown ? "shut" : "unknown"
-                    words[word, default: 0] += 1
-                    guard word == "shut", before[right] == true, open[right] == true,
-                        !isTimePassing || access.basis != .server
-                    else { continue }
-                    let isExcused = phone.isExcused(right)
-                    #expect(
-                        isExcused,
-                        """
-                        Seed \(seed): \(phone.device.id) says that \(right) is shut \
-                        (\(access.state.rawValue), by \(access.basis.rawValue)).
-                        """)
-                    if isExcused { words["shut by an earlier word", default: 0] += 1 }
-                }
-            }
-            try await phone.look(
-                Set(open.filter(\.value).keys), at: try await now(phone), in: world)
+            // Before what was shown is looked at: what comes meanwhile counts as not known yet.
+            let knowledge = try await phone.knowledge(in: world)
+            for picture in try await phone.shown() { judge(picture, of: phone, since: before) }
+            phone.note(
+                knowledge, open: Set(open.filter(\.value).keys), at: try await now(phone))
+        }
+    }
+
+    private mutating func judge(
+        _ picture: LifePhone.Picture, of phone: LifePhone, since before: [String: Bool]
+    ) {
+        pictures += 1
+        for right in Self.rights {
+            let access = picture.snapshot[.init(rawValue: right)]
+            let word = access.isActive ? "open" : access.isKnown ? "shut" : "unknown"
+            words[word, default: 0] += 1
+            guard word == "shut", before[right] == true, open[right] == true,
+                !isTimePassing || access.basis != .server
+            else { continue }
+            let isExcused = phone.isExcused(right, in: picture)
+            #expect(
+                isExcused,
+                """
+                Seed \(seed): \(phone.device.id) says that \(right) is shut \
+                (\(access.state.rawValue), by \(access.basis.rawValue)).
+                \(journal.joined(separator: "; "))
+                """)
+            if isExcused { words["shut by an earlier word", default: 0] += 1 }
         }
     }
 

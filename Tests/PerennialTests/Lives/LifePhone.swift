@@ -12,16 +12,27 @@ final class LifePhone: Sendable {
         var perennial: Perennial?
         var isLaunched = false
         var isOnline = true
-        var pictures: [Perennial.Snapshot] = []
+        var pictures: [Picture] = []
+        /// The last one, also if it was looked at.
+        var last: Perennial.Snapshot?
         var watching: Task<Void, Never>?
         var emptyReads = 0
+        /// Whether the store has listed everything since the last launch.
+        var isListed = false
         /// When each right opened that is open, by the world's clock.
         var opened: [String: Date] = [:]
         var knowledge = Knowledge()
     }
 
+    /// What the app has shown at a moment.
+    struct Picture: Sendable {
+        var snapshot: Perennial.Snapshot
+        /// As in the state, at that moment.
+        var isListed: Bool
+    }
+
     /// What the app could know at the last look.
-    private struct Knowledge {
+    struct Knowledge: Sendable {
         /// When the server has last said something about the customer. Nil: never.
         var word: Date?
         /// Rights that a transaction gives which the app has read.
@@ -38,7 +49,13 @@ final class LifePhone: Sendable {
     /// Whether the device reaches the App Store.
     var isOnline: Bool {
         get { state.withLock { $0.isOnline } }
-        set { state.withLock { $0.isOnline = newValue } }
+        set {
+            state.withLock { state in
+                state.isOnline = newValue
+                // What an app reads that runs already comes at a moment that nobody knows.
+                state.isListed = state.isListed && newValue
+            }
+        }
     }
 
     /// Ends the app if it runs, and launches it.
@@ -56,9 +73,15 @@ final class LifePhone: Sendable {
         state.withLock { state in
             state.isLaunched = true
             state.perennial = app
+            state.last = nil
+            state.isListed = state.isOnline && state.emptyReads == 0
             state.watching = Task { [self] in
                 for await snapshot in changes {
-                    self.state.withLock { $0.pictures.append(snapshot) }
+                    self.state.withLock { state in
+                        state.last = snapshot
+                        state.pictures.append(
+                            Picture(snapshot: snapshot, isListed: state.isListed))
+                    }
                 }
             }
         }
@@ -72,6 +95,7 @@ final class LifePhone: Sendable {
         guard let app else { return }
         await device.stop(app)
         watching?.cancel()
+        await watching?.value
     }
 
     /// A new installation has heard nothing.
@@ -79,58 +103,65 @@ final class LifePhone: Sendable {
 
     /// How many of the store's lists are empty after each launch.
     func readsAreEmptyAtLaunch(_ count: Int) async throws {
-        state.withLock { $0.emptyReads = count }
+        state.withLock { state in
+            state.emptyReads = count
+            state.isListed = state.isListed && count == 0
+        }
         try await device.readsAreEmptyAtLaunch(count)
     }
 
     /// What the app has shown since the last time. The first line after a launch is among it.
-    func shown() -> [Perennial.Snapshot] {
-        state.withLock { state in
+    func shown() async throws -> [Picture] {
+        if let app = perennial {
+            try await eventually("what \(device.id) shows has arrived", within: 30) {
+                let now = app.snapshot
+                return state.withLock { $0.last?.isTheSameToAnApp(as: now) == true }
+            }
+        }
+        return state.withLock { state in
             defer { state.pictures = [] }
             return state.pictures
         }
     }
 
-    /// Whether nobody could have told the app by the last look that a right is open: the server has
-    /// no purchase of its customer's, and the store lists none; or the server had said so before it
-    /// opened, and neither could be heard since.
-    func isExcused(_ right: String) -> Bool {
+    /// Whether nobody could have told the app that a right is open: it has not read the purchase;
+    /// it has not read the store's lists since; and the server did not know it of the app's
+    /// customer by the last look, or was not heard since.
+    func isExcused(_ right: String, in picture: Picture) -> Bool {
         state.withLock { state in
-            let isListed = state.isOnline && state.emptyReads == 0
+            guard let opened = state.opened[right] else { return true }
             let known = state.knowledge
-            if known.read.contains(right) { return false }
-            if !known.served.contains(right), !isListed { return true }
-            guard let word = known.word, let opened = state.opened[right] else { return false }
-            return word <= opened
+            let isRead = picture.snapshot.storeAnswered.map { $0 > opened } == true
+            let isHeard = known.word.map { $0 > opened } == true
+            return !known.read.contains(right) && !(picture.isListed && isRead)
+                && !(known.served.contains(right) && isHeard)
         }
     }
 
-    /// Notes what the app could know by now.
-    ///
-    /// - Parameter open: the rights that are open by the books, at this moment.
-    func look(_ open: Set<String>, at now: Date, in world: World) async throws {
-        state.withLock { state in
-            for right in Life.rights {
-                if open.contains(right) {
-                    state.opened[right] = state.opened[right] ?? now
-                } else {
-                    state.opened[right] = nil
-                }
-            }
-        }
-        guard let app = perennial, let memory = await app.engine?.memory else { return }
+    /// What the app knows by now. Nil if it does not run.
+    func knowledge(in world: World) async throws -> Knowledge? {
+        guard let app = perennial, let memory = await app.engine?.memory else { return nil }
         let id = app.snapshot.customer.id
         let server = id.isEmpty ? nil : try await world.serverTruth(of: id)
         let products = memory.state.words.transactions.values.map(\.productID)
+        return Knowledge(
+            word: memory.serverWord?.asOf.date,
+            read: Set(
+                Life.rights.filter { right in
+                    products.contains { $0 == right || $0.hasPrefix(right + ".") }
+                }),
+            served: Set(Life.rights.filter { server?.isOpen($0) == true }))
+    }
+
+    /// Notes what is known, and what is open by the books at this moment.
+    func note(_ knowledge: Knowledge?, open: Set<String>, at now: Date) {
         state.withLock { state in
-            let last = state.knowledge.word
-            state.knowledge = Knowledge(
-                word: memory.serverWord?.asOf.date ?? last,
-                read: Set(
-                    Life.rights.filter { right in
-                        products.contains { $0 == right || $0.hasPrefix(right + ".") }
-                    }),
-                served: Set(Life.rights.filter { server?.isOpen($0) == true }))
+            for right in Life.rights {
+                state.opened[right] = open.contains(right) ? state.opened[right] ?? now : nil
+            }
+            guard var knowledge else { return }
+            knowledge.word = knowledge.word ?? state.knowledge.word
+            state.knowledge = knowledge
         }
     }
 }

@@ -54,7 +54,7 @@ extension Stories {
                 try await world.advance(.seconds(31 * Stories.day))
                 // Nobody has signed in on either device, so both have it, by a new document.
                 let perennial = Perennial(
-                    engine.configuration, store: StaleStore(pad.simulated, has: old),
+                    await engine.configuration, store: StaleStore(pad.simulated, has: old),
                     clock: pad.clock)
                 #expect(try await perennial.previewRestore().items.map(\.effect) == [.refused])
                 #expect(try await perennial.restore().outcome == .restored)

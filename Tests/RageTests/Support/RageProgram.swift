@@ -36,7 +36,7 @@ struct RageProgram: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let script = """
             "$0" dev --port 0 --simulator-port 0 --config "$1" --data "$2" </dev/null &
-            child=$!; read -r line; kill $child
+            child=$!; exec >&-; read -r line; kill $child
             """
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")

@@ -38,7 +38,8 @@ struct SimulatorProgram: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         setenv("XDG_CACHE_HOME", folder.appendingPathComponent("cache").path, 1)
         let script = """
-            "$0" simulate --port 0 --data "$1" </dev/null & child=$!; read -r line; kill $child
+            "$0" simulate --port 0 --data "$1" </dev/null & child=$!; exec >&-
+            read -r line; kill $child
             """
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")

@@ -21,7 +21,7 @@ extension FaultFamily {
             .lostPosts,
             .repeatedPosts, .latePosts, .deviceQuirks, .crashes, .downtime, .skew, .secondServer,
             .races, .bothEnvironments, .erasures, .swallowedNotifications, .intents,
-            .anonymousDevices, .thieves:
+            .anonymousDevices, .thieves, .unlistedProducts:
             []
         }
     }
@@ -42,7 +42,7 @@ extension FaultFamily {
             .repeatedPosts,
             .latePosts, .deviceQuirks, .crashes, .downtime, .skew, .secondServer, .races,
             .bothEnvironments, .erasures, .swallowedNotifications, .intents, .anonymousDevices,
-            .thieves:
+            .thieves, .unlistedProducts:
             []
         }
     }

@@ -40,10 +40,12 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     case intents
     case anonymousDevices = "anonymous-devices"
     case thieves
+    case unlistedProducts = "unlisted-products"
 
     /// Families added later that have no odds of their own in ``Plan/arm(_:)``.
     static let withoutOdds: Set<Self> = [
         .swallowedNotifications, .intents, .anonymousDevices, .thieves,
+        .unlistedProducts,
     ]
 
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
@@ -91,6 +93,8 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
             "No customer signs in, and another device of the account posts the same purchases."
         case .thieves:
             "Somebody with the app key and copied documents claims ids and purchases of others."
+        case .unlistedProducts:
+            "The configuration does not list a product that customers buy."
         }
     }
 }

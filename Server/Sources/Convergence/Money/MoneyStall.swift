@@ -66,15 +66,12 @@ struct MoneyStall: Sendable {
         }
     }
 
-    /// Purchases that were paid in more than one currency, because the customer moved.
-    var mixedPurchases: Int {
+    /// Customers who paid in more than one currency, because they moved.
+    var mixedCustomers: Int {
         get async {
-            var count = 0
-            for name in names.all {
-                let purchases = (try? await store.purchases(of: name)) ?? []
-                count += purchases.count { Set($0.charges.map(\.currency)).count > 1 }
+            await store.groundTruths(of: names.all).count { purchases in
+                Set(purchases.flatMap(\.charges).map(\.currency)).count > 1
             }
-            return count
         }
     }
 

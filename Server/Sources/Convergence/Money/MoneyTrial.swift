@@ -154,7 +154,7 @@ package struct MoneyTrial: Sendable {
             progress("\(stall.app.id), \(reading): \(compared) numbers compared with the books")
             readings.append(figures)
         }
-        report.mixed += await stall.mixedPurchases
+        report.mixed += await stall.mixedCustomers
         report.restated += readings[0].differences(from: readings[1], in: days).found.count
         for (day, bytes) in await stall.store.salesFiles(days) {
             let name = "S_D_80000001_\(Ledger.CivilDate(dayNumber: day).text).txt"

@@ -113,12 +113,33 @@ extension Trial {
         }
         let products = state.entitlements.filter { $0.key != TrialFixture.membership }
         let open = Set(products.filter { $0.value.isOpen }.map { $0.key.rawValue })
-        let opening = Set(known.filter { $0.opensSomething }.map(\.productID))
+        let opening = Set(
+            known.filter { $0.opensSomething && !isUnlisted($0) }.map(\.productID))
         let isWhole = hasConverged || known.count == books.count
         guard !isWhole || isHeld || !beginning.isEmpty || open == opening else {
             throw violation("convergence", "\(name): \(opening) are open, the answer is \(open)")
         }
-        if isWhole, !isHeld, beginning.isEmpty { try expectMembership(of: name, books, state) }
+        guard isWhole, !isHeld, beginning.isEmpty else { return }
+        try expectMembership(of: name, books, state)
+        try expectUnlistedNamed(of: name, known, state)
+    }
+
+    private func isUnlisted(_ booked: TruePurchase) -> Bool {
+        plan.has(.unlistedProducts) && booked.productID == TrialFixture.unlisted.rawValue
+    }
+
+    /// What was bought and gives nothing, because the configuration does not list it, is named.
+    private func expectUnlistedNamed(
+        of name: String, _ books: [TruePurchase], _ state: CustomerState
+    ) throws {
+        let isBought = books.contains { isUnlisted($0) && $0.isOpen }
+        let isNamed = state.unlistedProducts.contains { $0.product == TrialFixture.unlisted }
+        guard isBought == isNamed else {
+            throw violation(
+                "convergence",
+                "\(name): bought and not listed is \(isBought), the answer is \(isNamed)")
+        }
+        if isNamed { report.tally.add("product named that is not listed") }
     }
 
     /// The entitlement that every subscription gives is open until the last paid period ends, even

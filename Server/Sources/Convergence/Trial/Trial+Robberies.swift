@@ -5,8 +5,8 @@ import Simulator
 import Storage
 
 // Somebody has the public app key, and copies of what the apps of others have posted. They may have
-// what docs/identity.md says, and nothing else; and whoever bought gets it back with a document that
-// is signed now.
+// what docs/identity.md says, and nothing else; and whoever bought gets it back with a document
+// that is signed now.
 
 /// A copy of a transaction that somebody else's app has posted.
 struct CopiedDocument: Sendable {
@@ -188,9 +188,11 @@ extension Trial {
         else { return }
         // Whoever first shows what names nobody gets it.
         let owner = try await link(of: copy.purchase)
-        let isNamed = await copy.namesSomebody && !erased.contains(customer(of: copy.account))
+        let buyer = await customer(of: copy.account)
+        let isNamed = copy.namesSomebody && !erased.contains(buyer)
         guard owner != nil || isNamed else { return }
-        let intent = robberRandom.pick([.restore, .restore, .purchase, .sync, nil]) ?? nil
+        let intents: [OwnershipClaim.Intent?] = [.restore, .restore, .purchase, .sync, nil]
+        let intent = robberRandom.pick(intents) ?? nil
         let isAllowed = try await mayTake(copy, from: owner, intent)
         try await post(copy, as: robber, intent, to: server)
         guard try await link(of: copy.purchase)?.customer == robber, owner?.customer != robber

@@ -73,7 +73,7 @@ extension Trial {
             database: UnsteadyDatabase(database: database, power: power, commits: commits) {
                 clock.milliseconds
             },
-            apps: fixture.apps, verifiers: [TrialFixture.app: fixture.verifier],
+            apps: fixture.apps(of: plan), verifiers: [TrialFixture.app: fixture.verifier],
             now: { Instant(milliseconds: now()) }, asking: asking, logger: Self.logger)
         return Server(number: number, process: power, engine: engine, skew: skew)
     }

@@ -67,7 +67,8 @@ package actor Trial {
     var besidePosted: [String: Set<PurchaseID>] = [:]
     /// Copies of what apps have posted, in the hands of robbers.
     var copies: [CopiedDocument] = []
-    /// For each store account, the purchases that a robber has taken, until the buyer asks for them.
+    /// For each store account, the purchases that a robber has taken, until the buyer asks for
+    /// them.
     var taken: [String: Set<PurchaseID>] = [:]
     /// The odds that a notification is lost after a 200 response.
     let swallowOdds: Double
@@ -116,7 +117,7 @@ package actor Trial {
             quiesce: { await switchboard.runDueWork() })
         self.simulator = simulator
         database = try house.databases.checkOut()
-        auditor = Self.auditor(of: database, house, simulator.clock)
+        auditor = Self.auditor(of: database, house.apps(of: plan), house, simulator.clock)
         report = TrialReport(plan: plan)
         serverRandom = plan.random("servers")
         appRandom = plan.random("apps")
@@ -133,16 +134,17 @@ package actor Trial {
     }
 
     private static func auditor(
-        of database: SQLiteDriver, _ house: TrialFixture, _ clock: VirtualClock
+        of database: SQLiteDriver, _ apps: [AppSettings], _ house: TrialFixture,
+        _ clock: VirtualClock
     ) -> Engine {
         Engine(
-            database: database, apps: house.apps, verifiers: [TrialFixture.app: house.verifier],
+            database: database, apps: apps, verifiers: [TrialFixture.app: house.verifier],
             now: { Instant(milliseconds: clock.milliseconds) }, logger: logger)
     }
 
     /// An auditor on another database.
     func auditor(of database: SQLiteDriver) -> Engine {
-        Self.auditor(of: database, fixture, simulator.clock)
+        Self.auditor(of: database, fixture.apps(of: plan), fixture, simulator.clock)
     }
 
     static let logger = Logger(label: "trial") { _ in SwiftLogNoOpLogHandler() }

@@ -10,6 +10,8 @@ package struct TrialFixture: Sendable {
     static let app: AppID = "birds"
     /// The entitlement that every subscription gives, so that it spans changes of product.
     static let membership: EntitlementID = "membership"
+    /// What the configuration does not list in trials with ``FaultFamily/unlistedProducts``.
+    static let unlisted: ProductID = "atlas"
     /// So few places that copies fill them.
     static let shareRules = OwnershipClaim.ShareRules(anonymousMost: 3)
     static let secret = AppSecret(SimulatorSettings.wellKnownSecret)
@@ -48,5 +50,15 @@ package struct TrialFixture: Sendable {
                 entitlements: entitlements,
                 sharing: [.production: Self.shareRules, .sandbox: Self.shareRules])
         ]
+    }
+
+    /// The apps of a trial.
+    func apps(of plan: Plan) -> [AppSettings] {
+        guard plan.has(.unlistedProducts) else { return apps }
+        return apps.map { app in
+            var app = app
+            app.entitlements[EntitlementID(rawValue: Self.unlisted.rawValue)] = nil
+            return app
+        }
     }
 }

@@ -127,6 +127,11 @@ extension Answer {
         }
     }
 
+    /// When the renewal was due that was not paid: ` on 1 March 2026`.
+    private func refusal(_ entitlement: Entitlement, in frame: Frame) -> String {
+        subscription(of: entitlement)?.period.until.map { " on \(CivilTime($0).longDate)" } ?? ""
+    }
+
     /// Why nothing is open, as a sentence without its full stop.
     private func ending(
         _ entitlement: Entitlement, of name: String, in frame: Frame

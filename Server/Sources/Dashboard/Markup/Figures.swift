@@ -111,7 +111,9 @@ extension Money {
         let parts = amount.drop { $0 == "-" }.split(
             separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let decimals = parts.count > 1 ? parts[1] : ""
-        let isNumber = (parts + [decimals]).allSatisfy { $0.utf8.allSatisfy { (48...57).contains($0) } }
+        let isNumber = (parts + [decimals]).allSatisfy {
+            $0.utf8.allSatisfy { (48...57).contains($0) }
+        }
         guard let units = parts.first, !units.isEmpty, decimals.count <= 3, isNumber else {
             return nil
         }

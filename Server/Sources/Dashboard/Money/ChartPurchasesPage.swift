@@ -143,8 +143,9 @@ package struct ChartPurchasesPage: Sendable {
     /// The columns before the one that is added up.
     private var columnsBefore: Int { 3 + (hasPrices ? 1 : 0) + (hasRates ? 2 : 0) }
 
-    /// With the thousandths, so that one can add up.
-    private func text(_ value: Int64) -> String { unit.exactText(value, isSigned: isFlow) }
+    private func text(_ value: Int64) -> String {
+        isFlow ? unit.signedText(value) : unit.text(value)
+    }
 
     private func row(_ row: Row, in frame: Frame) -> Markup {
         let product: Markup = """

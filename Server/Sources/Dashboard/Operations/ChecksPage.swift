@@ -13,7 +13,7 @@ package struct ChecksPage: Sendable {
         /// What was found, in one sentence.
         package var sentence: String
         package var link: Notice.Link?
-        /// A command or a line of the configuration that mends it.
+        /// A command or a line of the configuration that fixes it.
         package var remedy: String?
 
         package enum State: Sendable { case well, needsYou, failed }

@@ -27,7 +27,7 @@ extension AppSettings {
 
     /// The products that the configuration names.
     var namedProducts: Set<ProductID> {
-        entitlements.values.reduce(Set(terms.products.keys)) { $0.union($1) }
+        entitlements.values.reduce(listedProducts.union(terms.products.keys)) { $0.union($1) }
             .union(wallets.credits.keys)
             .union(content.items.flatMap(\.publication.products))
     }

@@ -21,17 +21,17 @@ final class GrowthMeter: Sendable {
 
     /// Returns how long to wait until something may be added. Returns nil if it may be added now.
     func wait(of app: AppSettings, at now: Instant) -> Duration? {
-        let next = end(of: app, adding: 1, at: now)
+        let next = fullTime(of: app, adding: 1, at: now)
         return next <= now + Self.hour ? nil : next - (now + Self.hour)
     }
 
     func add(_ count: Int, of app: AppSettings, at now: Instant) {
         guard count > 0 else { return }
-        let next = end(of: app, adding: count, at: now)
+        let next = fullTime(of: app, adding: count, at: now)
         fullAt.withLock { $0[app.id] = next }
     }
 
-    private func end(of app: AppSettings, adding count: Int, at now: Instant) -> Instant {
+    private func fullTime(of app: AppSettings, adding count: Int, at now: Instant) -> Instant {
         let known = fullAt.withLock { $0[app.id] }
         let cost = Duration.milliseconds(
             Self.hour.wholeMilliseconds * Int64(count) / Int64(max(1, app.growthPerHour)))

@@ -88,7 +88,7 @@ extension Engine {
         _ = try app(appID)
         return try await readingLog(of: appID) { tx in
             let ids = try tx.customer(known: id, in: appID)?.ids ?? [id]
-            var count = try tx.eventsByToken(ids, in: appID, after: 0).count
+            var count = try tx.unnamedEvents(of: ids, in: appID, after: 0).count
             for id in ids {
                 let last = try tx.lastEvents(of: [id], in: appID, limit: 1).last
                 count += Int(last?.customerSequence ?? 0)
@@ -202,14 +202,15 @@ extension DatabaseSession {
     }
 
     /// The events of a customer after a sequence number, in order: by any of the customer's ids,
-    /// and by an account token equal to one of them.
+    /// by an account token equal to one of them, and those of purchases from before they were
+    /// linked.
     fileprivate func events(
         concerning id: CustomerID, in app: AppID, after sequence: Int64, limit: Int
     ) throws -> [LoggedEvent] {
         let ids = try customer(known: id, in: app)?.ids
         let own = try events(of: ids ?? [], in: app, after: sequence, limit: limit)
-        let named = try eventsByToken(ids ?? [id], in: app, after: sequence)
-        return Array((own + named).sorted { $0.sequence < $1.sequence }.prefix(limit))
+        let unnamed = try unnamedEvents(of: ids ?? [id], in: app, after: sequence)
+        return Array((own + unnamed).sorted { $0.sequence < $1.sequence }.prefix(limit))
     }
 
     /// The last events of a customer, in order.
@@ -225,7 +226,21 @@ extension DatabaseSession {
         concerning ids: [CustomerID], in app: AppID, before sequence: Int64, limit: Int
     ) throws -> [LoggedEvent] {
         let own = try lastEvents(of: ids, in: app, before: sequence, limit: limit)
-        let named = try eventsByToken(ids, in: app, after: 0).filter { $0.sequence < sequence }
-        return (own + named).sorted { $0.sequence < $1.sequence }.suffix(limit)
+        let unnamed = try unnamedEvents(of: ids, in: app, after: 0)
+            .filter { $0.sequence < sequence }
+        return (own + unnamed).sorted { $0.sequence < $1.sequence }.suffix(limit)
+    }
+
+    /// The events after a sequence number that have no customer and are in a customer's history:
+    /// those by an account token equal to one of the ids, and those of the customer's purchases
+    /// from before they were linked.
+    fileprivate func unnamedEvents(
+        of ids: [CustomerID], in app: AppID, after sequence: Int64
+    ) throws -> [LoggedEvent] {
+        let named = try eventsByToken(ids, in: app, after: sequence)
+        let sequences = Set(named.map(\.sequence))
+        return named
+            + (try eventsBeforeLinks(of: ids, in: app, after: sequence)
+                .filter { !sequences.contains($0.sequence) })
     }
 }

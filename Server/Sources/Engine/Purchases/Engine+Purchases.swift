@@ -22,8 +22,8 @@ package struct PurchaseEvidence: Hashable, Sendable {
 
     /// The maximum number of documents in one request.
     package static let documentsMax = 200
-    /// The maximum size of a request with purchases, in bytes: enough for the largest app receipt in
-    /// Base64, or for some hundreds of signed transactions.
+    /// The maximum size of a request with purchases, in bytes: enough for the largest app receipt
+    /// in Base64, or for some hundreds of signed transactions.
     package static let bytesMax = 12_582_912
 
     package init(

@@ -9,8 +9,8 @@ package struct PostingResult: Hashable, Sendable {
     package var documents: [Outcome]
     /// Whose the posted purchases are, in the order of their ids.
     package var ownerships: [OwnershipResult]
-    /// How many purchases have changed hands, or are shared by more customers, if all documents were
-    /// known before. Otherwise 0.
+    /// How many purchases have changed hands, or are shared by more customers, if all documents
+    /// were known before. Otherwise 0.
     var changesWithoutDocument: Int
 
     /// The first purchase that the customer did not get, unless the app found it by itself.

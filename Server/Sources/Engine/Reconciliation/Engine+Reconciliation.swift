@@ -140,7 +140,7 @@ extension Engine {
 
     /// Whether the configuration has the credentials that the App Store needs: a key or a shared
     /// secret.
-    func canQueryAppStore(_ app: AppID) -> Bool {
+    package func canQueryAppStore(_ app: AppID) -> Bool {
         reconciliation.appStore(app) != nil || reconciliation.receiptVerification(app) != nil
     }
 

@@ -107,7 +107,8 @@ extension PerennialServer {
         guard !ContentFolder.isBehindLink(path, in: folder) else {
             throw ProblemError(
                 .contentFileMissing,
-                operatorDetail: "\(folder)/\(path) is behind a symbolic link, which is not followed."
+                operatorDetail:
+                    "\(folder)/\(path) is behind a symbolic link, which is not followed."
             )
         }
         let files = FileMiddleware<ServerContext, LocalFileSystem>(folder, logger: logger)

@@ -8,17 +8,13 @@ import PerennialContract
 
 extension DashboardRoutes {
     func addDocuments(to router: Router<ServerContext>) {
-        page("/documents", for: .support, of: router) { page in
+        get("/documents", for: .support, of: router) { page in
+            // The page lists the documents of one purchase, which the search finds.
             guard let transaction = page.query["transaction"] else {
-                throw ProblemError(.documentUnknown)
+                return redirect(to: .customers, nil, page)
             }
-            let purchase = PurchaseID(TransactionID(rawValue: transaction), in: page.environment)
-            let list = try await server.documents(
-                about: .purchase(purchase), of: app, after: page.cursor)
-            return DocumentsPage(
-                transaction: transaction, documents: list.items.map(DocumentLine.init),
-                olderCursor: list.nextCursor
-            ).html(in: page.frame)
+            return response(
+                try await documents(of: transaction, page).html(in: page.frame), to: page.request)
         }
         get("/documents/{document_id}", for: .support, of: router) { page in
             let document = try await document(page)
@@ -27,6 +23,17 @@ extension DashboardRoutes {
                 Self.page(document, file: try page.documentPath).html(in: page.frame),
                 to: page.request)
         }
+    }
+
+    private func documents(
+        of transaction: String, _ page: PageRequest
+    ) async throws -> DocumentsPage {
+        let purchase = PurchaseID(TransactionID(rawValue: transaction), in: page.environment)
+        let list = try await server.documents(
+            about: .purchase(purchase), of: app, after: page.cursor)
+        return DocumentsPage(
+            transaction: transaction, documents: list.items.map(DocumentLine.init),
+            olderCursor: list.nextCursor)
     }
 
     private func document(_ page: PageRequest) async throws -> OpenedDocument {

@@ -33,7 +33,8 @@ extension DashboardRoutes {
         let found: NewestEvents
         if let id = page.query.trimmed("customer_id") {
             found = try await newestEvents(
-                of: CustomerID(rawValue: VisibleText.decoded(id)), before: before, since: days.lowerBound,
+                of: CustomerID(rawValue: VisibleText.decoded(id)), before: before,
+                since: days.lowerBound,
                 limit: Self.eventsOnPage
             ) { $0.isIn(page.environment) && matches($0) }
         } else {

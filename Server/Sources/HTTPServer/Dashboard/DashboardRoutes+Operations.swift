@@ -11,7 +11,7 @@ extension DashboardRoutes {
             let database = await databaseCheck
             // Without a database, what it said last stays.
             _ = try? await engine.unlistedSales(of: app)
-            return ChecksPage(checks: [database] + (try await setupChecks) + cachedChecks)
+            return ChecksPage(checks: [database] + (await setupChecks) + cachedChecks)
                 .html(in: page.frame)
         }
         page("/products", of: router) { page in
@@ -82,23 +82,17 @@ extension DashboardRoutes {
 
     /// What a new app lacks before its first purchase can be complete.
     private var setupChecks: [ChecksPage.Check] {
-        get async throws {
+        get async {
             var missing: [ChecksPage.Check] = []
-            if try engine.settings(of: app).knownProducts.isEmpty {
-                missing.append(
-                    .init(
-                        "Products", .needsYou,
-                        "None is listed, so no purchase gives access.",
-                        link: .init("Products", .products), remedy: "products:"))
-            }
-            if !engine.reconciliationStates.contains(where: { $0.app == app }) {
+            if !engine.canQueryAppStore(app) {
                 missing.append(
                     .init(
                         "App Store key", .needsYou,
                         "Without it, notifications that were missed cannot be fetched.",
                         remedy: "app_store:"))
             }
-            if try await !hasNotifications {
+            // Without a database, nothing is known of them.
+            if (try? await hasNotifications) == false {
                 missing.append(
                     .init(
                         "Notifications", .needsYou, "None has arrived yet.",
@@ -188,8 +182,8 @@ extension DashboardRoutes {
             ? .init("Clock", .well, "No document was signed later than this machine’s time.")
             : .init(
                 "Clock", .needsYou,
-                "\(ahead.counted("document was", "documents were")) signed more than five minutes ahead "
-                    + "of this machine.",
+                "\(ahead.counted("document was", "documents were")) signed more than five minutes "
+                    + "ahead of this machine.",
                 remedy: "Compare this machine’s clock with the correct time.")
     }
 
@@ -210,9 +204,7 @@ extension DashboardRoutes {
 
     private var productCheck: ChecksPage.Check {
         let sales = engine.lastUnlistedSales(of: app)
-        guard !sales.isEmpty else {
-            return .init("Products", .well, "Every product that was bought is listed.")
-        }
+        guard !sales.isEmpty else { return listingCheck }
         var counts: [String: Int] = [:]
         for one in sales { counts[one.product.product.rawValue, default: 0] += one.purchases }
         let names = counts.keys.sorted().map { name in
@@ -221,9 +213,19 @@ extension DashboardRoutes {
         let lines = Set(sales.map(\.product.line)).sorted().joined(separator: "\n")
         return .init(
             "Products", .needsYou,
-            "Bought, but not listed in perennial.yaml, so that it gives nothing: "
-                + "\(names.joined(separator: ", ")). Add under products of \(app):",
+            "Bought, but not listed in perennial.yaml, so it gives nothing: "
+                + "\(names.joined(separator: ", ")). Add it under products of \(app).",
             link: .init("Products", .products), remedy: lines)
+    }
+
+    /// The check of the products while none was bought that is not listed.
+    private var listingCheck: ChecksPage.Check {
+        let known = (try? engine.settings(of: app))?.knownProducts
+        return known?.isEmpty == true
+            ? .init(
+                "Products", .needsYou, "None is listed, so no purchase gives access.",
+                link: .init("Products", .products), remedy: "products:")
+            : .init("Products", .well, "Every product that was bought is listed.")
     }
 
     private var logCheck: ChecksPage.Check {

@@ -32,7 +32,8 @@ struct ReportPicture: Sendable {
         }
         let days = result.report.rateDays.map { days in
             let (first, last) = (days.lowerBound, days.upperBound)
-            return first == last ? "of \(Self.name(first))" : "of \(Self.name(first)) to \(Self.name(last))"
+            return first == last
+                ? "of \(Self.name(first))" : "of \(Self.name(first)) to \(Self.name(last))"
         }
         return "Amounts are in \(currency), at your exchange rates\(days.map { " " + $0 } ?? "")."
             + (left.isEmpty ? "" : left + ", for which a rate is missing.")

@@ -141,7 +141,8 @@ extension PerennialContract.Event {
             nextPrice: change.nextPrice.map { PerennialContract.Money($0) },
             grant: change.grant.map { PerennialContract.Grant($0) },
             term: change.ending.map { PerennialContract.TermEnding($0) },
-            wallet: change.wallet.map { WalletMovement($0) }, cause: Cause(entry))
+            wallet: change.wallet.map { WalletMovement($0) },
+            earlierEvents: entry.earlierEvents.map(Int.init), cause: Cause(entry))
     }
 }
 

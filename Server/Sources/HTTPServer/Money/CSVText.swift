@@ -38,7 +38,8 @@ package enum CSVText {
     /// a comma mean nothing.
     private static func withoutFormulas(_ text: String) -> String {
         // Nearly all texts have neither.
-        guard let first = text.utf8.first, !isHarmless(first) || text.utf8.contains(where: isDivider)
+        guard let first = text.utf8.first,
+            !isHarmless(first) || text.utf8.contains(where: isDivider)
         else { return text }
         guard !isNumber(text) else { return text }
         let scalars = Array(text.unicodeScalars)

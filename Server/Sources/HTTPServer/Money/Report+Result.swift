@@ -21,7 +21,8 @@ extension PerennialContract.Report {
             ratesTo: result.report.rateDays.map { CivilDate(dayNumber: $0.upperBound).text },
             unconverted: result.report.unconverted,
             asKnownAt: query.asKnownAt.map { Timestamp($0) },
-            isRestated: query.isRestated, isFilling: result.isFilling, columns: definition.columns.map { Column($0) },
+            isRestated: query.isRestated, isFilling: result.isFilling,
+            columns: definition.columns.map { Column($0) },
             rows: result.report.rows.map { Row($0, today: result.today) })
     }
 

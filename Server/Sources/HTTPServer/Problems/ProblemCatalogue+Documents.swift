@@ -130,10 +130,9 @@ extension ProblemCatalogue.Entry {
         case .namesAnother:
             kept.variant(
                 "The purchase names another customer.",
-                remedy:
-                    "Use the customer whose id is its appAccountToken, or let your server make the "
-                    + "token their alias. If the app's tokens are not customer ids, set account_tokens: other "
-                    + "under identity in perennial.yaml.")
+                remedy: "Use the customer whose id is its appAccountToken, or let your server make "
+                    + "the token their alias. If the app's tokens are not customer ids, set "
+                    + "account_tokens: other under identity in perennial.yaml.")
         case .needsRestore:
             kept.variant(
                 remedy: "Post it with the intent restore, if the customer asks for it.")

@@ -22,14 +22,8 @@ extension ProblemError {
         switch failure {
         case .unreadable: isNotification ? .notificationNotUnderstood : .purchaseNotUnderstood
         case .notForAnyApp: isNotification ? .notificationForAnotherApp : .purchaseForAnotherApp
-        case .notTrusted where isNotification: .notificationNotTrusted
-        case .notTrusted(let refusal) where refusal.isTooLong: .documentTooLarge
-        case .notTrusted(let refusal) where refusal.isFromXcode: .purchaseFromXcode
-        case .notTrusted(let refusal) where refusal.reason == .wrongBundle:
-            .purchaseOfForeignBundle
-        case .notTrusted(let refusal) where refusal.reason == .environmentNeverTrusted:
-            .receiptFromXcode
-        case .notTrusted: .purchaseNotTrusted
+        case .notTrusted:
+            isNotification ? .notificationNotTrusted : entry(forUntrustedPurchase: failure)
         case .incomplete: isNotification ? .notificationIncomplete : .purchaseIncomplete
         case .legacyDisabled: isNotification ? .legacyNotificationsOff : .legacyOff
         case .limitExceeded(let what, let limit): .tooMany(what, max: limit)
@@ -47,11 +41,7 @@ extension ProblemError {
         case .unknownEntitlement: .entitlementUnknown
         case .unknownGrant: .grantUnknown
         case .grantAlreadyExpired: .grantWithoutTime
-        case .identityNotProven(.missing): .customerProofMissing
-        case .identityNotProven(.wrong), .identityNotProven(.expired), .identityNotProven(.notYet):
-            .customerProofNotValid
-        case .identityNotProven(.ofOneOnly): .customerProofOfOneOnly
-        case .identityNotProven(.endless): .customerProofEndless
+        case .identityNotProven(let fault): entry(for: fault)
         case .unknownAlias: .aliasUnknown
         case .primaryID: .aliasIsFirst
         case .aliasJoinsTwoPeople: .aliasJoinsTwoPeople
@@ -87,6 +77,28 @@ extension ProblemError {
         case .documentBudgetExhausted(_, let wait): .documentBudgetSpent(wait: wait)
         case .growthBudgetExhausted(let wait): .growthBudgetSpent(wait: wait)
         case .storage: .storageUnavailable
+        }
+    }
+
+    private static func entry(
+        forUntrustedPurchase failure: EngineFailure
+    ) -> ProblemCatalogue.Entry {
+        guard case .notTrusted(let refusal) = failure else { return .purchaseNotTrusted }
+        if refusal.isTooLong { return .documentTooLarge }
+        if refusal.isFromXcode { return .purchaseFromXcode }
+        return switch refusal.reason {
+        case .wrongBundle: .purchaseOfForeignBundle
+        case .environmentNeverTrusted: .receiptFromXcode
+        default: .purchaseNotTrusted
+        }
+    }
+
+    private static func entry(for fault: IdentityProof.Defect) -> ProblemCatalogue.Entry {
+        switch fault {
+        case .missing: .customerProofMissing
+        case .wrong, .expired, .notYet: .customerProofNotValid
+        case .ofOneOnly: .customerProofOfOneOnly
+        case .endless: .customerProofEndless
         }
     }
 

@@ -63,7 +63,7 @@ package struct LocalResponder<Responder: HTTPResponder>: HTTPResponder {
         (self.responder, self.names) = (responder, names)
     }
 
-    package func respond(
+    @concurrent package func respond(
         to request: Request, context: Responder.Context
     ) async throws -> Response {
         if let refusal = names.refusal(of: request.head) {

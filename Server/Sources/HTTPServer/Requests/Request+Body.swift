@@ -1,3 +1,4 @@
+import Engine
 import Hummingbird
 import NIOCore
 import PerennialContract
@@ -103,18 +104,16 @@ extension ProblemError {
         } else if json.isEmpty {
             self.init(.bodyEmpty)
         } else {
-            self.init(.bodyNotJSON, detail: Self.place(of: error))
+            self.init(.bodyNotJSON, detail: JSONFault(in: Array(json)).map(Self.sentence))
         }
     }
 
-    /// Where a text stops being JSON. Nil if it is JSON, but no object.
-    private static func place(of error: DecodingError) -> String? {
-        guard case .dataCorrupted(let context) = error else { return nil }
-        let words = "\(context.debugDescription) \(String(describing: context.underlyingError))"
-        guard let place = words.firstMatch(of: /line (\d+), column (\d+)/) else {
-            return words.contains("end of file") ? "It ends too early." : "It is no JSON."
+    private static func sentence(about fault: JSONFault) -> String {
+        switch fault {
+        case .end: "It ends too early."
+        case .character(let line, let column):
+            "It is no JSON from line \(line), column \(column), on."
         }
-        return "It is no JSON from line \(place.1), column \(place.2), on."
     }
 
     /// Whether a time cannot be read: of the errors that have a path, only times are parsed by our

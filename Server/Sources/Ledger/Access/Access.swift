@@ -218,7 +218,7 @@ extension Timeline {
         if now < due {
             return unconfirmed(period, until: due, .unconfirmed(since: end, until: due))
         }
-        guard renewal.mayContinue else { return ended(period, at: due, nil) }
+        guard renewal.mayContinue else { return self.ended(period, at: due, nil) }
         return unconfirmedOrExpired(period, since: due, at: now, rules: rules)
     }
 

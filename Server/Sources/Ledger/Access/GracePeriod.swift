@@ -31,6 +31,7 @@ extension Timeline {
         guard let end = period.payment.until, let news = renewalInfo(about: period) else {
             return nil
         }
-        return GracePeriod(after: end, of: news.value)?.until ?? endedGrace(after: end, before: news)
+        return GracePeriod(after: end, of: news.value)?.until
+            ?? endedGrace(after: end, before: news)
     }
 }

@@ -1,11 +1,11 @@
 /// A request of an app to make two ids one customer: what each of them is, and whether the request
 /// may speak for both.
 ///
-/// An app key is public in practice, so a request with it proves nothing. Whoever knows an anonymous
-/// id speaks for it, because nobody can guess one. Every other id may be somebody else's: that of a
-/// person who is known, of one who will come later, or the account token of a purchase, which
-/// everybody can read who has a copy of the signed transaction. So an app may add an anonymous id to
-/// a person, or to another anonymous id, and needs more for anything else.
+/// An app key is public in practice, so a request with it proves nothing. Whoever knows an
+/// anonymous id speaks for it, because nobody can guess one. Every other id may be somebody else's:
+/// that of a person who is known, of one who will come later, or the account token of a purchase,
+/// which everybody can read who has a copy of the signed transaction. So an app may add an
+/// anonymous id to a person, or to another anonymous id, and needs more for anything else.
 package struct AliasClaim: Hashable, Sendable {
     package var first: Side
     package var second: Side

@@ -57,8 +57,8 @@ package struct OwnershipClaim: Hashable, Sendable {
         package var documentAge: Duration?
         /// How long it has been theirs.
         package var heldFor: Duration = .zero
-        /// Whether a device of theirs has shown a document that was signed after the purchase became
-        /// theirs, and that nobody else had shown before; or they need to show none.
+        /// Whether a device of theirs has shown a document that was signed after the purchase
+        /// became theirs, and that nobody else had shown before; or they need to show none.
         package var isConfirmed = true
 
         package init(_ customer: CustomerID, by evidence: Evidence, isBlocked: Bool = false) {

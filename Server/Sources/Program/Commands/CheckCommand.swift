@@ -154,7 +154,7 @@ struct CheckReport {
         for environment in Environment.allCases {
             for sales in try await engine.unlistedSales(of: app, in: environment) {
                 let isPaid = environment == .production
-                let count = sales.purchases == 1 ? "1 purchase" : "\(sales.purchases) purchases"
+                let count = sales.purchases.counted("purchase")
                 let text =
                     "\(app): \(sales.product.product) was bought\(isPaid ? "" : " in the sandbox") "
                     + "(\(count)) and gives nothing, because it is not listed. "
@@ -171,10 +171,10 @@ struct CheckReport {
         guard named.purchases > 0 else { return }
         lines.append(
             "note  \(app): \(named.purchases.counted("purchase has", "purchases have")) an account "
-                + "token that is no id of a known customer; \(named.linked) of them are linked to one anyway. No other "
-                + "customer can get them. Use your customers' ids as tokens, or add each token as "
-                + "an alias. If tokens are not customer ids, set account_tokens: other under "
-                + "identity")
+                + "token that is no id of a known customer; \(named.linked) of them are linked to "
+                + "one anyway. No other customer can get them. Use your customers' ids as tokens, "
+                + "or add each token as an alias. If tokens are not customer ids, set "
+                + "account_tokens: other under identity")
     }
 
     private mutating func add(_ text: String, isOK: Bool) {

@@ -88,8 +88,8 @@ struct ImportCommand: AsyncParsableCommand {
         let nobodys = nameless == 0 ? "" : " (\(nameless) of them named no customer)"
         let verb = dryRun ? "could be used" : "used"
         print(
-            "\(position.linesRead.counted("line")), \(position.used.counted("row")) \(verb)\(nobodys), "
-                + "\(position.refused) not: \(report.path)")
+            "\(position.linesRead.counted("line")), \(position.used.counted("row")) \(verb)"
+                + "\(nobodys), \(position.refused) not: \(report.path)")
     }
 }
 

@@ -50,8 +50,8 @@ struct PopulationOptions: ParsableArguments {
                 signed: { try letters?.write(Array($0.utf8)) })
             let seconds = (ContinuousClock.now - started).components.seconds
             Outcome.printError(
-                "\(tally.accounts) of \(accounts.counted("account")), \(tally.notifications.counted("notification")),"
-                    + " \(seconds) s")
+                "\(tally.accounts) of \(accounts.counted("account")), "
+                    + "\(tally.notifications.counted("notification")), \(seconds) s")
         }
         let sums = tally.json.bytes
         try books?.write(sums)

@@ -150,11 +150,12 @@ extension AppSettings {
             return "content \(publication.id) on \(publication.publishedAt.minute) for "
                 + opens.joined(separator: ", ") + file
         }
+        let minutes = (content.linkLifetime.components.seconds / 60).counted("minute")
         return items + placeLines + [
             "content \(content.rules.staysAfterLapse ? "stays" : "closes") after a lapse",
             "content of earlier dates is \(content.rules.opensEarlier ? "open" : "closed")",
             "content files are \(content.opensSandbox ? "open" : "closed") for the sandbox",
-            "content links are valid for \((content.linkLifetime.components.seconds / 60).counted("minute"))",
+            "content links are valid for \(minutes)",
         ]
     }
 

@@ -31,9 +31,9 @@ struct SalesComparisonText {
         }
         let differences = reconciliation.differences
         return [
-            "\(Self.days(comparison.days)): \(Self.counted(comparison.files, "file")), "
-                + "\(Self.counted(reconciliation.comparedCount, "number")) compared, "
-                + Self.counted(differences.count, "difference")
+            "\(Self.days(comparison.days)): \(comparison.files.counted("file")), "
+                + "\(reconciliation.comparedCount.counted("number")) compared, "
+                + differences.count.counted("difference")
         ] + list(differences) + Self.residual(of: reconciliation)
     }
 
@@ -42,11 +42,11 @@ struct SalesComparisonText {
         let differences = comparison.differences
         let residual = comparison.residual.count
         return [
-            "\(comparison.kind.rawValue): \(Self.counted(comparison.files, "file")), "
-                + "\(Self.counted(comparison.comparedCount, "number")) compared, "
-                + Self.counted(differences.count, "difference")
+            "\(comparison.kind.rawValue): \(comparison.files.counted("file")), "
+                + "\(comparison.comparedCount.counted("number")) compared, "
+                + differences.count.counted("difference")
         ] + list(differences)
-            + ["residual: \(residual == 0 ? "none" : Self.counted(residual, "number"))"]
+            + ["residual: \(residual == 0 ? "none" : residual.counted("number"))"]
     }
 
     // MARK: - Differences
@@ -80,7 +80,7 @@ struct SalesComparisonText {
     private static func group(
         _ name: String, _ differences: [SalesDifference], _ cause: SalesDifference.Cause
     ) -> String {
-        "  \(name): \(counted(differences.count, "number"))  \(cause.rawValue): \(cause.sentence)"
+        "  \(name): \(differences.count.counted("number"))  \(cause.rawValue): \(cause.sentence)"
     }
 
     private static func line(_ one: SalesDifference) -> String {
@@ -114,9 +114,5 @@ struct SalesComparisonText {
     private static func days(_ days: ClosedRange<Int64>) -> String {
         let first = CivilDate(dayNumber: days.lowerBound).text
         return "\(first) to \(CivilDate(dayNumber: days.upperBound).text)"
-    }
-
-    private static func counted(_ count: Int, _ one: String) -> String {
-        "\(count) \(one)\(count == 1 ? "" : "s")"
     }
 }

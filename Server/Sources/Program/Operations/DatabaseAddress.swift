@@ -185,7 +185,7 @@ enum DatabaseAddress {
                 try connection.rows(selectOthers, []).first?.integer(0) ?? 0
             }
         } catch {
-            throw unreachable(address, error)
+            throw unusable(address, error)
                 ?? StartFailure(
                     "The connections to \(withoutPassword(address)) cannot be counted: \(error).",
                     remedy: "Let this user read pg_stat_activity.")

@@ -119,6 +119,7 @@ extension DatabaseSession {
             return false
         }
         // A later epoch began at a mark.
-        return shared != .max || place.sequence <= (try lastSequence(of: app))
+        let last = try lastSequence(of: app)
+        return shared != .max || place.sequence <= last
     }
 }

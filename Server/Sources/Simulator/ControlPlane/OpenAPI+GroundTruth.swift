@@ -98,8 +98,8 @@ extension OpenAPI {
 
     private static let dailyMoney = object([
         "currency": text, "charged_milliunits": whole, "refunded_milliunits": whole,
-        "reversed_milliunits": whole, "tax_milliunits": whole, "commission_milliunits": whole,
-        "proceeds_milliunits": whole,
+        "reversed_milliunits": whole, "credited_milliunits": whole, "tax_milliunits": whole,
+        "commission_milliunits": whole, "proceeds_milliunits": whole,
     ])
 
     /// The other members of an entry depend on `what`.

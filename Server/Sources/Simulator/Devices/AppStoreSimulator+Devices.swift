@@ -26,7 +26,8 @@ extension AppStoreSimulator {
     package func transactions(on deviceID: String, last: Int = .max) throws -> [String] {
         let device = try world.device(deviceID)
         return try show(
-            known(on: deviceID).shownTransactions(of: device.account), as: .transactions, on: device,
+            known(on: deviceID).shownTransactions(of: device.account), as: .transactions,
+            on: device,
             last: last)
     }
 
@@ -45,7 +46,9 @@ extension AppStoreSimulator {
         let now = clock.now
         if hidesEntitlements(on: deviceID) { return [] }
         let known = known(on: deviceID)
-        let open = known.shownTransactions(of: device.account).filter { known.entitles($0, at: now) }
+        let open = known.shownTransactions(of: device.account).filter {
+            known.entitles($0, at: now)
+        }
         return try show(open, as: .entitlements, on: device)
     }
 

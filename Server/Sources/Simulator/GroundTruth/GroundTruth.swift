@@ -199,7 +199,8 @@ extension Subscription {
         begun(by: now)?.revocation != nil
     }
 
-    /// When the grace period after the latest period ended without a payment. Nil if there was none.
+    /// When the grace period after the latest period ended without a payment. Nil if there was
+    /// none.
     fileprivate var graceEnded: AppStoreDate? {
         let began = latest.purchased.milliseconds + Self.sameMomentMillisecondsMax
         guard let grace = steps.lastIndex(where: { $0.stage == .grace }),

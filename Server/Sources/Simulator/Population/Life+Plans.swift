@@ -151,7 +151,7 @@ extension Life {
         case .testNotification: return .testNotification
         case .move:
             // In the new storefront, for its price and in its currency.
-            follow(with: dice.happens(0.5) ? .redeemOffer : .buyOnce)
+            follow(with: dice.happens(0.7) ? .changeProduct(isRepeated: false) : .buyOnce)
             return .move
         case .buySomethingElse: return dice.happens(0.7) ? .buyOnce : .refundOnce
         }

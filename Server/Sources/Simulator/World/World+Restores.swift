@@ -48,7 +48,8 @@ extension World {
         guard let known = restores[bought.id] else { return bought }
         if isRefund {
             let ids = [bought.id] + known.copies.map(\.id)
-            restores[bought.id]?.refundedID = ids[randomIndex(below: ids.count)]
+            let index = randomIndex(below: ids.count)
+            restores[bought.id]?.refundedID = ids[index]
         }
         let id = restores[bought.id]?.refundedID
         return known.copies.first { $0.id == id }.map { bought.restored(as: $0) } ?? bought

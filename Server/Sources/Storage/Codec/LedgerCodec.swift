@@ -13,8 +13,8 @@ enum Layout {
     static let undated: Int64 = 4
     /// The purchase of the app itself, and nothing else.
     static let app: Int64 = 5
-    /// The undated layout, each part of it optional, plus what is known of restored transactions and
-    /// of a grace period that is over. Few purchases need it.
+    /// The undated layout, each part of it optional, plus what is known of restored transactions
+    /// and of a grace period that is over. Few purchases need it.
     static let extended: Int64 = 6
     /// The purchase of the app itself, proved for two platforms.
     static let appProofs: Int64 = 7
@@ -247,7 +247,8 @@ extension Fact {
             statement = .renewal(renewal)
         }
         self.init(
-            about: purchase, attestedAt: attestedAt, grade: found == Layout.usual ? .signed : .legacy,
+            about: purchase, attestedAt: attestedAt,
+            grade: found == Layout.usual ? .signed : .legacy,
             statement)
     }
 }

@@ -1,7 +1,8 @@
 import Ledger
 
 extension DatabaseSession {
-    /// Erases a customer, in ``Database/transactionWithoutRecordings(_:)``: deletes their ids, links, blocks, shares, grants, transfers and consent.
+    /// Erases a customer, in ``Database/transactionWithoutRecordings(_:)``: deletes their ids,
+    /// links, blocks, shares, grants, transfers and consent.
     ///
     /// Their purchases lose their owner, except for consumables, which stay with a pseudonym: see
     /// ``transferConsumables(_:under:in:at:)``. Shares of their purchases end. Documents signed by
@@ -32,7 +33,7 @@ extension DatabaseSession {
         counterparts.formUnion(try customersSeparatedFrom(person.ids, in: app))
         for purchase in try purchases(of: person.customer, in: app) {
             for sharer in try sharers(of: purchase, in: app) {
-                try endShare(
+                try revokeShare(
                     of: purchase, with: sharer, from: person.customer, in: app, at: now)
                 counterparts.insert(sharer)
             }

@@ -3,14 +3,14 @@ import Synchronization
 
 // On PostgreSQL, most documents are recorded on a snapshot (`WriteMode.Isolation`). Serializable
 // transactions that add rows at the end of the same index conflict nearly always if they overlap,
-// because PostgreSQL remembers by pages what they have read. On a snapshot two servers conflict only
-// where they change the same row.
+// because PostgreSQL remembers by pages what they have read. On a snapshot two servers conflict
+// only where they change the same row.
 //
 // That is safe under three conditions:
-//   1. Such a transaction changes the row of each purchase that its documents are about, and
-//      whoever else changes rows of a purchase changes that row too. So of two transactions about
-//      one purchase the second is run again, and has then read everything that the first has
-//      written.
+//   1. Such a transaction changes the row of each purchase that its documents are about, and any
+//      other one that changes rows of a purchase changes that row too, unless it changes only
+//      columns that such a transaction does not read. So of two transactions about one purchase
+//      the second is run again, and has then read everything that the first has written.
 //   2. What it reads belongs to its purchases, or never changes while it runs. `SnapshotConnection`
 //      refuses all other tables; then the documents are recorded by a serializable transaction.
 //   3. Whoever erases a customer locks out all such transactions, because a row of `erasures`

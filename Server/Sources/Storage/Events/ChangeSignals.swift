@@ -95,7 +95,9 @@ package final class ChangeSignals: Sendable {
                 let ids = [entry.customer?.rawValue, entry.other?.rawValue, entry.accountToken]
                 let named = ids.compactMap(\.self).map { Topic(entry.app, $0) }
                 for topic in [.log(entry.app)] + named {
-                    if state.listeners[topic] != nil { state.uncommitted[lane, default: []].insert(topic) }
+                    if state.listeners[topic] != nil {
+                        state.uncommitted[lane, default: []].insert(topic)
+                    }
                 }
             }
         }

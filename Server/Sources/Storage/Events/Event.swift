@@ -39,6 +39,11 @@ package struct EventEntry: Hashable, Sendable {
     package var other: CustomerID?
     /// Why the purchase belongs to the customer; only for ``Change/Kind/linked``.
     package var evidence: Link.Evidence?
+    /// Set if ``Change/Kind/linked`` says that support confirmed what the customer had already.
+    package var isConfirmation: Bool?
+    /// How many events the purchase had before it was linked; only for ``Change/Kind/linked``.
+    /// Counted when the event is read.
+    package var earlierEvents: Int64?
     /// Whose request caused it. Nil if no request did, if no key was needed, or if an earlier
     /// version recorded it.
     package var author: EventAuthor?
@@ -76,6 +81,13 @@ extension EventEntry {
     /// customer only.
     package var environment: Environment? {
         purchase?.environment ?? change.wallet?.environment ?? change.grantEnvironment
+    }
+}
+
+extension EventEntry {
+    /// Whether it gave a purchase that had no owner to its customer.
+    fileprivate var linksPurchase: Bool {
+        change.kind == .linked && purchase != nil && isConfirmation != true
     }
 }
 
@@ -171,7 +183,8 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> [Event] {
         let values = Self.key(of: purchase, in: app) + [.integer(sequence)]
         let latest = try events(
-            Self.ofNobodyBefore + " ORDER BY sequence DESC LIMIT \(Self.unownedMax)", values, of: app
+            Self.ofNobodyBefore + " ORDER BY sequence DESC LIMIT \(Self.unownedMax)", values,
+            of: app
         ).reversed()
         guard latest.count == Self.unownedMax, let cut = latest.first?.sequence else {
             return Array(latest)
@@ -179,6 +192,54 @@ extension DatabaseSession {
         let first = try events(
             Self.ofNobodyBefore + " ORDER BY sequence LIMIT 1", values, of: app)
         return first.filter { $0.sequence < cut } + latest
+    }
+
+    /// The events after the given one, in order, of purchases from before they were linked to a
+    /// customer. They have no customer, but are in this customer's history, whoever has the
+    /// purchase now.
+    package func eventsBeforeLinks(
+        of ids: [CustomerID], in app: AppID, after sequence: Int64
+    ) throws(StorageFailure) -> [Event] {
+        var found: [Event] = []
+        for id in ids {
+            let links = try events(
+                Self.linksOfCustomer,
+                [.text(app.rawValue), .text(id.rawValue), .text(Change.Kind.linked.rawValue)],
+                of: app
+            ).filter { $0.entry.earlierEvents.map { $0 > 0 } ?? false }
+            guard !links.isEmpty else { continue }
+            let earlier = try connection.rowsEach(
+                Self.selectEvents(where: Self.ofNobodyAfter + " AND sequence < $5"),
+                links.compactMap { link in
+                    link.entry.purchase.map {
+                        Self.key(of: $0, in: app) + [.integer(sequence), .integer(link.sequence)]
+                    }
+                })
+            for rows in earlier { found += try Self.events(rows, of: app) }
+        }
+        var sequences: Set<Int64> = []
+        return found.filter { sequences.insert($0.sequence).inserted }
+            .sorted { $0.sequence < $1.sequence }
+    }
+
+    /// Counts the events of purchases from before they were linked.
+    private func countEarlier(_ events: [Event], of app: AppID) throws(StorageFailure) -> [Event] {
+        let places = events.indices.filter { events[$0].entry.linksPurchase }
+        guard !places.isEmpty else { return events }
+        let counts = try connection.rowsEach(
+            "SELECT count(*) FROM (SELECT 1 FROM events WHERE \(Self.ofNobodyBefore) "
+                + "LIMIT \(Self.unownedMax)) AS earlier",
+            places.compactMap { place in
+                let event = events[place]
+                return event.entry.purchase.map {
+                    Self.key(of: $0, in: app) + [.integer(event.sequence)]
+                }
+            })
+        var events = events
+        for (place, rows) in zip(places, counts) {
+            events[place].entry.earlierEvents = try rows.first?.integer(0)
+        }
+        return events
     }
 
     /// The event with the given number.
@@ -199,6 +260,7 @@ extension DatabaseSession {
         "app = $1 AND customer = $2 AND sequence > $3 ORDER BY sequence LIMIT $4"
     static let ofCustomerBefore =
         "app = $1 AND customer = $2 AND sequence < $3 ORDER BY sequence DESC LIMIT $4"
+    private static let linksOfCustomer = "app = $1 AND customer = $2 AND kind = $3"
     static let lastOfCustomer = "app = $1 AND customer = $2 ORDER BY sequence DESC LIMIT $3"
     /// Of a purchase, while it had no owner.
     static let ofNobodyAfter =
@@ -215,8 +277,9 @@ extension DatabaseSession {
     private func events(
         _ condition: String, _ values: [Value], of app: AppID
     ) throws(StorageFailure) -> [Event] {
-        try Self.events(
-            connection.rows(Self.selectEvents(where: condition), values), of: app)
+        try countEarlier(
+            Self.events(connection.rows(Self.selectEvents(where: condition), values), of: app),
+            of: app)
     }
 
     /// Reads events from rows of ``selectEvents(where:)``.

@@ -57,6 +57,7 @@ private struct EventDetails: JSONObject {
         try members.id("other_customer_id", &entry.other)
         try members.text("account_token", &entry.accountToken)
         try members.word("evidence", &entry.evidence) { $0.rawValue }
+        try members.flag("confirmation", &entry.isConfirmation)
         try entry.change.visitPurchase(&members)
         try members.object("grant", &entry.change.grant)
         try members.object("term", &entry.change.ending)

@@ -202,11 +202,11 @@ extension DatabaseSession {
         var change = Change(kind, at: now, product: known?.reportedState?.status?.product)
         change.before = known?.reportedState?.status
         change.after = change.before
-        try append([
-            EventEntry(
-                app: app, customer: customer, purchase: purchase, change: change, knownAt: now,
-                cause: .request, other: other, evidence: evidence)
-        ])
+        var entry = EventEntry(
+            app: app, customer: customer, purchase: purchase, change: change, knownAt: now,
+            cause: .request, other: other, evidence: evidence)
+        if kind == .linked, try link(of: purchase, in: app) != nil { entry.isConfirmation = true }
+        try append([entry])
         if let known, known.timeline.hasTerms {
             try watchTerms(of: customer, in: app, purchase.environment)
         }

@@ -31,7 +31,8 @@ extension DatabaseSession {
     /// the rebuild can process them. It must be called first in the transaction.
     package func blockWriters() throws(StorageFailure) {
         let held = [
-            "recordings", "documents", "facts", Self.rebuilt, "consumption_questions", "purchases", "logs",
+            "recordings", "documents", "facts", Self.rebuilt, "consumption_questions", "purchases",
+            "logs",
             "pending_events", "money_fills", "money_sum_fills",
         ]
         for statement in dialect.lockTables(held) { try connection.run(statement, []) }

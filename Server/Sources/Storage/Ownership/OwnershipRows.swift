@@ -79,7 +79,7 @@ extension DatabaseSession {
         case .shared:
             // The event names the customer who shared the purchase, not its present owner, because
             // it is looked up under that customer's id.
-            try endShare(
+            try revokeShare(
                 of: transfer.purchase, with: transfer.customer, from: transfer.former, in: app,
                 at: now)
             try markSharesUndone(of: transfer.purchase, with: transfer.customer, in: app, at: now)

@@ -4,8 +4,8 @@ import Ledger
 /// share.
 package struct PresentedDocument: Hashable, Sendable {
     package var signedAt: Instant
-    /// Whether one was signed after the purchase became theirs, and nobody else had shown it before.
-    /// Somebody who only has copies of what others show cannot show such a one.
+    /// Whether one was signed after the purchase became theirs, and nobody else had shown it
+    /// before. Somebody who only has copies of what others show cannot show such a one.
     package var isConfirming: Bool
 
     /// - Parameter isConfirming: false for the document by which the purchase becomes theirs.
@@ -48,6 +48,8 @@ extension PresentedDocument? {
     }
 }
 
+// A document that is recorded on a snapshot reads none of this, so the purchase's row in
+// `purchases` stays as it is: see `SnapshotConnection`.
 extension DatabaseSession {
     /// Remembers the document that a device of a purchase's owner shows, if it is newer than those
     /// before. Idempotent.

@@ -86,14 +86,14 @@ extension DatabaseSession {
                 $0.purchase == purchase && $0.kind == .shared && $0.customer == sharer
                     && $0.undoneAt == nil
             }
-            try endShare(of: purchase, with: sharer, from: share?.former, in: app, at: now)
+            try revokeShare(of: purchase, with: sharer, from: share?.former, in: app, at: now)
             try markSharesUndone(of: purchase, with: sharer, in: app, at: now)
         }
     }
 
     /// Ends a customer's share of a purchase, and emits an event. They may share it again later,
     /// unless ``markSharesUndone(of:with:in:at:)`` says that support has decided it. Idempotent.
-    package func endShare(
+    package func revokeShare(
         of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?, in app: AppID,
         at now: Instant
     ) throws(StorageFailure) {

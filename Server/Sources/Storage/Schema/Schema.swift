@@ -21,9 +21,9 @@
 ///
 /// Between the two are `app_stores` and the columns of `purchases` that record checks with the App
 /// Store (if lost, the checks are repeated); `former_ids` (if lost, some documents are stored
-/// twice); `sign_in_failures` (if lost, passwords can be tried anew) with `sign_in_places` (if lost,
-/// an owner shares the tries by the name with strangers); and `term_watches` with `reminder_rules`
-/// (if lost, every customer is examined again).
+/// twice); `sign_in_failures` (if lost, passwords can be tried anew) with `sign_in_places` (if
+/// lost, an owner shares the tries by the name with strangers); and `term_watches` with
+/// `reminder_rules` (if lost, every customer is examined again).
 ///
 /// `recordings` has no rows, and exists on PostgreSQL only.
 ///

@@ -42,7 +42,7 @@ import Testing
                 .refunded, false,
                 "may not use pro: Apple gave her money back on 10 Dec 2026, 09:00 UTC.", "bad"
             ),
-            (.revoked, false, "may not use pro: nobody shares it with her any more.", "bad"),
+            (.revoked, false, "may not use pro: it is no longer shared with her.", "bad"),
         ]
         for row in rows {
             var life = PhoneLife()

@@ -15,7 +15,8 @@ import Testing
     private static let app: AppID = "birds"
     private static let now = Instant(milliseconds: 1_772_000_000_000)
     private static let day = AppStoreFormats.CivilDate(year: 2026, month: 1, day: 15)
-    private static let days = day.daysSince1970 - 14...day.daysSince1970 + 16
+    /// January of Apple's fiscal calendar.
+    private static let days = day.daysSince1970 - 18...day.daysSince1970 + 16
     private static let countMax: Int64 = 999_999_999_999
     /// A count and an amount whose product is almost the largest that is read. More than so many of
     /// them do not fit into 64 bits, and a total of so many counts is still read.

@@ -54,7 +54,8 @@ struct OwnerServer: Sendable {
         var server = PerennialServer(engine: engine, logger: logger)
         server.dashboard = DashboardAccess(for: try #require(PageOrigin(url: url)), behind: proxy)
         try await server.application(host: "127.0.0.1", port: 0).test(setup) { client in
-            try await body(OwnerServer(
+            try await body(
+                OwnerServer(
                     client: client, engine: engine, database: database, clock: clock))
         }
     }

@@ -120,7 +120,8 @@ import Testing
             let filled = try await server.send(
                 .get, Paths.customer("anna"), key: TestServer.secret)
             #expect(try filled.decoded(Customer.self).aliases.count == Engine.idsByAppMax - 1)
-            // What she had before she logged in comes to her all the same, also the other way round.
+            // What she had before she logged in comes to her all the same, also the other way
+            // round.
             let devices = ["a", "b"].map { "anon_" + String(repeating: $0, count: 32) }
             for (device, right) in zip(devices, ["pro", "plus"] as [EntitlementID]) {
                 _ = try await server.engine.grant(

@@ -54,7 +54,7 @@ import Testing
                 try connection.sendAll(request)
                 try await eventually("a wait") { server.waits.waitingCount == 1 }
             }
-            try await eventually(within: Self.soonSeconds, "the end of the wait") {
+            try await eventually("the end of the wait", within: Self.soonSeconds) {
                 server.waits.waitingCount == 0
             }
         }
@@ -93,7 +93,7 @@ import Testing
             _ = try await connection?.received(until: "retry: 1000")
             #expect(server.streams.openCount == 1)
             if isClosed { connection = nil } else { connection?.endInput() }
-            try await eventually(within: Self.soonSeconds, "a free place") {
+            try await eventually("a free place", within: Self.soonSeconds) {
                 server.streams.openCount == 0
             }
         }

@@ -15,7 +15,8 @@ import Testing
                         == Ping(
                             keyKind: kind, app: "birds", bundleID: "com.example.birds",
                             simulated: false, environments: [.production, .sandbox],
-                            unknownProductIDs: nil, serverVersion: PerennialServer.version,
+                            unknownProductIDs: nil, unlistedProducts: [],
+                            serverVersion: PerennialServer.version,
                             serverTime: Timestamp(TestServer.now)))
             }
             #expect(try await server.send(.get, Paths.ping, key: nil).status == 401)

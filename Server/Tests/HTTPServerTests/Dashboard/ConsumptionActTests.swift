@@ -41,7 +41,7 @@ import Testing
         try await run { server in
             let page = try await server.get("/customers/anna").text
             for words in [
-                "Answer Apple about 2 purchases", "and then about all of them at once",
+                "Answer Apple about 2 purchases", "and then for all of them at once",
                 "name=\"transaction_id\" value=\"7001\"",
                 "name=\"transaction_id_2\" value=\"7002\"", "quality issue, as reported",
                 "(empty: 30, as reported)", "later questions are answered, too",

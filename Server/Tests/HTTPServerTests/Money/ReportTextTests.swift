@@ -79,8 +79,8 @@ import Testing
         }
     }
 
-    /// As a spreadsheet reads a line that divides it at semicolons: quotation marks count only where
-    /// a cell begins with them, and spaces before are skipped.
+    /// As a spreadsheet reads a line that divides it at semicolons: quotation marks count only
+    /// where a cell begins with them, and spaces before are skipped.
     private static func cells(of csv: String, dividedAt divider: Character) -> [String] {
         var cells: [String] = [""]
         var isQuoted = false

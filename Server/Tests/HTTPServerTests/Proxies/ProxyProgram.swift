@@ -30,8 +30,9 @@ enum ProxyProgram: String, Sendable {
         let start = try #require(text.range(of: "```\(rawValue)\n"), "\(rawValue) is shown")
         let rest = text[start.upperBound...]
         let end = try #require(rest.range(of: "```"))
-        let shown = rest[..<end.lowerBound].replacing("127.0.0.1:8080", with: "127.0.0.1:\(backend)")
-        return whole(shown, port)
+        let shown = rest[..<end.lowerBound].replacing(
+            "127.0.0.1:8080", with: "127.0.0.1:\(backend)")
+        return whole(String(shown), port)
     }
 
     /// A whole file around the part that the page shows.
@@ -82,7 +83,7 @@ enum ProxyProgram: String, Sendable {
     /// - Parameter configuration: makes the file of the port to listen on and that of the server.
     ///   Nil for the documented one.
     func run(
-        before server: ListeningServer, _ configuration: ((Int, Int) -> String)? = nil,
+        before server: ListeningServer, _ configuration: (@Sendable (Int, Int) -> String)? = nil,
         _ body: (_ port: Int) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory
@@ -103,7 +104,7 @@ enum ProxyProgram: String, Sendable {
         process.standardOutput = FileHandle.nullDevice
         try process.run()
         do {
-            try await eventually(within: 60, "\(rawValue) answers") {
+            try await eventually("\(rawValue) answers", within: 60) {
                 guard process.isRunning, let connection = try? Connection(to: port) else {
                     return false
                 }
@@ -113,18 +114,18 @@ enum ProxyProgram: String, Sendable {
             }
             try await body(port)
         } catch {
-            await Self.end(process)
+            try await Self.end(process)
             throw error
         }
-        await Self.end(process)
+        try await Self.end(process)
     }
 
-    private static func end(_ process: Process) async {
+    private static func end(_ process: Process) async throws {
         kill(process.processIdentifier, SIGTERM)
         let number = process.processIdentifier
         let guardian = DispatchWorkItem { kill(number, SIGKILL) }
         DispatchQueue.global().asyncAfter(deadline: .now() + 20, execute: guardian)
-        await process.waitForEnd()
+        try await process.waitForEnd()
         guardian.cancel()
     }
 

@@ -33,7 +33,7 @@ import Testing
     /// Opens a stream through a proxy, and expects each of two events as soon as it happened, and
     /// the end of the stream when the client leaves.
     private func expectStream(
-        through proxy: ProxyProgram, _ configuration: ((Int, Int) -> String)? = nil,
+        through proxy: ProxyProgram, _ configuration: (@Sendable (Int, Int) -> String)? = nil,
         _ fields: String = ""
     ) async throws {
         try await Self.run { server in
@@ -50,7 +50,7 @@ import Testing
                     }
                     #expect(server.streams.openCount == 1)
                 }
-                try await eventually(within: Self.soonSeconds, "a free place") {
+                try await eventually("a free place", within: Self.soonSeconds) {
                     server.streams.openCount == 0
                 }
             }

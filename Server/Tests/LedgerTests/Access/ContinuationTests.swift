@@ -201,7 +201,6 @@ private struct Row {
                 ($0.from, $0.until) = (grace + .days(4), grace + .days(34))
             }
         ])
-        #expect(recovered.lastGrace == nil)
         let paid = try #require(recovered.periods.last)
         #expect(recovered.graceEnd(after: paid) == nil)
     }

@@ -35,11 +35,11 @@ import Testing
             ConfigChange.differences(old, new) == [
                 "app a",
                 "  - product gems credits 100 gems",
-                "  - term of spring: 3 months and 0 days, chain season",
+                "  - term of spring: 3 months, chain season",
                 "  - unconfirmed_hold_hours 24",
                 "  - wallet gems: refunds to_zero, no debt",
                 "  + product monthly gives plus",
-                "  + term of spring: 1 months and 0 days, chain season",
+                "  + term of spring: 1 month, chain season",
                 "  + unconfirmed_hold_hours 48",
             ])
         #expect(

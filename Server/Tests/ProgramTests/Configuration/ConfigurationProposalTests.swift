@@ -87,11 +87,15 @@ import Testing
     @Test func `a variable is allowed by its whole name, and only to the app that names it`()
         throws
     {
-        // Each process has these two. The file contains the letters of both.
-        let environment = ProcessInfo.processInfo.environment
-        let names = ["PATH", "HOME"].filter { environment[$0]?.isEmpty == false }
-        try #require(names.count == 2)
-        let file = "# MY_HOME\n" + Self.head + Self.other + "    shared_secret_env: PATH\n"
+        // Variables of this process, of which each is short enough for a secret. The file contains
+        // the letters of both.
+        let names = ProcessInfo.processInfo.environment.filter { name, value in
+            let text = value.trimmingCharacters(in: .whitespacesAndNewlines)
+            return name.wholeMatch(of: /[A-Z_]{4,}/) != nil && (1...200).contains(text.count)
+        }.keys.sorted().prefix(2)
+        let (own, other) = (try #require(names.first), try #require(names.dropFirst().first))
+        let file =
+            "# MY_\(other)\n" + Self.head + Self.other + "    shared_secret_env: \(own)\n"
         try withFolder(["perennial.yaml": file]) { read in
             _ = try read(file)
             for name in names {

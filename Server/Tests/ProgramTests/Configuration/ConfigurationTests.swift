@@ -316,6 +316,8 @@ import Testing
         #expect(Spelling.nearest(to: "simulate", among: known) == "simulated")
         #expect(Spelling.nearest(to: "prodcuts", among: known) == "products")
         #expect(Spelling.nearest(to: "colour", among: known) == nil)
+        #expect(Spelling.nearest(to: "x", among: ["p", "pro"]) == nil)
+        #expect(Spelling.nearest(to: "x", among: ["p", "xy"]) == "xy")
         #expect(Spelling.remedy(for: "colour", among: known, else: "Look.") == "Look.")
         #expect(Spelling.distance("", "abc") == 3)
         #expect(Spelling.distance("kitten", "sitting") == 3)

@@ -69,6 +69,7 @@ import Testing
     @Test func `the app transaction stays as it was when the network went`() async throws {
         let stage = try Stage()
         let simulator = stage.simulator
+        try await simulator.addDevice(account: "anna")
         try await simulator.setNetwork(.offline, slowSeconds: nil, on: "anna-1")
         try await stage.advance("P1D")
         func created() async throws -> AppStoreDate {

@@ -175,7 +175,7 @@ import Testing
                 name: "life", environment: .production, household: nil, seed: seed &* 0x9E37)
             // These are followed in any case.
             switch life.plan(in: scene.world, at: scene.now)?.intent {
-            case .look?, .act(.cancel)?, .act(.advancedCommerce)?, nil: continue
+            case .look?, .move?, .act(.cancel)?, .act(.advancedCommerce)?, nil: continue
             default: whims += 1
             }
             var copy = life

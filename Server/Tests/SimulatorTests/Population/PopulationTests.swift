@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `random lives take every turn`() throws {
-        let played = try run(1500).tally.rows
+        let played = try run(2500).tally.rows
         let missing = LifecycleRow.allCases.filter {
             played[$0.rawValue] == nil
         }

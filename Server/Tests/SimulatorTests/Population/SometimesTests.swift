@@ -5,7 +5,7 @@ import Testing
 
 /// That random customers meet everything that can go wrong, in each layer.
 @Suite struct SometimesTests {
-    private static let customers = 100
+    private static let customers = 140
     private static let months = 6
 
     @Test func `a population, its devices and its server meet every fault`() async throws {

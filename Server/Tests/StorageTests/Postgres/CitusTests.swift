@@ -19,7 +19,11 @@ import Testing
                 SET allow_system_table_mods = on;
                 INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable,
                     extversion)
-                VALUES (99999, 'citus', 10, 'pg_catalog'::regnamespace, false, '\(Self.version)')
+                VALUES (99999, 'citus', 10, 'pg_catalog'::regnamespace, false, '\(Self.version)');
+                DO $$ BEGIN EXECUTE format(
+                    'ALTER DATABASE %I SET plan_cache_mode = force_generic_plan',
+                    current_database()
+                ); END $$
                 """, at: url)
         }
         let database = try PostgresDriver(url: url)
@@ -28,7 +32,8 @@ import Testing
         try await PostgresCluster.shared.drop(url)
     }
 
-    /// A plan for all values has no app, without which Citus cannot plan a join.
+    /// A plan for all values has no app, without which Citus cannot plan a join. Its database has
+    /// the setting that is right on PostgreSQL.
     @Test(arguments: [(true, "auto"), (false, "force_generic_plan")])
     func `statements are planned for their values on Citus, and once on PostgreSQL`(
         hasCitus: Bool, mode: String
@@ -38,6 +43,10 @@ import Testing
                 try connection.rows("SELECT current_setting('plan_cache_mode')", [])[0].text(0)
             }
             #expect(found == mode)
+            let toRead = try await database.read { connection in
+                try connection.rows("SELECT current_setting('plan_cache_mode')", [])[0].text(0)
+            }
+            #expect(toRead == "auto")
             let version = try await Database(database).citusVersion()
             #expect(version == (hasCitus ? Self.version : nil))
         }

@@ -31,7 +31,7 @@ import Testing
             try await store.fill(start..<start + 100)
         }
         // PostgreSQL counts what a session has changed a moment later.
-        try await eventually(within: 60, "the keys are used") {
+        try await eventually("the keys are used", within: 60) {
             _ = try await store.refreshStatistics()
             return try await Self.unused(driver).isEmpty
         }

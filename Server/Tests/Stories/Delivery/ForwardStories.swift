@@ -14,11 +14,11 @@ import Testing
     private static func rules(
         _ receivers: [Receiver], _ policy: ForwardRules.Policy = .own
     ) -> ForwardRules {
-        ForwardRules(
-            targets: receivers.map {
-                ForwardTarget(
-                    name: $0.url, url: $0.url + "?key=1", environments: [.production, .sandbox])
-            }, policy: policy)
+        let both: Set<Ledger.Environment> = [.production, .sandbox]
+        let targets = receivers.map {
+            ForwardTarget(name: $0.url, url: $0.url + "?key=1", environments: both)
+        }
+        return ForwardRules(targets: targets, policy: policy)
     }
 
     @Test(arguments: StoryDatabase.allCases)
@@ -140,7 +140,7 @@ import Testing
             let again = try await shop.secretServer.post(path)["items"]?.array ?? []
             #expect(again.map { $0["state"] } == ["waiting"])
             #expect(again.map { $0["attempts"] } == [0])
-            try await eventually("the forward is accepted") {
+            try await eventually("it is accepted") {
                 try await shop.forwards("?state=accepted").count == 1
             }
             let after = try await shop.secretServer.post(path)["items"]?.array ?? []
@@ -390,11 +390,7 @@ extension Shop {
         try await simulator.post("/_sim/clock", ["advance": "PT1S"])
     }
 
-    fileprivate var secretServer: Wire {
-        var wire = server
-        wire.bearer = Self.secretKey
-        return wire
-    }
+    fileprivate var secretServer: Wire { Wire(base: server.base, bearer: Self.secretKey) }
 
     fileprivate func forwards(_ query: String = "") async throws -> [JSON] {
         try await secretServer.get("/v1/forwards\(query)")["items"]?.array ?? []

@@ -231,7 +231,9 @@ private struct RevenueCatCrowd {
             "INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE", "CANCELLATION", "EXPIRATION",
             "BILLING_ISSUE", "PRODUCT_CHANGE",
         ]
-        for type in expected { #expect(seen[type, default: 0] > 0, "\(type) was not seen: \(place)") }
+        for type in expected {
+            #expect(seen[type, default: 0] > 0, "\(type) was not seen: \(place)")
+        }
         let conversions = events.filter { $0["is_trial_conversion"] == true }
         #expect(conversions.count > 3, "\(place)")
     }
@@ -273,7 +275,8 @@ private struct RevenueCatComparison {
                 before?.offer?.discount == .freeTrial && book.offer?.discount != .freeTrial
             facts.append(
                 (
-                    "is_trial_conversion", text("is_trial_conversion"), value("is_trial_conversion"),
+                    "is_trial_conversion", text("is_trial_conversion"),
+                    value("is_trial_conversion"),
                     "\(isConversion)"
                 ))
             facts.append(

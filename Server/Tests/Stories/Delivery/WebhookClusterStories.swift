@@ -94,8 +94,8 @@ import Testing
         }
     }
 
-    /// The database is new, so that the first notifications find it without statistics, and all rows
-    /// on the same pages.
+    /// The database is new, so that the first notifications find it without statistics, and all
+    /// rows on the same pages.
     @Test(.timeLimit(.minutes(10)))
     func `two servers refuse no notification while they post webhooks and answer about customers`()
         async throws

@@ -1,4 +1,6 @@
 import AppStoreFormats
+import Engine
+import Eventually
 import Ledger
 import Testing
 
@@ -27,8 +29,42 @@ import Testing
             #expect(told.last?["cause"]?["kind"]?.string == "time")
             #expect(told.last?["after"]?["active"] == .bool(false))
             let annas = try await events(of: shop, "&customer_id=\(Stage.account)")
-            #expect(types(annas) == ["linked", "access_unconfirmed", "expired"])
+            #expect(annas == told)
+            #expect(annas.compactMap { $0["earlier_events"]?.integer } == [1])
             #expect(annas.compactMap { $0["customer_sequence"]?.integer } == [1, 2, 3])
+        }
+    }
+
+    /// A welcome mail needs an address: `linked` has it, and says that there is more to read.
+    @Test(arguments: StoryDatabase.allCases)
+    func `what happened before a purchase is linked is in its customer's history`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let signed = try await shop.buyMonth("anna").text("signed_transaction")
+            try await eventually("the notification is recorded") {
+                try await !events(of: shop).isEmpty
+            }
+            let before = try await events(of: shop)
+            #expect(before.allSatisfy { $0["customer_id"] == .null })
+            #expect(try await events(of: shop, "&customer_id=anna").isEmpty)
+            try await shop.server.post(
+                "/v1/purchases",
+                ["customer_id": "anna", "signed_transactions": [.string(signed)]])
+            let annas = try await events(of: shop, "&customer_id=anna")
+            #expect(annas == (try await events(of: shop)))
+            #expect(types(annas).prefix(1) == ["purchased"])
+            let linked = try #require(annas.first { $0["type"] == "linked" })
+            #expect(linked["earlier_events"] == .integer(Int64(before.count)))
+            #expect(try await events(of: shop, "&customer_id=ben").isEmpty)
+            let book = try await shop.simulator.get("/_sim/truth/anna")["purchases"]?.array?.first
+            let charged = book?["charges"]?.array?.first?["amount_milliunits"]?.integer
+            let page = try await shop.engine.lastEventPage(
+                of: "birds", customer: "anna", before: .max, limit: 10)
+            let paid = page.events.compactMap { $0.entry.change.money?.milliunits }.reduce(0, +)
+            #expect(paid == charged && paid > 0)
+            let count = try await shop.engine.eventCount(of: "birds", customer: "anna")
+            #expect(count == annas.count)
         }
     }
 

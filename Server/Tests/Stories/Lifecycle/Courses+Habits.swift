@@ -36,7 +36,7 @@ extension Course {
         habit(
             .restoreMakesTransaction, .buys("atlas"), .waits("P1D"), .restores, .waits("P1D"),
             .restores, .transaction(.refund()), .restores, .waits("P1D"),
-            .transaction(.reverseRefund()), .restores),
+            .transaction(.reverseRefund), .restores),
         habit(
             .consumptionRequestRepeated, .buys("seeds"),
             .transaction(.requestRefund(.fulfillmentIssue)), .waits("P3D")),

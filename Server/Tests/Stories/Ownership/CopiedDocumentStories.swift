@@ -5,15 +5,15 @@ import Testing
 
 @testable import Program
 
-/// Somebody has the public app key, and copies of documents that another one's device was given: old
-/// ones, or recent ones. The buyer's devices can always get a document that is signed now.
+/// Somebody has the public app key, and copies of documents that another one's device was given:
+/// old ones, or recent ones. The buyer's devices can always get a document that is signed now.
 @Suite(.serialized) struct CopiedDocumentStories {
     /// The id of a device on which nobody has signed in.
-    private static func device(_ name: String) -> String {
+    static func device(_ name: String) -> String {
         "anon_" + name.padding(toLength: 32, withPad: "0", startingAt: 0)
     }
 
-    private static func app(
+    static func app(
         _ policy: OwnershipClaim.RestorePolicy = .keep, most: Int = 5, anonymousMost: Int = 3
     ) -> AppConfiguration {
         var app = birds
@@ -25,7 +25,7 @@ import Testing
     }
 
     /// Returns the verdict on the purchase, with its reason if there is one.
-    private static func post(
+    static func post(
         _ signed: String, as customer: String, _ intent: String?, in shop: Shop
     ) async throws -> String {
         let body: JSON = [
@@ -42,36 +42,36 @@ import Testing
             .joined(separator: " ")
     }
 
-    private static func isOpen(_ customer: String, in shop: Shop) async throws -> Bool {
+    static func isOpen(_ customer: String, in shop: Shop) async throws -> Bool {
         try await shop.entitlement("pro", of: customer)?["active"] == true
     }
 
     /// What the store signs for a device of anna's account now.
-    private static func signedNow(in shop: Shop) async throws -> String {
+    static func signedNow(in shop: Shop) async throws -> String {
         try await pass("PT1M", in: shop)
         let restored = try await shop.simulator.post("/_sim/devices/anna-1/restore")
         return try #require(restored["signed_transactions"]?.array?.last?.string)
     }
 
-    private static func pass(_ time: String, in shop: Shop) async throws {
+    static func pass(_ time: String, in shop: Shop) async throws {
         try await shop.simulator.post("/_sim/clock", ["advance": .string(time)])
     }
 
     /// Anna buys on a device on which she has not signed in. Returns what the store has signed.
-    private static func buy(in shop: Shop) async throws -> String {
+    static func buy(in shop: Shop) async throws -> String {
         let signed = try await shop.buyMonth("anna").text("signed_transaction")
         #expect(try await post(signed, as: device("phone"), "purchase", in: shop) == "linked")
         return signed
     }
 
-    private static func join(
+    static func join(
         _ device: String, to person: String, in shop: Shop
     ) async throws {
         try await shop.server.post(
             "/v1/customers/\(person)/aliases", ["customer_id": .string(device)])
     }
 
-    private static func expectClean(_ shop: Shop) async throws {
+    static func expectClean(_ shop: Shop) async throws {
         #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
     }
 
@@ -366,63 +366,6 @@ import Testing
             #expect(try await Self.isOpen("anna", in: shop))
             // What a device has already costs nothing.
             #expect(try await Self.post(now, as: "anna", "sync", in: shop) == "theirs")
-            try await Self.expectClean(shop)
-        }
-    }
-
-    // MARK: - Sharing
-
-    @Test(arguments: StoryDatabase.allCases)
-    func `devices without log-in take no places of persons, and persons none of devices`(
-        database: StoryDatabase
-    ) async throws {
-        try await withShop(on: database, app: Self.app(.share, most: 2)) { shop in
-            let signed = try await shop.buyMonth("anna").text("signed_transaction")
-            #expect(try await Self.post(signed, as: "anna", "purchase", in: shop) == "linked")
-            for number in 1...2 {
-                let device = Self.device("device\(number)")
-                #expect(try await Self.post(signed, as: device, "restore", in: shop) == "shared")
-            }
-            #expect(
-                try await Self.post(signed, as: Self.device("device3"), "restore", in: shop)
-                    == "another shared_with_most")
-            for person in ["ben", "cleo"] {
-                #expect(try await Self.post(signed, as: person, "restore", in: shop) == "shared")
-            }
-            #expect(
-                try await Self.post(signed, as: "dora", "restore", in: shop)
-                    == "another shared_with_most")
-            for user in ["anna", "ben", "cleo", Self.device("device1"), Self.device("device2")] {
-                #expect(try await Self.isOpen(user, in: shop), "\(user)")
-            }
-            try await Self.expectClean(shop)
-        }
-    }
-
-    @Test(arguments: StoryDatabase.allCases)
-    func `no more share a person's purchase because it was a device's before`(
-        database: StoryDatabase
-    ) async throws {
-        let app = Self.app(.share, most: 2, anonymousMost: 6)
-        try await withShop(on: database, app: app) { shop in
-            let signed = try await Self.buy(in: shop)
-            let people = (1...5).map { "person-\($0)" }
-            for person in people {
-                let device = Self.device(person)
-                #expect(try await Self.post(signed, as: device, "sync", in: shop) == "shared")
-                try await Self.join(device, to: person, in: shop)
-                try await Self.pass("PT1S", in: shop)
-            }
-            for person in people { #expect(try await Self.isOpen(person, in: shop)) }
-            try await Self.join(Self.device("phone"), to: "anna", in: shop)
-            var open: [String] = []
-            for person in people where try await Self.isOpen(person, in: shop) {
-                open.append(person)
-            }
-            #expect(open == ["person-1", "person-2"])
-            #expect(
-                try await Self.post(signed, as: "person-3", "restore", in: shop)
-                    == "another shared_with_most")
             try await Self.expectClean(shop)
         }
     }

@@ -24,7 +24,8 @@ import Testing
     private static func post(
         _ device: JSON, _ posting: Posting, in shop: Shop
     ) async throws {
-        let signed = device["signed_transactions"] ?? [try #require(device["signed_transaction"])]
+        let one = device["signed_transaction"].map { JSON.array([$0]) }
+        let signed = try #require(device["signed_transactions"] ?? one)
         try await shop.server.post(
             "/v1/purchases",
             [
@@ -70,7 +71,8 @@ import Testing
         seed: UInt64, posting: Posting
     ) async throws {
         try await withShop(on: .sqlite, app: Self.app, seed: seed) { shop in
-            try await shop.simulator.post("/_sim/reset", ["habits": ["restore_makes_transaction"]])
+            try await shop.simulator.post(
+                "/_sim/reset", ["habits": ["restore_makes_transaction": true]])
             try await shop.addDevice("anna")
             let bought = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "guide"])
@@ -108,7 +110,8 @@ import Testing
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app, notifies: false) { shop in
-            try await shop.simulator.post("/_sim/reset", ["habits": ["restore_makes_transaction"]])
+            try await shop.simulator.post(
+                "/_sim/reset", ["habits": ["restore_makes_transaction": true]])
             try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
             try await shop.addDevice("anna")
             var documents = [

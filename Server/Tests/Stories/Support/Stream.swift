@@ -61,8 +61,8 @@ enum Stream {
         }
     }
 
-    /// Sends each once, to the servers in turn. Returns how many answers had a status, which is nil if
-    /// there was no answer.
+    /// Sends each once, to the servers in turn. Returns how many answers had a status, which is nil
+    /// if there was no answer.
     static func statuses(of notifications: [String], at servers: [Wire]) async -> [Int?: Int] {
         await withTaskGroup(of: [Int?: Int].self) { group in
             for sender in 0..<2 * senders {

@@ -62,7 +62,7 @@ struct Wire: Sendable {
                 status: Int(response.status.code), body: Array(bytes.readableBytesView),
                 retryAfter: response.headers.first(name: "Retry-After"),
                 etag: response.headers.first(name: "ETag"))
-        } catch HTTPClientError.deadlineExceeded {
+        } catch let error as HTTPClientError where error == .deadlineExceeded {
             throw NeverCame("the answer to \(method) \(base)\(path)", within: patience)
         }
     }

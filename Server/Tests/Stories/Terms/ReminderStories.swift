@@ -90,7 +90,7 @@ import Testing
             let text = try await shop.engine.explain(
                 "anna", app: "birds", environment: .production)
             #expect(text.contains("7 days before 2027-08-02 12:00 UTC: emitted on 2027-07-26"))
-            #expect(text.contains("1 days before 2027-08-02 12:00 UTC: due on 2027-08-01"))
+            #expect(text.contains("1 day before 2027-08-02 12:00 UTC: due on 2027-08-01"))
             // From the end on nothing is told any more.
             try await Self.set("2027-08-02", in: shop)
             #expect(try await Self.told(in: shop) == second)

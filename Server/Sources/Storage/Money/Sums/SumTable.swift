@@ -53,7 +53,8 @@ struct SumTable {
 
     mutating func add(_ change: SumChange, in environment: Environment) {
         add(
-            Sum(totals: change.totals, movements: change.movements), on: change.day, change.category,
+            Sum(totals: change.totals, movements: change.movements), on: change.day,
+            change.category,
             change.segment, in: environment)
     }
 

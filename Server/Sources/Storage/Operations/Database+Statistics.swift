@@ -12,8 +12,8 @@ extension Database {
     private static let changesMin: Int64 = 50
 
     /// Collects the statistics of small tables that have changed much since the last time. Returns
-    /// the number of these tables. Idempotent, and safe for several servers at once. Does nothing on
-    /// SQLite, which chooses by the columns of an index.
+    /// the number of these tables. Idempotent, and safe for several servers at once. Does nothing
+    /// on SQLite, which chooses by the columns of an index.
     package func refreshStatistics() async throws -> Int {
         guard driver.dialect == .postgres else { return 0 }
         let tables = try await driver.read { connection in

@@ -8,7 +8,7 @@ import Testing
 
     private static func unit() throws -> String {
         let page = URL(fileURLWithPath: #filePath)
-            .appendingPathComponent("../../../../docs/operations.md").standardized
+            .appendingPathComponent("../../../../../docs/operations.md").standardized
         let text = try String(contentsOf: page, encoding: .utf8)
         let start = try #require(text.range(of: "```ini\n"))
         let rest = text[start.upperBound...]

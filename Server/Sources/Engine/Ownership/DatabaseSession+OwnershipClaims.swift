@@ -161,7 +161,7 @@ extension DatabaseSession {
             }.map(\.customer)
         }
         for customer in ended {
-            try endShare(
+            try revokeShare(
                 of: purchase, with: customer, from: claim.owner?.customer, in: app.id, at: now)
         }
     }

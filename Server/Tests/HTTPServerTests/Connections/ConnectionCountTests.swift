@@ -24,7 +24,8 @@ import Testing
         return channel
     }
 
-    @Test func `a closed connection makes room, and proxies and this machine have no limit`() throws {
+    @Test func `a closed connection makes room, and proxies and this machine have no limit`() throws
+    {
         var limits = ConnectionLimits()
         limits.connectionsOfAddressMax = 1
         let counts = ConnectionCounts(limits)

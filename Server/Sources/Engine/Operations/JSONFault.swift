@@ -1,0 +1,28 @@
+import AppStoreFormats
+
+/// Where a text stops being JSON.
+package enum JSONFault: Hashable, Sendable {
+    /// Both count from 1, and columns count characters.
+    case character(line: Int, column: Int)
+    /// The text ends before its value does.
+    case end
+
+    /// Returns nil if the text is JSON.
+    package init?(in text: [UInt8]) {
+        do {
+            _ = try JSON(parsing: text)
+            return nil
+        } catch {
+            guard error.offset < text.count else {
+                self = .end
+                return
+            }
+            let before = text.prefix(error.offset)
+            let isNewLine = { (byte: UInt8) in byte == UInt8(ascii: "\n") }
+            let start = before.lastIndex(where: isNewLine).map { $0 + 1 } ?? 0
+            // In UTF-8 each further byte of a character begins with the bits 10.
+            let column = 1 + before[start...].count { $0 & 0xC0 != 0x80 }
+            self = .character(line: 1 + before.count(where: isNewLine), column: column)
+        }
+    }
+}

@@ -1,0 +1,224 @@
+import Engine
+import Foundation
+import HTTPTypes
+import PerennialContract
+import Testing
+
+@testable import HTTPServer
+
+/// What the server says of itself is what it does.
+@Suite struct OpenAPITests {
+    private func document(of server: TestServer) async throws -> [String: Any] {
+        let text = try await server.send(.get, Paths.openAPI, key: nil).text
+        return try #require(
+            JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    }
+
+    private func operations(
+        in document: [String: Any]
+    ) throws -> [(method: HTTPRequest.Method, path: String, operation: [String: Any])] {
+        let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
+        return try paths.flatMap { path, operations in
+            try operations.map { name, operation in
+                let method = try #require(HTTPRequest.Method(rawValue: name.uppercased()))
+                return (method: method, path: path, operation: operation)
+            }
+        }
+    }
+
+    @Test func `every route is described, and every description is a route`() async throws {
+        try await TestServer.run { server in
+            let described = try operations(in: await document(of: server)).map {
+                "\($0.method) \($0.path)"
+            }
+            let routes = PerennialServer(engine: server.engine, logger: .init(label: "test")).routes
+                .map { "\($0.method) \($0.path)" }
+            #expect(Set(described) == Set(routes))
+            #expect(described.count == routes.count)
+        }
+    }
+
+    @Test func `every described route answers as it says`() async throws {
+        try await TestServer.run { server in
+            _ = try await server.engine.grant(
+                NewGrant(entitlement: "pro", reason: "sorry"), to: "dora", app: "birds",
+                environment: .production)
+            for (method, path, operation) in try operations(in: await document(of: server)) {
+                let real = path.replacing("{id}", with: "anna")
+                    .replacing("{currency}", with: "gems")
+                    .replacing("{content_id}", with: "first")
+                    .replacing("{transfer_id}", with: "trf_1")
+                    .replacing("{original_transaction_id}", with: "1000")
+                    .replacing("{grant_id}", with: "grt_1")
+                // A stream ends after so many events.
+                let end = path == Paths.eventStream ? "?limit=1" : ""
+                let answer = try await server.send(
+                    method, real + end, key: TestServer.secret,
+                    body: method == .post ? #"{"customer_id": "cleo"}"# : nil)
+                let responses = try #require(operation["responses"] as? [String: Any])
+                #expect(![405, 500].contains(answer.status), "\(method) \(path)")
+                if answer.status == 404 {
+                    #expect(try answer.problem.code != .routeUnknown, "\(method) \(path)")
+                }
+                #expect(
+                    responses["\(answer.status)"] != nil || responses["default"] != nil,
+                    "\(method) \(path) answered \(answer.status)")
+                let withoutKey = try await server.send(method, real, key: nil, body: "{}")
+                #expect((withoutKey.status == 401) == (operation["security"] != nil), "\(path)")
+            }
+        }
+    }
+
+    @Test func `the description is encoded once, and sent only to those who have it not`()
+        async throws
+    {
+        try await TestServer.run { server in
+            let first = try await server.send(.get, Paths.openAPI, key: nil)
+            let tag = try #require(first.headers[.eTag])
+            let again = try await server.send(.get, Paths.openAPI + "?pretty", key: nil)
+            #expect(again.text == first.text)
+            #expect(again.headers[.eTag] == tag)
+            let known = try await server.send(
+                .get, Paths.openAPI, key: nil, headers: [.ifNoneMatch: tag])
+            #expect(known.status == 304)
+            #expect(known.text.isEmpty)
+        }
+    }
+
+    /// The schemas of all customer ids that a client sends: as parameters, and in bodies.
+    private static func customerIDs(in document: [String: Any]) -> [[String: Any]] {
+        var found: [[String: Any]] = []
+        let paths = document["paths"] as? [String: [String: [String: Any]]] ?? [:]
+        for operation in paths.values.flatMap(\.values) {
+            for parameter in operation["parameters"] as? [[String: Any]] ?? []
+            where ["id", "alias", "customer_id"].contains(parameter["name"] as? String) {
+                found.append(parameter["schema"] as? [String: Any] ?? [:])
+            }
+        }
+        let components = document["components"] as? [String: Any]
+        let schemas = components?["schemas"] as? [String: [String: Any]] ?? [:]
+        for (name, schema) in schemas where name.hasSuffix("Request") {
+            let properties = schema["properties"] as? [String: [String: Any]]
+            if let id = properties?["customer_id"] { found.append(id) }
+        }
+        return found
+    }
+
+    @Test func `a customer's id is described as the server accepts it`() async throws {
+        let long = String(repeating: "a", count: 255)
+        try await TestServer.run { server in
+            let found = Self.customerIDs(in: try await document(of: server))
+            #expect(found.count > 30)
+            for schema in found {
+                #expect(schema["minLength"] as? Int == 1)
+                #expect(schema["maxLength"] as? Int == 255)
+                #expect(schema["pattern"] as? String == OpenAPI.customerIDPattern)
+            }
+            let pattern = try Regex(OpenAPI.customerIDPattern)
+            for id in [
+                "anna", "a b", "a  b", " a", "a ", "a\u{A0}b", "a\u{2003}b", "ä", "\u{7F}",
+                "\u{85}",
+                "a\tb", "安娜", "👩‍👩‍👧‍👦", "a\u{200B}b", long, long + "a", "a/b", "[U+200B]",
+            ] {
+                let answer = try await server.send(.get, Paths.customer(id))
+                let isDescribed =
+                    id.wholeMatch(of: pattern) != nil && id.unicodeScalars.count <= 255
+                #expect((answer.status == 200) == isDescribed, "\(id.debugDescription)")
+            }
+        }
+    }
+
+    @Test func `the texts of bodies have limits`() async throws {
+        try await TestServer.run { server in
+            let components = try #require(
+                try await document(of: server)["components"] as? [String: Any])
+            let schemas = try #require(components["schemas"] as? [String: [String: Any]])
+            for (name, member) in [
+                ("GrantRequest", "reason"), ("OwnershipRequest", "reason"),
+                ("DebitRequest", "reason"), ("CreditRequest", "reason"),
+                ("WebhookRequest", "url"), ("ConfigurationPreviewRequest", "configuration"),
+            ] {
+                let properties = schemas[name]?["properties"] as? [String: [String: Any]]
+                let limit = try #require(properties?[member]?["maxLength"] as? Int, "\(name)")
+                // One more is refused, by the route or because the whole body is too large.
+                #expect(limit > 0 && limit < BodyLimit.configuration)
+            }
+            #expect(
+                Set(OpenAPI.textLimits.keys.map { $0.prefix { $0 != "." } }.map(String.init))
+                    .isSubset(of: Set(schemas.keys)))
+        }
+    }
+
+    @Test func `every reference leads somewhere`() async throws {
+        try await TestServer.run { server in
+            let text = try await server.send(.get, Paths.openAPI).text
+            let document = try await document(of: server)
+            let references = text.matches(of: /"\$ref": "#\/([^"]+)"/).map { String($0.1) }
+            #expect(references.count > 20)
+            for reference in Set(references) {
+                let target = reference.split(separator: "/").reduce(document as Any?) {
+                    ($0 as? [String: Any])?[String($1)]
+                }
+                #expect(target != nil, "\(reference)")
+            }
+        }
+    }
+
+    @Test func `the schemas have exactly the members of the contract`() async throws {
+        try await TestServer.run { server in
+            let components = try #require(
+                try await document(of: server)["components"] as? [String: Any])
+            let schemas = try #require(components["schemas"] as? [String: [String: Any]])
+            for (name, value) in try Self.samples() {
+                let properties = try #require(schemas[name]?["properties"] as? [String: Any])
+                #expect(Set(properties.keys) == Set(value.keys), "\(name)")
+            }
+        }
+    }
+
+    @Test func `an answer has every member, and only those that may be are null`() async throws {
+        try await TestServer.run { server in
+            let components = try #require(
+                try await document(of: server)["components"] as? [String: Any])
+            let schemas = try #require(components["schemas"] as? [String: [String: Any]])
+            // Sent by clients, too, or as RFC 9457 has it.
+            let others = ["PurchaseUse", "Problem"]
+            for (name, value) in try Self.samples()
+            where !name.hasSuffix("Request") && !others.contains(name) {
+                let schema = try #require(schemas[name])
+                let required = try #require(schema["required"] as? [String])
+                #expect(Set(required) == Set(value.keys), "\(name)")
+                for (member, value) in value where value is NSNull {
+                    let properties = schema["properties"] as? [String: [String: Any]]
+                    #expect(Self.mayBeNull(properties?[member] ?? [:]), "\(name).\(member)")
+                }
+            }
+        }
+    }
+
+    private static func mayBeNull(_ schema: [String: Any]) -> Bool {
+        let choices = schema["anyOf"] as? [[String: Any]] ?? []
+        return (schema["type"] as? [String])?.contains("null") == true
+            || (schema["enum"] as? [Any])?.contains { $0 is NSNull } == true
+            || choices.contains { $0["type"] as? String == "null" }
+    }
+
+    @Test func `how many are asked for is a number everywhere, and who is looked for is needed`()
+        async throws
+    {
+        try await TestServer.run { server in
+            let document = try await document(of: server)
+            let parameters = try operations(in: document)
+                .flatMap { $0.operation["parameters"] as? [[String: Any]] ?? [] }
+            let queries = parameters.filter { $0["name"] as? String == "query" }
+            #expect(queries.map { $0["required"] as? Bool } == [true])
+            let limits = parameters.filter { $0["name"] as? String == "limit" }
+            #expect(limits.count == 11)
+            for limit in limits {
+                let schema = try #require(limit["schema"] as? [String: Any])
+                #expect(schema["type"] as? String == "integer")
+                #expect(schema["minimum"] as? Int == 1 && schema["maximum"] is Int)
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Ledger
+import PostgresCluster
+import StoragePostgres
+import Testing
+
+@testable import Storage
+
+/// What docs/operations.md says about logical replication.
+@Suite struct ReplicationTests {
+    private static let publication =
+        "CREATE PUBLICATION warehouse FOR TABLE documents, purchases, events "
+        + "WITH (publish_via_partition_root = true)"
+    /// A month that has no table yet.
+    private static let later = now + .days(3650)
+
+    private func published(by driver: any DatabaseDriver) async throws -> [String] {
+        try await driver.read { connection in
+            try connection.rows(
+                "SELECT tablename::text FROM pg_publication_tables ORDER BY 1", []
+            ).map { (row) throws(StorageFailure) in try row.text(0) }
+        }
+    }
+
+    /// A subscriber stops if a table is published that it does not have.
+    @Test func `documents are published as one table, also after months were added`() async throws {
+        let url = try await PostgresCluster.shared.preparedDatabase()
+        let driver = try PostgresDriver(url: url)
+        defer { driver.close() }
+        _ = try await driver.write { try $0.run(Self.publication, []) }
+        let tables = ["documents", "events", "purchases"]
+        #expect(try await published(by: driver) == tables)
+        try await Database(driver).createPartitions(around: Self.later)
+        #expect(try await published(by: driver) == tables)
+        try await PostgresCluster.shared.drop(url)
+    }
+}
