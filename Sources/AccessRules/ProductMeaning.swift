@@ -22,7 +22,7 @@ package struct Evidence: Hashable, Sendable {
     package var areMeaningsCurrent: Bool
     /// Ends of terms that do not renew, computed from the offerings, by transaction id.
     package var termEnds: [String: Timestamp]
-    /// When the server last answered. Nil if it never did.
+    /// When the server last said what the customer may use. Nil if it never did.
     package var serverAnsweredAt: Timestamp?
     /// Whether the store was asked since the launch, whatever it answered.
     package var isStoreRead: Bool
@@ -77,15 +77,17 @@ package struct Evidence: Hashable, Sendable {
 
 extension Evidence {
     /// How long what ended then is held open.
-    func hold(since end: Timestamp) -> Hold {
-        lastAnswer.map { $0 >= end } == true
+    ///
+    /// - Parameter storeKnows: whether the store on this device would know of a renewal.
+    func hold(since end: Timestamp, storeKnows: Bool = true) -> Hold {
+        lastAnswer(ofStoreToo: storeKnows).map { $0 >= end } == true
             ? Hold(milliseconds: holds.answered, isSilent: false)
             : Hold(milliseconds: holds.silent, isSilent: true)
     }
 
-    /// When the server or the store last said anything.
-    var lastAnswer: Timestamp? {
-        let store = store.isTrusted ? store.answeredAt : nil
+    /// When the server, or the store, last answered.
+    private func lastAnswer(ofStoreToo: Bool) -> Timestamp? {
+        let store = ofStoreToo && store.isTrusted ? store.answeredAt : nil
         return [serverAnsweredAt, store].compactMap(\.self).max()
     }
 }

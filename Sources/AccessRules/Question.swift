@@ -53,7 +53,11 @@ struct Question {
             evidence.store.statuses[$0.documents[0].originalID]?.graceUntil
         }
         ends += [server?.status?.graceUntil].compactMap(\.self)
-        let held = ends.flatMap { [$0, $0.adding(evidence.hold(since: $0).milliseconds)] }
+        let held = ends.flatMap { end in
+            [true, false].map {
+                end.adding(evidence.hold(since: end, storeKnows: $0).milliseconds)
+            }
+        }
         if let end = store.unjudgedEnd?.time { ends.append(end) }
         return Set(held + ends).filter { $0 > evidence.now }.sorted()
     }
@@ -63,7 +67,14 @@ struct Question {
     /// What every purchase and the server say. The first one decides.
     private func findings(at now: Timestamp) -> [Finding] {
         var findings = documents.compactMap { finding(about: $0, at: now) }
-        if let word = server?.finding(at: now, hold: evidence.hold) { findings.append(word) }
+        // The store on this device knows nothing of what another account has bought.
+        let storeKnows =
+            server?.right?.originalTransactionID.map { id in
+                evidence.store.statuses[id] != nil
+                    || evidence.store.transactions.values.contains { $0.originalID == id }
+            } ?? false
+        let hold = { evidence.hold(since: $0, storeKnows: storeKnows) }
+        if let word = server?.finding(at: now, hold: hold) { findings.append(word) }
         return findings.sorted { $0.outranks($1) }
     }
 
@@ -91,7 +102,9 @@ struct Question {
         if evidence.server == nil, !evidence.isStoreAlone {
             return "The server has not said anything about this customer yet."
         }
-        let isAnswered = evidence.isStoreSilent && evidence.server?.isLive == true
+        // Of somebody who has not signed in, the server knows only what this device has shown.
+        let isAnswered =
+            evidence.isStoreSilent && evidence.person != nil && evidence.server?.isLive == true
         if !evidence.isStoreRead, !isAnswered {
             return "The App Store on this device has not answered since the launch."
         }
@@ -122,7 +135,7 @@ struct Question {
             serverEnd: server?.lastMoment(of: original, at: now)
         ).finding(
             at: now, ends: evidence.termEnds, gives: { evidence.gives($0, entitlement) },
-            hold: evidence.hold)
+            hold: { evidence.hold(since: $0) })
     }
 
     // MARK: - Without a word

@@ -24,6 +24,17 @@ extension Engine {
         if let own = try? Outbox(folder: files.folder), own.isWriter { self.outbox = own }
     }
 
+    /// Reads what waits now, if another process writes: it may have sent some of it.
+    ///
+    /// - Returns: whether it was read.
+    func rereadOutbox() -> Bool {
+        guard let outbox, !outbox.isWriter,
+            let read = try? Outbox(folder: files.folder, mayWrite: false)
+        else { return false }
+        self.outbox = read
+        return true
+    }
+
     /// - Parameter isLate: whether it was tried before.
     private func readFiles(isLate: Bool) async {
         await predecessor?.value

@@ -162,7 +162,7 @@ extension Engine {
         memory.state.isAnonymous = isAnonymous
         memory.serverWord = nil
         memory.answer = nil
-        memory.serverAnsweredAt = nil
+        (memory.serverAnsweredAt, memory.customerAnsweredAt) = (nil, nil)
         memory.aliases = []
         memory.waiting = []
         memory.unconfirmedDebits = [:]

@@ -17,13 +17,16 @@ extension Engine {
     /// - Parameter isAwaited: whether somebody waits for it. If not, it obeys the budget.
     func post(isAwaited: Bool = false) async {
         await open()
-        guard !isPosting, mayPost, outbox?.isWriter == true else { return }
+        guard mayPost, outbox?.isWriter == true else { return }
+        // One that runs already goes on for whoever waits.
+        if isAwaited { isPostAwaited = true }
+        guard !isPosting else { return }
         isPosting = true
-        defer { isPosting = false }
+        defer { (isPosting, isPostAwaited) = (false, false) }
         await writeUnwritten()
         for _ in 0..<Self.batchesMax {
-            guard isAwaited || mayAsk, let batch = await nextBatch() else { break }
-            guard await send(batch, within: configuration.patience * 3, isAwaited: isAwaited)
+            guard isPostAwaited || mayAsk, let batch = await nextBatch() else { break }
+            guard await send(batch, within: configuration.patience * 3, isAwaited: isPostAwaited)
             else { break }
             if isOutboxFull {
                 // There is room again.

@@ -103,8 +103,11 @@ extension Engine {
         if let etag, isETagOfAnswer, memory.answer != nil {
             request.headers["If-None-Match"] = etag
         }
+        // Before the request, so that the answer contains what does not wait any more.
+        let isReread = rereadOutbox()
         do {
             let answer = try await send(request, isAwaited: isAwaited)
+            if isReread { await recordUnsent() }
             if answer.status == 304 {
                 confirm(id)
             } else {
@@ -130,6 +133,7 @@ extension Engine {
         word.asOf = max(word.asOf, now)
         word.isLive = true
         memory.serverWord = word
+        memory.customerAnsweredAt = max(memory.customerAnsweredAt ?? word.asOf, now)
     }
 
     /// Takes an answer about a customer. An older one, or one about somebody else, is dropped.
@@ -165,6 +169,7 @@ extension Engine {
         memory.aliases = ([customer.customerID] + customer.aliases).filter { $0 != id }
         memory.state.accountToken = customer.accountToken ?? memory.state.accountToken
         memory.serverAnsweredAt = max(memory.serverAnsweredAt ?? customer.asOf, now)
+        memory.customerAnsweredAt = max(memory.customerAnsweredAt ?? customer.asOf, now)
         memory.recordOwners(customer.purchases)
         var word = ServerWord(customer, offlineUntil: token?.offlineUntil)
         if let token { word.restrict(to: token) }

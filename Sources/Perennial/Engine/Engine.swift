@@ -53,6 +53,8 @@ actor Engine {
     var silentUntil: Int64?
     var failuresInARow = 0
     var isPosting = false
+    /// Whether somebody waits for what is being posted.
+    var isPostAwaited = false
     var isAsking = false
     /// Whether the customer has to be asked again. The launch asks without that.
     var mustAsk = false

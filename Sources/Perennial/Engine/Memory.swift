@@ -15,7 +15,11 @@ struct Memory: Sendable {
     /// The server's last whole answer in this process.
     var answer: PerennialContract.Customer?
     var answerOrder: AnswerOrder?
+    /// When the server last answered anything.
     var serverAnsweredAt: Timestamp?
+    /// When the server last answered what the customer may use. An answer about something else, or
+    /// a failure, says nothing of a renewal.
+    var customerAnsweredAt: Timestamp?
     /// Whether the store was asked in this process, whatever it answered.
     var isStoreRead = false
     /// Whether the store was asked in this process, and did not answer in time.
@@ -69,7 +73,7 @@ extension Memory {
                 products.map { ($0.productID, ProductMeaning(entitlements: Set($0.entitlements))) },
                 uniquingKeysWith: { first, _ in first }),
             areMeaningsCurrent: areOfferingsCurrent, termEnds: termEnds(),
-            serverAnsweredAt: serverAnsweredAt, isStoreRead: isStoreRead && !hasUnreadWords,
+            serverAnsweredAt: customerAnsweredAt, isStoreRead: isStoreRead && !hasUnreadWords,
             isStoreSilent: isStoreSilent, isAnythingUnsent: isAnythingUnsent, isStoreAlone: isXcode,
             now: now,
             holds: Evidence.Holds(

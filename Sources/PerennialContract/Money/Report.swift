@@ -28,8 +28,9 @@ public struct Report: Hashable, Sendable, Codable {
     public var unconverted: [String]
     /// If the report shows what was known at an earlier moment: that moment.
     public var asKnownAt: Timestamp?
-    /// Whether refunds that were reversed are left out, as if they had never been given.
-    public var isRestated: Bool
+    /// Whether refunds that were reversed are left out, as if they had never been given. Nil in
+    /// responses of earlier versions.
+    public var isRestated: Bool?
     /// Whether rows of earlier purchases are still being derived, so that numbers are too small.
     public var isFilling: Bool
     public var columns: [Column]
@@ -40,7 +41,7 @@ public struct Report: Hashable, Sendable, Codable {
         sentence: String, environment: StoreEnvironment, from: String, to: String, by: String,
         timeZone: String,
         segment: String?, currency: String?, ratesFrom: String?, ratesTo: String?,
-        unconverted: [String], asKnownAt: Timestamp?, isRestated: Bool = false, isFilling: Bool,
+        unconverted: [String], asKnownAt: Timestamp?, isRestated: Bool? = nil, isFilling: Bool,
         columns: [Column], rows: [Row]
     ) {
         self.id = id

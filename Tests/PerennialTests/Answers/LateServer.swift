@@ -28,6 +28,7 @@ final class LateServer: Sendable {
         var books: Books
         var delay: Int64?
         var isDown = false
+        var isCustomerDown = false
         var requests: [String] = []
         /// The moments of the requests, by the clock.
         var times: [Int64] = []
@@ -55,6 +56,8 @@ final class LateServer: Sendable {
     var answers: Int { state.withLock { $0.answers } }
 
     func isDown(_ down: Bool) { state.withLock { $0.isDown = down } }
+    /// Whether requests about customers fail, and no others.
+    func isCustomerDown(_ down: Bool) { state.withLock { $0.isCustomerDown = down } }
     func answersAfter(_ delay: Int64?) { state.withLock { $0.delay = delay } }
     func change(_ body: (inout Books) -> Void) { state.withLock { body(&$0.books) } }
 
@@ -87,6 +90,8 @@ final class LateServer: Sendable {
         let parts = path.split(separator: "/").map(String.init)
         switch (request.httpMethod ?? "", parts.dropFirst().first ?? "", parts.count) {
         case ("GET", "offerings", _): return try respond(offerings())
+        case (_, "customers", _) where state.withLock({ $0.isCustomerDown }):
+            return (Data(), try Self.response(503))
         case ("GET", "customers", 3): return try respond(customer(parts[2]))
         case ("POST", "customers", 4) where parts[3] == "aliases":
             let alias = try JSONDecoder().decode(
@@ -187,7 +192,7 @@ final class LateServer: Sendable {
                 #","original_transaction_id":"\#($0.split(separator: ":").last ?? "")""#
             }
             return #""\#(name)":{"state":"\#(right.state.rawValue)","until":\#(end)"#
-                + "\(purchase ?? "")}"
+                + "\(purchase ?? "")\(right.willRenew == true ? #","renews":true"# : "")}"
         }
         let purchases = customer.purchases.map { #""\#($0.originalTransactionID)":"theirs""# }
         return signer.token([
@@ -224,7 +229,8 @@ extension LateServer.Books {
                 found[name] = Entitlement(
                     active: sale.isPaid, until: until.map(Timestamp.init(milliseconds:)),
                     state: sale.isPaid ? .paid : sale.refunded == nil ? .expired : .refunded,
-                    reason: "By \(sale.product).", willRenew: nil, productID: sale.product,
+                    reason: "By \(sale.product).", willRenew: sale.renews ? true : nil,
+                    productID: sale.product,
                     purchaseID: "production:\(sale.id)")
             }
         }

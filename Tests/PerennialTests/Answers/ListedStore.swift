@@ -83,6 +83,8 @@ struct Sale: Sendable {
     var refunded: Double?
     var isFamilyShared = false
     var isUnfinished = true
+    /// Whether the server's token says so.
+    var renews = false
     /// Of its subscription. Nil: the store does not say.
     var state: StoreRenewal.State?
 

@@ -63,18 +63,46 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `a store that does not answer holds up no answer of the server's`() async throws {
+    @Test func `a store that does not answer holds up no answer about a person`() async throws {
         let store = ListedStore()
         store.isSilent(true)
         let server = server(shop)
         let app = try AnsweredApp(store, server)
         try await eventually("it waits for the store") { clock.nextWake != nil }
+        let engine = try app.engine
+        try await eventually("the server has answered") {
+            clock.advance(milliseconds: Engine.storeWait)
+            return await engine.memory.answer != nil
+        }
         #expect(app.pro == .unknown)
+        let login = Task { try await app.perennial.identify("ann") }
         try await eventually("the server says that it is shut") {
             clock.advance(milliseconds: Engine.storeWait)
             return app.pro == .shut
         }
+        login.cancel()
         try await app.stop()
+    }
+
+    @Test func `an answer about the offerings says nothing of a renewal`() async throws {
+        let server = server(shop)
+        let app = try AnsweredApp(ListedStore(), server)
+        try await app.untilAnswered(0)
+        // Bought with another store account. It ends in a day.
+        server.change {
+            $0.add([Sale("8", "month") { ($0.until, $0.renews) = (1, true) }], to: "ann")
+        }
+        #expect(try await app.perennial.identify("ann")["pro"].isActive)
+        try await app.stop()
+        clock.advance(milliseconds: 49 * 3_600_000)
+        server.isCustomerDown(true)
+        let next = try AnsweredApp(ListedStore(), server, in: app.folder)
+        let engine = try next.engine
+        try await next.untilStoreIsRead()
+        try await eventually("the offerings were read") { await engine.memory.areOfferingsCurrent }
+        try await eventually("it is held open") { next.pro == .open }
+        try await next.stop()
+        #expect(!next.words.contains(.shut), "\(next.words)")
     }
 
     @Test func `a server that answers before the store does not shut`() async throws {
@@ -191,6 +219,24 @@ import Testing
         try await next.untilAnswered(0)
         try await next.stop()
         #expect(next.pro == .open && next.words == [.unknown, .open], "\(next.words)")
+    }
+
+    @Test func `a second process says no once the first one has sent the receipt`() async throws {
+        let server = server(.init(gives: AnswerRow.shop))
+        let app = try AnsweredApp(ListedStore(), server)
+        try await app.untilAnswered(0)
+        server.isDown(true)
+        _ = try? await app.perennial.receive(appReceipt: Data("old".utf8), because: .restore)
+        server.isDown(false)
+        let other = try AnsweredApp(ListedStore(), server, in: app.folder)
+        try await other.engine.fetchCustomer(within: 1)
+        #expect(other.pro == .unknown)
+        try await app.engine.post(isAwaited: true)
+        try await app.untilAnswered(0)
+        try await other.engine.fetchCustomer(within: 1)
+        try await eventually("it is shut") { other.pro == .shut }
+        try await other.stop()
+        try await app.stop()
     }
 
     @Test func `a person of whom nothing was heard is neither open nor shut after a log-in`()

@@ -12,9 +12,7 @@ import Testing
 /// far as the machine's timing lets it.
 @Suite(
     .serialized, .timeLimit(.minutes(60)),
-    .enabled(
-        if: World.isAvailable && ProcessInfo.processInfo.environment["PERENNIAL_LIVES"] != nil,
-        "skipped: PERENNIAL_LIVES is not set"))
+    .enabled(if: World.isAvailable, "skipped: no program"))
 struct AccessLives {
     private static let environment = ProcessInfo.processInfo.environment
     static let count = environment["PERENNIAL_LIVES"].flatMap { Int($0) } ?? 4

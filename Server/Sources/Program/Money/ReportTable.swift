@@ -15,7 +15,7 @@ struct ReportTable {
     private var heading: String {
         let known =
             (report.asKnownAt.map { ", as known at \($0)" } ?? "")
-            + (report.isRestated ? ", without reversed refunds" : "")
+            + (report.isRestated == true ? ", without reversed refunds" : "")
         return "\(report.title): \(report.from) to \(report.to), \(report.environment.rawValue)"
             + known + "\n\(report.sentence)"
     }
