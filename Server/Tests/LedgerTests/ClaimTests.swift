@@ -242,7 +242,11 @@ extension OwnershipClaim.Verdict {
         claim.isClaimantAnonymous = isAnonymous
         for intent in [nil, .purchase, .restore] as [OwnershipClaim.Intent?] {
             claim.intent = intent
-            #expect(claim.verdict(under: policy) == .move(by: .device))
+            // A device on which nobody has signed in takes nothing from a person by itself.
+            let isAutomatic = isAnonymous && intent == nil
+            #expect(
+                claim.verdict(under: policy)
+                    == (isAutomatic ? .refuse(.needsRestore) : .move(by: .device)))
         }
         claim.intent = .sync
         #expect(claim.verdict(under: policy) == .refuse(.needsRestore))
@@ -313,7 +317,10 @@ extension OwnershipClaim.Verdict {
             (anonymous, .alreadyTheirs, false), (anonymous, .refuse(.kept), false),
         ]
         for (claim, verdict, expected) in rows {
-            #expect(claim.isDocumentRemembered(after: verdict) == expected, "\(verdict)")
+            let isRemembered = claim.isDocumentRemembered(after: verdict, isDocumentNew: true)
+            #expect(isRemembered == expected, "\(verdict)")
         }
+        // Who links a purchase by a document that was shown before may only have a copy.
+        #expect(person.isDocumentRemembered(after: .link(by: .device), isDocumentNew: false))
     }
 }

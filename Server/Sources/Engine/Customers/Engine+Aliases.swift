@@ -7,6 +7,9 @@ extension Engine {
     /// The maximum number of ids of one customer that an app may fill without proofs of identity.
     /// The rest is for the app's server, and for the id that is set as account token.
     package static let idsByAppMax = 50
+    /// The maximum number of ids that a customer has after taking over the account tokens of an
+    /// anonymous customer which no purchase carries yet. The rest is for the app's server.
+    fileprivate static let idsWithUnusedTokensMax = 75
 }
 
 extension AppSettings {
@@ -59,7 +62,13 @@ extension DatabaseSession {
         let count = (first?.ids.count ?? 1) + (second?.ids.count ?? 1)
         let most = isByApp ? app.idsByAppMax : Engine.idsMax
         guard count > most else {
-            try merge(other, with: id, in: app.id, at: now)
+            // The first id cannot be removed, so that an app's request must not make an anonymous
+            // id the first one of a person.
+            let isReversed =
+                isByApp && first?.isAnonymous ?? id.isAnonymous
+                && !(second?.isAnonymous ?? other.isAnonymous)
+            let (added, kept) = isReversed ? (id, other) : (other, id)
+            try merge(added, with: kept, in: app.id, at: now)
             return id
         }
         guard isByApp else { throw EngineFailure.tooManyIDs(limit: most) }
@@ -86,9 +95,10 @@ extension DatabaseSession {
         }
     }
 
-    /// Gives a customer everything that an anonymous customer has, without the anonymous ids. An
-    /// account token is left out only if there is no room for it at all, because later purchases
-    /// may carry it.
+    /// Gives a customer everything that an anonymous customer has, without the anonymous ids. The
+    /// account tokens that purchases carry are kept, however many there are. One that no purchase
+    /// carries yet is kept if there is room; otherwise it names nobody from now on, so that nobody
+    /// else can claim a later purchase by it.
     private func absorb(
         _ anonymous: StoredCustomer?, into person: StoredCustomer, in app: AppID, at now: Instant
     ) throws {
@@ -96,10 +106,13 @@ extension DatabaseSession {
         guard let anonymous else { return }
         try merge(anonymous.customer, into: person.customer, in: app, at: now)
         let tokens = anonymous.ids.filter { !$0.isAnonymous }
-        let room = max(0, Engine.idsMax - person.ids.count)
-        for id in anonymous.ids.filter(\.isAnonymous) + tokens.dropFirst(room) {
+        let carried = try tokens.filter { try isCarried($0, in: app) }
+        let room = max(0, Engine.idsWithUnusedTokensMax - person.ids.count - carried.count)
+        let dropped = tokens.filter { !carried.contains($0) }.dropFirst(room)
+        for id in anonymous.ids.filter(\.isAnonymous) + dropped {
             try removeID(id, from: person.customer, in: app, at: now)
         }
+        try recordErasures(dropped.map(\.hash), in: app, at: now)
     }
 
     func requireIDLimit(for count: Int, beside customer: StoredCustomer) throws {

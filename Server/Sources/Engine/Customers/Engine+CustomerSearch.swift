@@ -181,9 +181,8 @@ extension Engine {
             guard let person = try tx.customerToErase(id, in: appID) else {
                 return .unchanged(ErasureResult(purchases: 0))
             }
-            let names = person.ids.enumerated().map { index, id in
-                (id, CustomerID.erased(salt, index))
-            }
+            let ids = person.ids + (try tx.separatedDevices(of: person.customer, in: appID))
+            let names = ids.enumerated().map { index, id in (id, CustomerID.erased(salt, index)) }
             let unlinked = try tx.erase(
                 person, names: Dictionary(uniqueKeysWithValues: names),
                 hashes: person.ids.map(\.hash), in: appID, at: now)

@@ -98,7 +98,9 @@ extension DatabaseSession {
         _ timeline: Timeline, of owner: CustomerID, in app: AppSettings, at now: Instant
     ) throws -> Bool {
         if let access = timeline.access(at: now, rules: app.rules) { return access.isOpen }
-        // The length of a term depends on all terms of its owner.
+        // The length of a term depends on all terms of its owner. Nothing else does, and an owner
+        // may have thousands of purchases.
+        guard !app.terms.terms(of: [timeline]).isEmpty else { return false }
         let purchase = timeline.purchase
         let timelines = try timelines(of: owner, in: app.id, environment: purchase.environment)
         return app.terms.terms(of: timelines).contains {
@@ -119,7 +121,7 @@ extension DatabaseSession {
         let verdict = app.verdict(on: claim, about: purchase)
         let signedAt = claim.documentAge.map { now - $0 }
         let document =
-            claim.isDocumentRemembered(after: verdict)
+            claim.isDocumentRemembered(after: verdict, isDocumentNew: isDocumentNew)
             ? signedAt.map { PresentedDocument(signedAt: $0) } : nil
         switch verdict {
         case .refuse: break

@@ -204,7 +204,9 @@ package struct OwnershipClaim: Hashable, Sendable {
         if isNamed { return .move(by: .token) }
         let isRecent = rules.accepts(documentOfAge: documentAge)
         if owner.isProvisional, isRecent, isDocument(youngerThan: owner.confirmingAge) {
-            return .move(by: .device)
+            // A device on which nobody has signed in takes nothing from a person by itself.
+            let isAutomatic = intent == nil && isClaimantAnonymous
+            return isAutomatic ? .refuse(.needsRestore) : .move(by: .device)
         }
         // Apps that do not say why they post are answered as before they could.
         let verdict =
@@ -241,12 +243,15 @@ package struct OwnershipClaim: Hashable, Sendable {
 
     // MARK: - What is remembered of documents
 
-    /// What is to be remembered of the document, if the purchase becomes the claimant's by this
-    /// verdict. Nil if it is theirs whatever they show later: who bought it, as a person, or whom
+    /// Whether the document is to be remembered, if the purchase becomes the claimant's by this
+    /// verdict. If not, it is theirs whatever they show later: who bought it, as a person, or whom
     /// it names.
-    package func isDocumentRemembered(after verdict: Verdict) -> Bool {
+    ///
+    /// - Parameter isDocumentNew: whether nobody has shown the document before. Somebody who links
+    ///   a purchase by one that was shown, as after its owner was erased, may only have a copy.
+    package func isDocumentRemembered(after verdict: Verdict, isDocumentNew: Bool) -> Bool {
         switch verdict {
-        case .link: isClaimantAnonymous
+        case .link: isClaimantAnonymous || !isDocumentNew
         case .move(let evidence):
             isClaimantAnonymous
                 || evidence == .device

@@ -89,6 +89,13 @@ extension DatabaseSession {
         return found.sorted { $0.sequence < $1.sequence }
     }
 
+    /// Whether a purchase carries the id as its account token, whoever has the purchase.
+    package func isCarried(_ id: CustomerID, in app: AppID) throws(StorageFailure) -> Bool {
+        guard let token = id.accountToken else { return false }
+        let values: [Value] = [.text(app.rawValue), .text(token)]
+        return try !connection.rows(Self.selectByToken + " LIMIT 1", values).isEmpty
+    }
+
     static let selectByToken =
         "SELECT environment, purchase FROM purchases WHERE app = $1 AND account_token = $2"
 

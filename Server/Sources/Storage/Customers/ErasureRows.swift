@@ -67,7 +67,7 @@ extension DatabaseSession {
     // MARK: - Writing
 
     /// Records the erasure of the ids with these plain hashes. Idempotent.
-    func recordErasures(
+    package func recordErasures(
         _ hashes: [[UInt8]], in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         let key = try erasureKey(of: app, at: now)

@@ -46,6 +46,22 @@ extension DatabaseSession {
         return customers
     }
 
+    /// The anonymous ids that were separated from a customer and belong to nobody since, such as
+    /// that of a device on which the customer has signed in. Events may still mention them.
+    package func separatedDevices(
+        of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> [CustomerID] {
+        let rows = try connection.rows(
+            "SELECT id FROM parted_ids WHERE app = $1 AND customer = $2 ORDER BY id",
+            [.text(app.rawValue), .text(customer.rawValue)])
+        var devices: [CustomerID] = []
+        for row in rows {
+            let id = CustomerID(rawValue: try row.text(0))
+            if id.isAnonymous, try self.customer(known: id, in: app) == nil { devices.append(id) }
+        }
+        return devices
+    }
+
     /// Deletes the records of separations from and of these ids.
     func deleteRemovedIDs(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) {
         try connection.runEach(

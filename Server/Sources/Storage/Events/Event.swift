@@ -218,8 +218,13 @@ extension DatabaseSession {
             for rows in earlier { found += try Self.events(rows, of: app) }
         }
         var sequences: Set<Int64> = []
-        return found.filter { sequences.insert($0.sequence).inserted }
+        found = found.filter { sequences.insert($0.sequence).inserted }
             .sorted { $0.sequence < $1.sequence }
+        // They may name somebody who had the purchase before, and was erased.
+        for (place, entry) in try withoutErasedTokens(found.map(\.entry)).enumerated() {
+            found[place].entry = entry
+        }
+        return found
     }
 
     /// Counts the events of purchases from before they were linked.

@@ -15,7 +15,8 @@ package struct Share: Hashable, Sendable {
 
     /// Whether there is less behind this share than behind another one: a customer whose devices
     /// only showed a document of before may have nothing but a copy, and one with a newer document
-    /// has used a device of the store account later.
+    /// has used a device of the store account later. Of two with the same document, the one that
+    /// came later is weaker.
     package func isWeaker(than other: Share) -> Bool {
         (document.isConfirming ? 1 : 0, document.signedAt, other.since, other.customer)
             < (other.document.isConfirming ? 1 : 0, other.document.signedAt, since, customer)

@@ -26,6 +26,8 @@ struct OwnershipLife {
     /// All ids that the buyer's apps have used.
     var buyers: Set<CustomerID> = []
     let token: CustomerID?
+    /// Whether the buyer was erased, so that the token names nobody any more.
+    var isTokenErased = false
     let purchase: PurchaseID
     var copies: [(signed: String, at: Instant)] = []
     var devices = 0
@@ -175,8 +177,8 @@ struct OwnershipLife {
     private mutating func eraseBuyer() async throws {
         _ = try await assembly.engine.erase(buyer, app: "birds")
         acts.append("erase \(buyer)")
+        isTokenErased = true
         if buyer.rawValue == Self.personToken {
-            // The token names nobody from now on.
             buyer = Self.person
             buyers.insert(buyer)
         }
@@ -227,7 +229,9 @@ struct OwnershipLife {
     private mutating func stealByAlias() async throws {
         guard let thief = pick(Self.thieves + Self.stolenDevices) else { return }
         var victims = [Self.person, CustomerID(rawValue: Self.personToken)]
-        if let token { victims += [token, CustomerID(rawValue: token.rawValue.uppercased())] }
+        if let token, !isTokenErased {
+            victims += [token, CustomerID(rawValue: token.rawValue.uppercased())]
+        }
         guard let victim = pick(victims) else { return }
         // Whoever knows a person's id may add an anonymous id to it: that is for proofs to prevent.
         guard !thief.isAnonymous || victim == token && token?.rawValue != Self.personToken else {

@@ -1,0 +1,113 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Testing
+
+@testable import Program
+
+/// What somebody who has the public app key does to a customer whose id they know.
+@Suite(.serialized) struct ThiefStories {
+    private typealias Copies = CopiedDocumentStories
+
+    private static func join(_ other: String, to id: String, in shop: Shop) async throws -> Int {
+        let body: JSON = ["customer_id": .string(other)]
+        return try await shop.server.send("POST", "/v1/customers/\(id)/aliases", body: body.bytes)
+            .status
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `an anonymous id that a thief adds never becomes the first one of a person`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Copies.app()) { shop in
+            let bought = try await shop.buyMonth("anna")
+            #expect(try await shop.post(bought, as: "anna") == 200)
+            let (thief, early) = (Copies.device("thief"), Copies.device("early"))
+            #expect(try await Self.join("anna", to: thief, in: shop) == 200)
+            #expect(try await Self.join("ben", to: early, in: shop) == 200)
+            for (person, device) in [("anna", thief), ("ben", early)] {
+                let path = "/v1/customers/\(person)/aliases/\(device)"
+                #expect(try await shop.support.send("DELETE", path).status == 200, "\(person)")
+                #expect(try await !Copies.isOpen(device, in: shop))
+            }
+            #expect(try await Copies.isOpen("anna", in: shop))
+            let events = try await shop.support.get("/v1/events?customer_id=anna")
+            #expect(
+                events["items"]?.array?.allSatisfy { ["anna", .null].contains($0["customer_id"]) }
+                    == true)
+            try await Copies.expectClean(shop)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `the token of a purchase stays its buyer's, however many ids thieves have added`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Copies.app()) { shop in
+            for number in 1...49 {
+                let device = Copies.device("a\(number)")
+                #expect(try await Self.join(device, to: "anna", in: shop) == 200)
+            }
+            for number in 1...60 {
+                let device = Copies.device("b\(number)")
+                try await shop.server.post("/v1/customers/\(device)/account_token", [:])
+                #expect(try await Self.join(device, to: "anna", in: shop) == 200)
+            }
+            let phone = Copies.device("phone")
+            let made = try await shop.server.post("/v1/customers/\(phone)/account_token", [:])
+            let token = try made.text("account_token")
+            let bought = try await shop.buyMonth("anna", token: token)
+            #expect(try await shop.post(bought, as: phone) == 200)
+            #expect(try await Self.join(phone, to: "anna", in: shop) == 200)
+            #expect(try await Copies.isOpen("anna", in: shop))
+            // The thief posts a copy as whom it names.
+            let copy = try bought.text("signed_transaction")
+            _ = try await Copies.post(copy, as: token, "restore", in: shop)
+            _ = try await Copies.post(copy, as: "thief", "restore", in: shop)
+            #expect(try await Copies.isOpen("anna", in: shop))
+            #expect(try await !Copies.isOpen("thief", in: shop))
+            // The app's server finds room.
+            let own: JSON = ["customer_id": "anna-2"]
+            let path = "/v1/customers/anna/aliases"
+            #expect(try await shop.support.send("POST", path, body: own.bytes).status == 200)
+            try await Copies.expectClean(shop)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a buyer wins back what a thief took, erased and took again`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Copies.app()) { shop in
+            let copy = try await Copies.buy(in: shop)
+            try await Copies.pass("PT1H", in: shop)
+            #expect(try await Copies.post(copy, as: "thief", "restore", in: shop) == "moved")
+            #expect(try await shop.support.send("DELETE", "/v1/customers/thief").status == 200)
+            #expect(try await Copies.post(copy, as: "thief-2", "restore", in: shop) == "linked")
+            let now = try await Copies.signedNow(in: shop)
+            let phone = Copies.device("phone")
+            #expect(try await Copies.post(now, as: phone, "restore", in: shop) == "moved")
+            #expect(try await Copies.isOpen(phone, in: shop))
+            #expect(try await !Copies.isOpen("thief-2", in: shop))
+            try await Copies.expectClean(shop)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `an app that says no reason takes nothing from a person with a device's document`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Copies.app()) { shop in
+            let signed = try await Copies.buy(in: shop)
+            try await Copies.join(Copies.device("phone"), to: "mia", in: shop)
+            #expect(try await Copies.post(signed, as: "mia", nil, in: shop) == "theirs")
+            try await Copies.pass("PT1H", in: shop)
+            let later = try await Copies.signedNow(in: shop)
+            let pad = Copies.device("pad")
+            #expect(
+                try await Copies.post(later, as: pad, nil, in: shop) == "another needs_restore")
+            #expect(try await Copies.isOpen("mia", in: shop))
+            try await Copies.expectClean(shop)
+        }
+    }
+}
