@@ -104,6 +104,8 @@ struct ReportFold {
     private let hasStock: Bool
     /// Whether it values what is there before the first period.
     private let hasOpening: Bool
+    /// Whether it values what happens within a period, at the rates of its day.
+    private let hasFlows: Bool
     /// What is there when a later day ends is valued at the rates of this one.
     var today = Int64.max
     private(set) var unconverted: Set<String> = []
@@ -115,6 +117,7 @@ struct ReportFold {
     ) {
         hasStock = definition.hasStock
         hasOpening = definition.hasOpening
+        hasFlows = definition.hasFlows
         self.periods = periods
         self.currency = currency
         self.rates = rates
@@ -158,7 +161,7 @@ struct ReportFold {
         guard let currency, let first = periods.first?.days.lowerBound else { return }
         for (own, sums) in Dictionary(grouping: sums, by: \.currency) {
             guard let own, own != currency else { continue }
-            let flows = sums.filter { $0.day >= first && $0.totals.amounts != .init() }
+            let flows = sums.filter { hasFlows && $0.day >= first && $0.totals.amounts != .init() }
             let days = Set(flows.map(\.day)).union(hasStock ? stockDays(of: sums) : [])
             let isKnown = days.allSatisfy {
                 rates.convert(0, from: own, to: currency, on: $0) != nil

@@ -25,6 +25,15 @@ package struct ReportDefinition: Sendable {
         }
     }
 
+    /// Whether it shows what happens within a period. If not, it needs no rates of these days.
+    var hasFlows: Bool {
+        hasOpening
+            || columns.contains { column in
+                if case .flow = column.source { return true }
+                return false
+            }
+    }
+
     /// Whether it shows what is there when a period begins, or what that gained by exchange rates.
     var hasOpening: Bool { columns.contains { $0.name == "opening" } }
 

@@ -26,7 +26,7 @@ struct PostgresAddress: Sendable {
         "connect_timeout": "\(connectSeconds)",
         "tcp_user_timeout": "\(deadPeerMilliseconds)",
         "keepalives_idle": "\(keepaliveIdleSeconds)",
-        "fallback_application_name": "perennial",
+        "fallback_application_name": PostgresDriver.applicationName,
         "client_encoding": "UTF8",
     ]
 

@@ -24,6 +24,12 @@ package final class PostgresDriver: DatabaseDriver {
         package init() {}
     }
 
+    /// What PostgreSQL shows as `application_name` of this process, unless the address names
+    /// another: `perennial` and a part that no other process has. Process ids would be the same in
+    /// several containers.
+    package static let applicationName =
+        "perennial-" + String(UInt64.random(in: 0..<1 << 32), radix: 16)
+
     private let writers: WorkerThreads<Worker>
     private let readers: WorkerThreads<Worker>
     private let watch = ConnectionWatchdog()

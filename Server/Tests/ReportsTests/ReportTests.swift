@@ -79,7 +79,8 @@ import Testing
     /// on day 8. The other one ends on day 12, if it ends.
     private static func report(
         _ definition: ReportDefinition, on days: Range<Int64>, today: Int64, ends: Bool = false,
-        rateDays: ClosedRange<Int64> = 5...5, opening: Int64? = nil
+        rateDays: ClosedRange<Int64> = 5...5, opening: Int64? = nil,
+        by length: ReportPeriod.Length = .day
     ) -> Report {
         func sum(_ day: Int64, _ kind: Movement.Kind, _ mrr: Int64) -> MovementSum {
             var totals = Totals(Movement.Amounts(gross: kind == .new ? 1000 : 0, mrr: mrr))
@@ -91,7 +92,7 @@ import Testing
             [sum(5, .new, 1000), sum(5, .new, 500), sum(8, .churn, -500)]
             + (ends ? [sum(12, .churn, -1000)] : [])
         return Report(
-            definition, ReportPeriod.periods(.day, in: days), from: sums, in: "EUR",
+            definition, ReportPeriod.periods(length, in: days), from: sums, in: "EUR",
             rates: ExchangeRates(
                 base: "EUR",
                 rates: Dictionary(
@@ -148,6 +149,17 @@ import Testing
         let opening = Self.report(
             ReportCatalogue.mrrMovement, on: 41..<50, today: 60, rateDays: 41...50, opening: 40)
         #expect(opening.unconverted == ["USD"])
+    }
+
+    @Test func `what is there when a month ends needs no rate of the day on which it began`() {
+        let january: Range<Int64> = 0..<31
+        let mrr = Self.report(
+            ReportCatalogue.mrr, on: january, today: 60, rateDays: 30...30, by: .month)
+        #expect(mrr.unconverted == [])
+        #expect(mrr.rows.map { $0.values.first } == [.money(500)])
+        let revenue = Self.report(
+            ReportCatalogue.revenue, on: january, today: 60, rateDays: 30...30, by: .month)
+        #expect(revenue.unconverted == ["USD"])
     }
 
     @Test func `a table of the European Central Bank's form is read`() throws {

@@ -303,9 +303,10 @@ extension Trial {
     func signIn(account: Int) async throws {
         let name = accounts[account]
         let anonymous = await customer(of: name)
-        guard anonymous.isAnonymous, !erased.contains(anonymous), let server = anyServer() else {
-            return
-        }
+        // Which token an account uses is known once it has bought something.
+        guard anonymous.isAnonymous, !(await groundTruth(of: name)).isEmpty,
+            !erased.contains(anonymous), let server = anyServer()
+        else { return }
         let person = CustomerID(rawValue: "person-\(name)")
         do {
             _ = try await server.engine.alias(

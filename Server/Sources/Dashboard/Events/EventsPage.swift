@@ -112,14 +112,12 @@ package struct EventsPage: Sendable {
             title: "Events", section: .events, heading: "Events",
             lede: """
                 Everything that changed, in one order, without gaps. Written in the transaction \
-                that \
-                caused it, and never rewritten.
+                that caused it, and never rewritten.
                 """,
             actions: isLive
                 ? """
                 <button class="btn" type="button" data-more id="more" hidden>0 new</button>\
-                <button class="btn" type="button" data-pause aria-pressed="false">Hold \
-                still</button>
+                <button class="btn" type="button" data-pause>Pause</button>
                 """ : "", isLive: isLive,
             content: Template.events.markup(fields)
         ).html(in: frame)

@@ -12,8 +12,8 @@ addEventListener('click', e => {
   }
   if ('copy' in d) { navigator.clipboard?.writeText(d.copy || $('pre', b.closest('section')).textContent); b.textContent = 'Copied'; }
   if ('pause' in d) {
-    b.ariaPressed = held = !held; b.textContent = held ? 'Go on' : 'Hold still';
-    dot(held ? 'Held' : 'Live', held); flush();
+    held = !held; b.textContent = held ? 'Resume' : 'Pause';
+    dot(held ? 'Paused' : 'Live', held); flush();
   }
   if ('more' in d) { scrollTo(0, 0); flush(true); }
 });

@@ -144,7 +144,11 @@ extension Engine {
                 guard !known.isConfigured else { return .refused(.webhookInConfiguration(id)) }
                 var new = known.settings
                 change.apply(to: &new)
-                if let failure = Self.refusal(of: new, in: app) { return .refused(failure) }
+                // What was listed when the filter was made stays allowed.
+                let former = known.settings.filter.products ?? []
+                if let failure = Self.refusal(of: new, in: app, beside: former) {
+                    return .refused(failure)
+                }
                 try tx.update(id, new, of: appID)
                 if new.format != known.settings.format {
                     // Each waiting delivery is then rendered anew before its next attempt.
@@ -213,14 +217,18 @@ extension Engine {
     private static let productCharacters = 100
 
     /// Why a webhook cannot have these settings. Nil if it can.
+    ///
+    /// - Parameter former: products of its filter until now, which may be unknown.
     private static func refusal(
-        of settings: WebhookSettings, in app: AppSettings
+        of settings: WebhookSettings, in app: AppSettings, beside former: Set<ProductID> = []
     ) -> EngineFailure? {
         guard app.webhooks.permits(url: settings.url) else {
             return .invalidWebhook(
                 "The url must begin with https://, and have no user, password or fragment.")
         }
-        if let unknown = settings.filter.products?.subtracting(app.knownProducts).min() {
+        if let unknown = settings.filter.products?.subtracting(app.knownProducts)
+            .subtracting(former).min()
+        {
             let known = app.knownProducts.map(\.rawValue)
             let remedy = Spelling.remedy(for: unknown.rawValue, among: known, else: "")
             return .invalidWebhook(

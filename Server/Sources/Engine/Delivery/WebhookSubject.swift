@@ -56,6 +56,8 @@ package struct EventContext: Sendable {
     package var isToldOfAnother = false
     /// What the former owner of a purchase that moved still has, and who that is.
     package var remaining: [PurchaseState] = []
+    /// The terms that cover the moment, of what remains and does not renew.
+    package var remainingTerms: [PurchaseID: Term] = [:]
     package var loser: People?
     /// When it is rendered.
     package var now: Instant
@@ -226,8 +228,14 @@ extension DatabaseSession {
         guard let loser = context.loser?.id, let purchase = entry.purchase else { return }
         let state = try state(
             of: loser, in: app, environment: purchase.environment, at: context.now)
+        for term in state.terms where term.covers(context.now) {
+            let isLonger = context.remainingTerms[term.purchase].map { $0.until < term.until }
+            if isLonger ?? true { context.remainingTerms[term.purchase] = term }
+        }
         context.remaining = state.purchases.filter {
-            $0.access?.isOpen == true && $0.sharedBy == nil && $0.timeline.purchase != purchase
+            $0.sharedBy == nil && $0.timeline.purchase != purchase
+                && ($0.access?.isOpen == true
+                    || context.remainingTerms[$0.timeline.purchase] != nil)
         }
     }
 

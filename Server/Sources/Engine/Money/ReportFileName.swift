@@ -16,6 +16,7 @@ struct ReportFileName {
 
     init(_ name: String) {
         let parts = name.split { !$0.isLetter && !$0.isNumber }.map(String.init)
+            .filter { $0.lowercased() != "gz" }
         let named = Self.region(parts)
         region = named ?? FinanceReportRequest.allRegions
         let frequency = parts.firstIndex(where: Self.frequencies.contains)

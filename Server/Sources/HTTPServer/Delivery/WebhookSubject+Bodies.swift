@@ -76,12 +76,18 @@ extension RevenueCatContext.Remaining {
         _ app: AppID, _ moved: Event
     ) {
         let timeline = purchase.timeline
-        let payment = timeline.period(at: context.now)?.payment
-        let condition = purchase.access.map { access in
+        let term = context.remainingTerms[timeline.purchase]
+        let payment = term?.payment ?? timeline.period(at: context.now)?.payment
+        var condition = purchase.access.map { access in
             PurchaseCondition(
                 productID: payment?.product.rawValue ?? "", active: access.isOpen,
                 state: AccessState(access.state), until: access.until.map { Timestamp($0) },
                 willRenew: access.willRenew)
+        }
+        if let term {
+            condition = PurchaseCondition(
+                productID: term.product.rawValue, active: true, state: .paid,
+                until: Timestamp(term.until), willRenew: false)
         }
         var event = Event(
             id: moved.id, sequence: moved.sequence, type: .extended, at: moved.at,

@@ -26,8 +26,9 @@ package struct LocalNames: Sendable {
         if !authority.isEmpty, !isLocal(Self.host(of: authority)) {
             return "This program answers only to names of this machine, such as localhost."
         }
-        let origin = request.headerFields[.origin]?.lowercased()
-        guard origin == nil || origin == "http://\(authority)" else {
+        // A proxy on this machine may add TLS.
+        let own = ["http://", "https://"].map { $0 + authority }
+        guard request.headerFields[.origin].map({ own.contains($0.lowercased()) }) ?? true else {
             return "A page of another site has sent this."
         }
         let isFromElsewhere = ["cross-site", "same-site"].contains(

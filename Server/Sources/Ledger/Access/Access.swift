@@ -218,7 +218,9 @@ extension Timeline {
         if now < due {
             return unconfirmed(period, until: due, .unconfirmed(since: end, until: due))
         }
-        guard renewal.mayContinue else { return self.ended(period, at: due, nil) }
+        guard renewal.mayContinue else {
+            return self.ended(period, at: max(due, ended ?? due), nil)
+        }
         return unconfirmedOrExpired(period, since: due, at: now, rules: rules)
     }
 

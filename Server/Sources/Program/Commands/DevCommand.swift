@@ -12,6 +12,8 @@ struct DevCommand: AsyncParsableCommand {
 
     @Option(help: "The server's port.") var port = 8080
     @Option(help: "The simulator's port.") var simulatorPort = 8090
+    @Option(help: "A name by which both are reached, such as that of a tunnel.")
+    var hostName: [String] = []
     @Option(help: "The folder for the database and the simulator's root.") var data = ".perennial"
     @Option(help: "The database instead of the one in that folder: a file, or postgres://...")
     var database: String?
@@ -38,6 +40,7 @@ struct DevCommand: AsyncParsableCommand {
             let world = try shop.nextWorld()
             var settings = try shop.settings(app, world, logger: logger)
             (settings.port, settings.simulatorPort) = (port, simulatorPort)
+            settings.hostNames = hostName
             settings.databaseAddress = address
             settings.hasPhone = true
             try shop.save(world)

@@ -68,7 +68,7 @@ extension LocalServices {
         var server = PerennialServer(
             engine: assembly.engine, logger: settings.logger,
             logLinesDropped: { LineLog.standardError.droppedCount })
-        server.localNames = LocalNames()
+        server.localNames = LocalNames(others: settings.hostNames)
         server.readsConfiguration = ConfigurationProposal.reading(inPlaceOf: [settings.app])
         if let phone {
             let dashboard = DashboardAccess.developer(
@@ -126,7 +126,8 @@ private struct DeferredSimulator: Service {
         let credentials = try AppStoreCredentials.simulated(bundleID: settings.bundleID)
         try await SimulatorHost(
             simulator: simulator, host: parts.settings.host, port: parts.settings.simulatorPort,
-            flag: "--simulator-port", logger: parts.settings.logger
+            flag: "--simulator-port", logger: parts.settings.logger,
+            names: LocalNames(others: parts.settings.hostNames)
         ) { port in
             let url = "http://127.0.0.1:\(port)"
             let appStore = AppStoreClient(

@@ -34,6 +34,8 @@ package struct LocalStack: Sendable {
         package var databaseAddress: String
         package var keys: [(key: String, kind: KeyKind)]
         package var host = "127.0.0.1"
+        /// Names by which both are reached, beside names of this machine.
+        package var hostNames: [String] = []
         /// 0 for any free port.
         package var port = 0
         package var simulatorPort = 0

@@ -182,7 +182,8 @@ enum DatabaseAddress {
     ) async throws(StartFailure) -> Int64 {
         do {
             return try await database.read { connection in
-                try connection.rows(selectOthers, []).first?.integer(0) ?? 0
+                try connection.rows(selectOthers, [.text(PostgresDriver.applicationName)])
+                    .first?.integer(0) ?? 0
             }
         } catch {
             throw unusable(address, error)
@@ -194,7 +195,8 @@ enum DatabaseAddress {
 
     private static let selectOthers =
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
-        + "AND application_name LIKE 'perennial%' AND pid <> pg_backend_pid()"
+        + "AND application_name LIKE 'perennial%' AND application_name <> $1 "
+        + "AND pid <> pg_backend_pid()"
 
     /// Throws if the nearest existing folder is not writable, so that the file could not be
     /// created.

@@ -25,6 +25,34 @@ struct LogPlaceFile: Sendable {
         path = Disk.resolvedName(address) + Self.suffix
     }
 
+    // MARK: - The database
+
+    /// Which file stands at the address of the database. Nil if there is none.
+    var databaseFile: FileNumber? { FileNumber(of: address) }
+
+    /// - Throws: ``LogTooShort`` if another file stands at the address of the database, or none:
+    ///   the server still has the former one open, and nobody would find what it writes.
+    func requireDatabase(_ file: FileNumber?) throws(LogTooShort) {
+        guard databaseFile != file else { return }
+        throw LogTooShort(
+            failure: StartFailure(
+                "The database \(address) was replaced or removed while the server runs.",
+                remedy: "Stop the server before you replace its database, then start it again: it "
+                    + "checks what it finds."))
+    }
+
+    /// What distinguishes a file from another one of the same name.
+    struct FileNumber: Hashable, Sendable {
+        private let device: UInt64
+        private let number: UInt64
+
+        fileprivate init?(of path: String) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            (device, number) = (UInt64(status.st_dev), UInt64(status.st_ino))
+        }
+    }
+
     // MARK: - The file
 
     /// What a server has recorded. Empty if there is no file, or none that can be read.
@@ -107,7 +135,7 @@ extension LogPlaceFile {
     }
 }
 
-/// A log that has become shorter while a server runs.
+/// A log that has become shorter while a server runs, or whose database was replaced.
 struct LogTooShort: Error {
     var failure: StartFailure
 }

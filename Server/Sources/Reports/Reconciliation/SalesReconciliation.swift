@@ -202,8 +202,9 @@ package struct SalesReconciliation: Sendable {
         let unnamed = differences.indices.filter {
             let one = differences[$0]
             let isUnknown = [.unknownProduct, .otherApp].contains(one.cause)
-            return isUnknown && one.key.product.isItemList
-                || one.cause == .notInFile && !one.key.product.isItemList
+            // What was free stands under the items, too.
+            let isOurs = one.cause == .notInFile || one.cause == .freeUnits
+            return one.key.product.isItemList ? isUnknown : isOurs
         }
         let groups = Dictionary(grouping: unnamed) { index -> SalesFigure.Key in
             var key = differences[index].key

@@ -7,6 +7,8 @@ import Ledger
 extension Database {
     /// Larger tables are left to PostgreSQL: their statistics change slowly.
     private static let rowsMax: Int64 = 100_000
+    /// So large may a table be of which the number of rows is not known yet.
+    private static let bytesMax: Int64 = 67_108_864
     /// The number of changed rows that make new statistics worth their time, besides as many as
     /// there were rows at the last time.
     private static let changesMin: Int64 = 50
@@ -18,7 +20,8 @@ extension Database {
         guard driver.dialect == .postgres else { return 0 }
         let tables = try await driver.read { connection in
             try connection.rows(
-                Self.selectOutdated, [.integer(Self.rowsMax), .integer(Self.changesMin)]
+                Self.selectOutdated,
+                [.integer(Self.rowsMax), .integer(Self.changesMin), .integer(Self.bytesMax)]
             ).map { (row) throws(StorageFailure) in try row.text(0) }
         }
         for table in tables {
@@ -35,6 +38,7 @@ extension Database {
         SELECT quote_ident(pg_class.relname)
         FROM pg_stat_user_tables JOIN pg_class ON pg_class.oid = relid
         WHERE schemaname = current_schema() AND pg_has_role(relowner, 'USAGE') AND reltuples < $1
+            AND (reltuples >= 0 OR pg_relation_size(pg_class.oid) <= $3)
             AND n_mod_since_analyze >= $2 + greatest(reltuples, 0)
         ORDER BY 1
         """

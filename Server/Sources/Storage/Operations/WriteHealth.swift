@@ -21,7 +21,7 @@ final class WriteHealth: Sendable {
     /// violated constraint, or an error from elsewhere.
     func recordFailure(_ error: any Error) {
         guard let failure = error as? StorageFailure,
-            ![.constraint, .erased].contains(failure.kind)
+            ![.constraint, .erased, .needsSerializable].contains(failure.kind)
         else { return }
         state.withLock { $0.failures += 1 }
     }

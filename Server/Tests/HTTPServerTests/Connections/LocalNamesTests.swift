@@ -44,7 +44,7 @@ import Testing
             (.post, ["Origin": "https://evil.example"], true), (.post, ["Origin": "null"], true),
             (.get, ["Origin": "https://evil.example"], true),
             (.post, ["Origin": "http://localhost:3000"], true),
-            (.post, ["Origin": "https://localhost:8080"], true),
+            (.post, ["Origin": "https://localhost:8080"], false),
             (.post, ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"], true),
             (.get, ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"], true),
             (.get, ["Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors"], true),

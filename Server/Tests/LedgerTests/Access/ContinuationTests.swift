@@ -118,6 +118,12 @@ private struct Row {
             sentence: "Ended because the App Store could not collect the renewal of "
                 + "2026-02-01 00:00 UTC."),
         Row(
+            name: "renewal turned off in grace, without a reason",
+            facts: [
+                period(), news(inGrace, on: end), news(cancelled, on: end + .days(2)),
+            ], at: end + .days(3), state: .expired, until: end + .days(2), willRenew: false,
+            sentence: "Ended, as renewal was switched off, on 2026-02-03 00:00 UTC."),
+        Row(
             name: "cancelled and over",
             facts: [
                 period(),

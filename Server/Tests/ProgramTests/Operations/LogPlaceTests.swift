@@ -59,6 +59,24 @@ import Testing
         }
     }
 
+    /// Files of the same content, too: the server has the former one open.
+    @Test func `a database that is replaced or removed while a server runs ends the server`()
+        async throws
+    {
+        try await Self.withDatabase { path, file in
+            let opened = file.databaseFile
+            #expect(opened != nil)
+            try file.requireDatabase(opened)
+            try await Self.addEvents(2, to: path)
+            try file.requireDatabase(opened)
+            try FileManager.default.moveItem(atPath: path, toPath: path + ".old")
+            #expect(throws: LogTooShort.self) { try file.requireDatabase(opened) }
+            try FileManager.default.copyItem(atPath: path + ".old", toPath: path)
+            let failure = #expect(throws: LogTooShort.self) { try file.requireDatabase(opened) }
+            #expect(failure?.failure.message.contains("was replaced or removed") == true)
+        }
+    }
+
     @Test func `once it is marked, it is accepted, and a later copy is refused again`() async throws
     {
         try await Self.withDatabase(recorded: 9) { path, file in

@@ -87,13 +87,22 @@ private final class NotedDriver: DatabaseDriver {
                 try gate.wait(for: "the end of the acts")
             }
             try await eventually("the table is locked") {
-                try await locks("granted AND mode = 'ExclusiveLock'") > 0
+                try await locks(
+                    "granted AND mode = 'ExclusiveLock' AND locktype = 'relation'") > 0
             }
             try await withThrowingTaskGroup { group in
+                let ended = Tally.List<String>()
                 for (index, act) in acts.enumerated() {
-                    group.addTask { try await act() }
+                    group.addTask {
+                        do { try await act() } catch {
+                            ended.add("\(error)")
+                            throw error
+                        }
+                        ended.add("without an error")
+                    }
                     try await eventually("the act waits for the lock") {
-                        try await locks("NOT granted") == index + 1
+                        try #require(ended.all == [], "an act ended before the table was free")
+                        return try await locks("NOT granted") == index + 1
                     }
                 }
                 gate.signal()

@@ -93,7 +93,7 @@ import Testing
                 }
                 #expect(theirs.compactMap { $0["type"]?.string } == types, "\(name)")
                 let (free, paid) = (theirs[theirs.count - 2], theirs[theirs.count - 1])
-                #expect(free["period_type"] == "TRIAL", "\(free.text)")
+                #expect(free["period_type"] == "TRIAL" && free["offer_code"] == "code.free")
                 #expect(free["price"] == 0 && free["price_in_purchased_currency"] == 0)
                 #expect(paid["is_trial_conversion"] == true, "\(name)")
                 #expect(paid["renewal_number"]?.integer == number + 1, "\(name)")

@@ -204,7 +204,7 @@ import Testing
             let transaction = try await Self.buy("anna", in: shop)
             _ = try await Self.post([transaction], as: "anna", in: shop)
             let text = try await shop.engine.explain("anna", app: "birds", environment: .production)
-            #expect(text.contains("pro.monthly: gives nothing, perennial.yaml does not name it"))
+            #expect(text.contains("pro.monthly: gives nothing, perennial.yaml does not list it"))
         }
     }
 
