@@ -18,6 +18,40 @@ stop() {
     exit 1
 }
 
+# So much memory must be free for the temporary files of tests.
+memory_kilobytes_min=4194304
+
+# Sets `temporary`, an empty folder, and TMPDIR. Whoever calls this removes it in the end. It is in
+# memory where there is room: a database of 300 tables is made ten times faster there.
+make_temporary_folder() {
+    local memory=/dev/shm free
+    temporary=
+    if [ -w "$memory" ]; then
+        # Both the folder's limit and the memory that is left.
+        free="$({
+            df -Pk "$memory" | awk 'NR == 2 { print $4 }'
+            awk '/^MemAvailable:/ { print $2 }' /proc/meminfo
+        } | sort -n | head -n 1)"
+        [ "${free:-0}" -lt "$memory_kilobytes_min" ] \
+            || temporary="$(mktemp -d "$memory/perennial-XXXXXX")"
+    fi
+    # Tests run programs that they write.
+    if [ -n "$temporary" ]; then
+        printf '#!/bin/sh\n' >"$temporary/program"
+        chmod +x "$temporary/program"
+        if "$temporary/program" 2>/dev/null; then
+            rm -f "$temporary/program"
+        else
+            rm -rf "$temporary"
+            temporary=
+        fi
+    fi
+    [ -n "$temporary" ] || temporary="$(mktemp -d)"
+    # PostgreSQL runs as another user where this is root.
+    chmod 711 "$temporary"
+    export TMPDIR="$temporary"
+}
+
 # Prints the comment at the head of a script: that is its help.
 print_help() { sed -n '2,/^[^#]/{ /^#/s/^# \{0,1\}//p; }' "$1"; }
 

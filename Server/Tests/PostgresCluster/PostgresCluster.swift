@@ -9,6 +9,8 @@ package actor PostgresCluster {
     /// The moment around which the template's months lie: 2023-11-14.
     package static let templateMilliseconds: Int64 = 1_700_000_000_000
     private static let template = "template_perennial"
+    /// The first version of PostgreSQL that lets one choose how a database is copied.
+    private static let strategyVersion = 150_000
     /// As people sort, not as bytes do: whatever relies on the order of bytes must say so itself.
     private static let sorting = "LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'"
 
@@ -32,9 +34,14 @@ package actor PostgresCluster {
         let server = try await server()
         databases += 1
         let name = "test_\(databases)"
-        // Not at the same time: a template may have no other user while it is copied.
+        let version = try Administration.run(
+            "SHOW server_version_num", at: server.url(of: "postgres"))
+        // The files are copied whole, as all versions before did. Not at the same time: a template
+        // may have no other user while it is copied.
+        let isChoice = version.flatMap { Int($0) } ?? 0 >= Self.strategyVersion
         try Administration.run(
-            "CREATE DATABASE \(name) TEMPLATE \(template)", at: server.url(of: "postgres"))
+            "CREATE DATABASE \(name) TEMPLATE \(template)"
+                + (isChoice ? " STRATEGY FILE_COPY" : ""), at: server.url(of: "postgres"))
         return server.url(of: name)
     }
 

@@ -69,6 +69,8 @@ enum Limits {
     /// Where a declaration's parameters or name begin; nil where the line declares no function.
     private static func signatureColumn(in line: [Character]) -> Int? {
         let text = String(line)
+        // A regular expression is parsed each time it is used: hence the words first.
+        guard text.contains("func") || text.contains("init") else { return nil }
         let declared = #/(^|\s)(func\s+\S|init[?!]?\s*[<(])/#
         guard let match = text.firstMatch(of: declared) else { return nil }
         return text.distance(from: text.startIndex, to: match.range.lowerBound)

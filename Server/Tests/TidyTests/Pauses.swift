@@ -46,6 +46,6 @@ enum Pauses {
 
     /// Not by a word's boundary: by Unicode's rules there is none at the point of `Task.sleep`.
     static func sleeps(_ line: Substring) -> Bool {
-        line.contains(#/(^|[^A-Za-z0-9_])sleep\s*\(/#)
+        line.contains("sleep") && line.contains(#/(^|[^A-Za-z0-9_])sleep\s*\(/#)
     }
 }

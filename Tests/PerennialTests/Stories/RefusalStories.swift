@@ -46,11 +46,14 @@ extension Stories {
                 try await first.purchase("guide")
                 #expect(try await phone.finishesAll(first))
                 let pad = try await world.device(of: "anna")
+                // What the pad lists now reaches the server only when it is too old.
+                await world.serverIs(.down)
                 let made = pad.perennial()
                 let engine = try #require(made.engine)
                 let old = await engine.store.documents(.all) ?? []
                 try #require(!old.isEmpty)
                 await made.stop()
+                await world.serverIs(.up)
                 try await world.advance(.seconds(31 * Stories.day))
                 // Nobody has signed in on either device, so both have it, by a new document.
                 let perennial = Perennial(

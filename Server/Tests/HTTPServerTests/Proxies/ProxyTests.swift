@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    private static let patience = 6
+    private static let patience = 30
     private static let hold: WaitLimits = {
         var limits = WaitLimits()
         limits.holdMax = .seconds(2)
