@@ -192,7 +192,7 @@ let package = Package(
             "EngineTests",
             [
                 "Engine", "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "StorageSQLite",
-                "Ledger", "Reports", crypto, logging,
+                "Ledger", "Reports", "Signing", crypto, logging,
             ]),
         tests(
             "HTTPServerTests",

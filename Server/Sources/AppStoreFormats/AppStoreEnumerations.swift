@@ -147,6 +147,23 @@ package struct OriginalPlatform: OpenEnumeration {
     package static let visionOS = Self(rawValue: "visionOS")
 }
 
+/// Who manages the invitations to a group that a purchase of several seats makes.
+package struct InvitationManagement: OpenEnumeration {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    package static let apple = Self(rawValue: "APPLE")
+    package static let developer = Self(rawValue: "DEVELOPER")
+}
+
+/// Why a period has several transactions.
+package struct AdditionalTransactionReason: OpenEnumeration {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    package static let seatAddition = Self(rawValue: "SEAT_ADDITION")
+}
+
 package struct NotificationType: OpenEnumeration {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
@@ -175,6 +192,7 @@ package struct NotificationType: OpenEnumeration {
     package static let revoke = Self(rawValue: "REVOKE")
     package static let subscribed = Self(rawValue: "SUBSCRIBED")
     package static let test = Self(rawValue: "TEST")
+    package static let unclaimSeats = Self(rawValue: "UNCLAIM_SEATS")
 }
 
 package struct NotificationSubtype: OpenEnumeration {
@@ -188,14 +206,17 @@ package struct NotificationSubtype: OpenEnumeration {
     package static let billingRecovery = Self(rawValue: "BILLING_RECOVERY")
     package static let billingRetry = Self(rawValue: "BILLING_RETRY")
     package static let created = Self(rawValue: "CREATED")
+    package static let decreaseQuantity = Self(rawValue: "DECREASE_QUANTITY")
     package static let downgrade = Self(rawValue: "DOWNGRADE")
     package static let failure = Self(rawValue: "FAILURE")
     package static let gracePeriod = Self(rawValue: "GRACE_PERIOD")
+    package static let increaseQuantity = Self(rawValue: "INCREASE_QUANTITY")
     package static let initialBuy = Self(rawValue: "INITIAL_BUY")
     package static let pending = Self(rawValue: "PENDING")
     package static let priceIncrease = Self(rawValue: "PRICE_INCREASE")
     package static let productNotForSale = Self(rawValue: "PRODUCT_NOT_FOR_SALE")
     package static let resubscribe = Self(rawValue: "RESUBSCRIBE")
+    package static let seats = Self(rawValue: "SEATS")
     package static let summary = Self(rawValue: "SUMMARY")
     package static let unreported = Self(rawValue: "UNREPORTED")
     package static let upgrade = Self(rawValue: "UPGRADE")

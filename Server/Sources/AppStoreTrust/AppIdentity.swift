@@ -48,6 +48,11 @@ extension AppIdentity {
         return found
     }
 
+    /// The environment of a document that names none: production, or the only one accepted.
+    func usualEnvironment() throws(Refusal) -> StoreEnvironment {
+        try requireEnvironment(environments.contains(.production) ? .production : .sandbox)
+    }
+
     private var environmentNames: String {
         let names = environments.intersection(Self.trustedEnvironments).map(\.rawValue).sorted()
         return names.isEmpty ? "none" : names.joined(separator: " or ")

@@ -100,6 +100,14 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Refusal.Reason {
+    /// Whether the document can be read, and is for another app or from another environment.
+    var isAnotherApp: Bool {
+        switch self {
+        case .wrongBundle, .wrongAppAppleID, .wrongEnvironment, .environmentNeverTrusted: true
+        default: false
+        }
+    }
+
     /// The words between the subject and what was found.
     fileprivate var verb: String {
         switch self {

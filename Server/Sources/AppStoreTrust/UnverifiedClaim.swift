@@ -19,10 +19,10 @@ extension Verifier {
         if let token = json["externalPurchaseToken"].flatMap(ExternalPurchaseToken.init(json:)) {
             return UnverifiedClaim(bundleID: token.bundleId, environment: token.environment)
         }
-        let part = json["data"] ?? json["summary"] ?? json["appData"] ?? json
-        let environment = part["environment"] ?? part["receiptType"]
+        if json["bundleId"] == nil, let claim = NotificationPart.claim(in: json) { return claim }
+        let environment = json["environment"] ?? json["receiptType"]
         return UnverifiedClaim(
-            bundleID: part["bundleId"]?.string,
+            bundleID: json["bundleId"]?.string,
             environment: environment?.string.map(StoreEnvironment.init(rawValue:)))
     }
 }

@@ -48,6 +48,12 @@ struct VerifiedDocument: Sendable {
             }
         }
         if origin.app.consumption.policy != .never { inquiry = Self.inquiry(in: contents) }
+        shortcomings += contents.unread.map {
+            IntakeFailure(field: $0.subject.rawValue, found: $0.sentence)
+        }
+        shortcomings += contents.notification.payload.unknownParts.map {
+            IntakeFailure(field: $0, found: "a part of a notification that this version ignores")
+        }
     }
 
     private static func inquiry(in contents: NotificationContents) -> ConsumptionInquiry? {

@@ -117,6 +117,11 @@ package struct IntakeFailure: Error, Hashable, Sendable, CustomStringConvertible
     package var field: String
     package var found: String
 
+    package init(field: String, found: String) {
+        self.field = field
+        self.found = found
+    }
+
     package var description: String { "\(field): \(found)" }
 }
 

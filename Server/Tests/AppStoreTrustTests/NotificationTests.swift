@@ -44,11 +44,9 @@ import Testing
     @Test(
         arguments: [
             (Cast.transaction(bundle: "com.example.wrong"), nil, Refusal.Reason.wrongBundle),
-            (Cast.transaction(bundle: nil), nil, .fieldMissing),
             (Cast.transaction(environment: "Sandbox"), nil, .wrongEnvironment),
             (Cast.transaction(environment: "Xcode"), nil, .environmentNeverTrusted),
             (nil, Cast.renewal(environment: "Sandbox"), .wrongEnvironment),
-            ([1], nil, .payloadUnreadable),
         ] as [(JSON?, JSON?, Refusal.Reason)])
     func `an inner document of another app or environment spoils the notification`(
         transaction: JSON?, renewal: JSON?, reason: Refusal.Reason
@@ -56,6 +54,20 @@ import Testing
         let refusal = try await outcome(transaction: transaction, renewal: renewal).refusal
         #expect(refusal?.reason == reason)
         #expect(refusal?.subject == (renewal == nil ? .transactionWithin : .renewalWithin))
+    }
+
+    @Test(
+        arguments: [
+            (Cast.transaction(bundle: nil), nil), (Cast.transaction(environment: nil), nil),
+            ([1], nil), (nil, Cast.renewal(environment: nil)), (nil, "text"),
+        ] as [(JSON?, JSON?)])
+    func `an inner document of an unknown form is left out and named`(
+        transaction: JSON?, renewal: JSON?
+    ) async throws {
+        let contents = try await outcome(transaction: transaction, renewal: renewal).contents
+        #expect(contents?.transaction == nil && contents?.renewal == nil)
+        let subject: Refusal.Subject = renewal == nil ? .transactionWithin : .renewalWithin
+        #expect(contents?.unread.map(\.subject) == [subject])
     }
 
     @Test func `renewal information of another purchase is left out`() async throws {
@@ -81,14 +93,39 @@ import Testing
             (Cast.notification("data", Cast.part(appAppleID: 1235)), .wrongAppAppleID),
             (Cast.notification("data", Cast.part(appAppleID: nil)), .wrongAppAppleID),
             (Cast.notification("data", Cast.part(environment: "Sandbox", appAppleID: 1235)), nil),
-            (Cast.notification("", Cast.part()), .fieldMissing),
+            (Cast.notification("", Cast.part()), nil),
+            (Cast.notification("", Cast.part(bundle: "x")), .wrongBundle),
+            (Cast.notification("", Cast.part(environment: "Xcode")), .environmentNeverTrusted),
+            (Cast.notification("", Cast.part(appAppleID: 1235)), .wrongAppAppleID),
+            (Cast.notification("", [:]), nil), (Cast.notification("unclaimInfo", [:]), nil),
+            (Cast.notification("unclaimInfo", Cast.part(bundle: "x")), .wrongBundle),
+            (Cast.notification("", ["info": Cast.part(bundle: "x")]), .wrongBundle),
+            (Cast.notification("", [["info": [Cast.part(bundle: "x")]]]), .wrongBundle),
+            (Cast.notification("", Cast.part(environment: "Staging")), nil),
+            (Cast.transaction(), .fieldMissing), (Cast.renewal(), .fieldMissing),
         ] as [(JSON, Refusal.Reason?)])
-    func `each part of a notification binds it to the app`(
+    func `each part of a notification that names an app binds it to that`(
         payload: JSON, reason: Refusal.Reason?
     ) async throws {
         let outcome = try await outcome(payload)
         #expect(outcome.refusal?.reason == reason)
         #expect((outcome.contents == nil) == (reason != nil))
+    }
+
+    @Test func `what nobody knows beside a known part is not compared`() async throws {
+        let members =
+            (Cast.notification("data", Cast.part()).members ?? [])
+            + [JSON.Member("clip", Cast.part(bundle: "com.example.garden.clip"))]
+        #expect(try await outcome(.object(members)).contents?.unread == [])
+    }
+
+    @Test func `an app that only a signed text within names is compared, too`() async throws {
+        let stranger = try Authority().signer()
+        for (bundle, reason) in [(Cast.bundleID, nil), ("x", Refusal.Reason.wrongBundle)] {
+            let inner = JSON.string(try stranger.text(Cast.transaction(bundle: bundle)))
+            let outcome = try await outcome(Cast.notification("", ["signedInfo": inner]))
+            #expect(outcome.refusal?.reason == reason)
+        }
     }
 
     @Test func `a notification of two environments is refused`() async throws {

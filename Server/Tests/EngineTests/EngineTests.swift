@@ -186,7 +186,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         let engine = try await engine()
         let failure = await failure { try await engine.record(notification: Array(body.utf8)) }
         switch failure {
-        case .unreadable, .notForAnyApp: break
+        case .unreadable, .notTrusted: break
         default: Issue.record("\(String(describing: failure)) for \(body)")
         }
         #expect(engine.counts.notificationsRefused == 1)

@@ -145,7 +145,7 @@ enum Arrows {
         ]),
         "EngineTests": testing([
             "Engine", "StorageSQLite", "Storage", "Ledger", "Intake", "AppStoreClient",
-            "AppStoreFormats", "AppStoreTrust", "Logging", "Reports",
+            "AppStoreFormats", "AppStoreTrust", "Logging", "Reports", "Signing",
         ]).union(certificates),
         "DashboardTests": testing(["Dashboard", "PerennialContract"]),
         "HTTPServerTests": testing([

@@ -1,5 +1,6 @@
 /// The payload of a version 2 notification (Apple: `ResponseBodyV2DecodedPayload`). Exactly one of
-/// `data`, `summary`, `externalPurchaseToken`, and `appData` is present.
+/// `data`, `summary`, `externalPurchaseToken`, `appData`, and `unclaimInfo` is present, or a part
+/// that Apple has added since.
 package struct NotificationPayload: WireObject {
     package var notificationType: NotificationType?
     package var subtype: NotificationSubtype?
@@ -11,6 +12,7 @@ package struct NotificationPayload: WireObject {
     package var summary: NotificationSummary?
     package var externalPurchaseToken: ExternalPurchaseToken?
     package var appData: NotificationAppData?
+    package var unclaimInfo: UnclaimInfo?
     package var unknown: [JSON.Member] = []
 
     package init() {}
@@ -25,6 +27,17 @@ package struct NotificationPayload: WireObject {
         fields.field("summary", &summary)
         fields.field("externalPurchaseToken", &externalPurchaseToken)
         fields.field("appData", &appData)
+        fields.field("unclaimInfo", &unclaimInfo)
+    }
+}
+
+extension NotificationPayload {
+    /// The names of the parts that this version does not know, where it knows none.
+    package var unknownParts: [String] {
+        guard data == nil, summary == nil, externalPurchaseToken == nil, appData == nil,
+            unclaimInfo == nil
+        else { return [] }
+        return unknown.map(\.key)
     }
 }
 
@@ -120,6 +133,28 @@ package struct NotificationAppData: WireObject {
         fields.field("bundleId", &bundleId)
         fields.field("environment", &environment)
         fields.field("signedAppTransactionInfo", &signedAppTransactionInfo)
+    }
+}
+
+/// The part of `UNCLAIM_SEATS`: Apple has ended claims on seats of a group whose invitations our
+/// server manages. Apple names the ids; which of the other fields it always sends is not known.
+package struct UnclaimInfo: WireObject {
+    package var environment: StoreEnvironment?
+    package var appAppleId: Int64?
+    package var bundleId: String?
+    package var originalTransactionId: String?
+    /// The ids of the claims, as `Claim Seat` has returned them. UUIDs.
+    package var unclaimSeatIds: [String]?
+    package var unknown: [JSON.Member] = []
+
+    package init() {}
+
+    package mutating func walk(_ fields: inout some FieldVisitor) {
+        fields.field("environment", &environment)
+        fields.field("appAppleId", &appAppleId)
+        fields.field("bundleId", &bundleId)
+        fields.field("originalTransactionId", &originalTransactionId)
+        fields.field("unclaimSeatIds", &unclaimSeatIds)
     }
 }
 

@@ -9,6 +9,9 @@ package struct NotificationContents: Hashable, Sendable {
     /// a contradiction by Apple must not cost us the rest of the notification.
     package let renewal: Verified<RenewalPayload>?
     package let appTransaction: Verified<AppTransactionPayload>?
+    /// The documents inside that this version cannot read, and what of them it expected. They are
+    /// genuine, as the notification is.
+    package let unread: [Refusal]
 }
 
 extension NotificationContents {
@@ -19,17 +22,19 @@ extension NotificationContents {
         of notification: Verified<NotificationPayload>, for app: AppIdentity
     ) throws(Refusal) {
         let data = notification.payload.data
+        var unread: [Refusal] = []
         let transaction: Verified<TransactionPayload>? = try notification.verifiedInner(
-            data?.signedTransactionInfo, for: app, as: .transactionWithin)
+            data?.signedTransactionInfo, for: app, as: .transactionWithin, &unread)
         let renewal: Verified<RenewalPayload>? = try notification.verifiedInner(
-            data?.signedRenewalInfo, for: app, as: .renewalWithin)
+            data?.signedRenewalInfo, for: app, as: .renewalWithin, &unread)
+        let appTransaction: Verified<AppTransactionPayload>? = try notification.verifiedInner(
+            notification.payload.appData?.signedAppTransactionInfo, for: app,
+            as: .appTransactionWithin, &unread)
         self.init(
             notification: notification,
             transaction: transaction,
             renewal: renewal.flatMap { $0.matchesChain(transaction) ? $0 : nil },
-            appTransaction: try notification.verifiedInner(
-                notification.payload.appData?.signedAppTransactionInfo, for: app,
-                as: .appTransactionWithin))
+            appTransaction: appTransaction, unread: unread)
     }
 }
 
@@ -43,8 +48,11 @@ extension Verified<RenewalPayload> {
 }
 
 extension Verified<NotificationPayload> {
+    /// Returns nil, and adds to the list, if the document is not in a form that this version knows.
+    /// Throws if it is for another app, or from another environment.
     fileprivate func verifiedInner<Inner: SignedPayload>(
-        _ text: String?, for app: AppIdentity, as subject: Refusal.Subject
+        _ text: String?, for app: AppIdentity, as subject: Refusal.Subject,
+        _ unread: inout [Refusal]
     ) throws(Refusal) -> Verified<Inner>? {
         guard let text else { return nil }
         var app = app
@@ -61,7 +69,9 @@ extension Verified<NotificationPayload> {
         } catch {
             var refusal = error
             refusal.subject = subject
-            throw refusal
+            guard !refusal.reason.isAnotherApp else { throw refusal }
+            unread.append(refusal)
+            return nil
         }
     }
 }

@@ -55,14 +55,19 @@ extension AppTransactionPayload: SignedPayload {
 extension NotificationPayload: SignedPayload {
     var signatureDate: AppStoreDate? { signedDate }
 
+    /// Apple sends one part. If there are ever two, each must be for this app and from the same
+    /// environment. A notification of which no part is known, or names an environment, counts as
+    /// one of the app's: it is genuine, and a version that knows the part judges what it means.
     func requireBinding(to app: AppIdentity) throws(Refusal) -> StoreEnvironment {
         var bound: StoreEnvironment?
-        // Apple sends one part. If there are ever two, each must be for this app and from the same
-        // environment.
+        let parts = NotificationPart.all(of: self)
+        // Nothing else that Apple signs has both.
+        let isNotification = notificationType != nil && notificationUUID != nil
+        guard isNotification || parts.contains(where: \.isDocumented) else {
+            throw .missing(NotificationPart.names)
+        }
         for part in parts {
-            try app.requireBundle(part.bundleID)
-            try app.requireAppleID(part.appAppleID, in: part.environment)
-            let environment = try app.requireEnvironment(part.environment)
+            guard let environment = try part.requireBinding(to: app) else { continue }
             guard bound == nil || bound == environment else {
                 throw Refusal(
                     .wrongEnvironment, expected: "the same in every part",
@@ -70,23 +75,6 @@ extension NotificationPayload: SignedPayload {
             }
             bound = environment
         }
-        guard let bound else {
-            throw .missing("data, summary, appData or externalPurchaseToken")
-        }
-        return bound
-    }
-
-    private typealias Part = (
-        bundleID: String?, appAppleID: Int64?, environment: StoreEnvironment?
-    )
-
-    private var parts: [Part] {
-        let parts: [Part?] = [
-            data.map { ($0.bundleId, $0.appAppleId, $0.environment) },
-            summary.map { ($0.bundleId, $0.appAppleId, $0.environment) },
-            appData.map { ($0.bundleId, $0.appAppleId, $0.environment) },
-            externalPurchaseToken.map { ($0.bundleId, $0.appAppleId, $0.environment) },
-        ]
-        return parts.compactMap(\.self)
+        return if let bound { bound } else { try app.usualEnvironment() }
     }
 }

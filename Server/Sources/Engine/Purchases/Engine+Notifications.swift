@@ -67,18 +67,44 @@ extension Engine {
     private func record(
         notification jws: [UInt8], _ arrived: ReceivedNotification
     ) async throws(EngineFailure) -> RecordedNotification {
-        let (app, verifier) = if let onlyApp { onlyApp } else { try app(claimedBy: jws) }
+        if let onlyApp { return try await record(notification: jws, of: onlyApp, arrived) }
+        guard let claim = Verifier.peek(jws), claim.bundleID == nil else {
+            return try await record(notification: jws, of: try app(claimedBy: jws), arrived)
+        }
+        // It names no app: it is recorded for each one that it can be for, so that a version that
+        // knows what it means finds it.
+        var recorded: RecordedNotification?
+        var refusal: EngineFailure?
+        for id in appIDs {
+            do throws(EngineFailure) {
+                let done = try await record(notification: jws, of: try app(id), arrived)
+                recorded = recorded ?? done
+            } catch {
+                guard case .notTrusted = error else { throw error }
+                refusal = refusal ?? error
+            }
+        }
+        if let recorded { return recorded }
+        throw refusal ?? .notForAnyApp(found: nil, known: [])
+    }
+
+    private func record(
+        notification jws: [UInt8], of app: (settings: AppSettings, verifier: Verifier),
+        _ arrived: ReceivedNotification
+    ) async throws(EngineFailure) -> RecordedNotification {
         let receivedAt = now()
-        let outcome = await verifier.notification(
-            jws, for: app.identity, at: AppStoreDate(receivedAt))
+        let outcome = await app.verifier.notification(
+            jws, for: app.settings.identity, at: AppStoreDate(receivedAt))
         // If it claims a bundle ID that is not configured, that explains the rejection better.
-        if case .refused = outcome { _ = try self.app(claimedBy: jws) }
+        if case .refused = outcome, Verifier.peek(jws).map({ $0.bundleID != nil }) ?? true {
+            _ = try self.app(claimedBy: jws)
+        }
         let contents = try trusted(outcome)
         return try await record(
             VerifiedDocument(
                 notification: contents, jws,
                 from: VerifiedDocument.Origin(
-                    app: app, source: .notification, receivedAt: receivedAt,
+                    app: app.settings, source: .notification, receivedAt: receivedAt,
                     digests: digests)), arrived)
     }
 
@@ -143,7 +169,7 @@ extension Engine {
     func logShortcomings(_ attestation: VerifiedDocument) {
         for shortcoming in attestation.shortcomings {
             logger.warning(
-                "a verified document lacks a field that a fact needs; the document is recorded",
+                "a verified document was recorded; something in it was not understood",
                 metadata: [
                     "app": "\(attestation.document.app)",
                     "document": "\(DocumentID(bytes: attestation.document.id))",

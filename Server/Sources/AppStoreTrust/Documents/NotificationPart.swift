@@ -1,0 +1,119 @@
+import AppStoreFormats
+
+/// What a part of a notification says about the app that it is for.
+struct NotificationPart {
+    var bundleID: String?
+    var appAppleID: Int64?
+    var environment: StoreEnvironment?
+    /// Whether all of this must be there, because Apple documents it. Of other parts only what is
+    /// there is compared.
+    var isDocumented = true
+}
+
+extension NotificationPart {
+    /// The parts that this version knows.
+    private static let known: [(name: String, read: @Sendable (NotificationPayload) -> Self?)] = [
+        ("data", { $0.data.map { Self($0.bundleId, $0.appAppleId, $0.environment) } }),
+        ("summary", { $0.summary.map { Self($0.bundleId, $0.appAppleId, $0.environment) } }),
+        ("appData", { $0.appData.map { Self($0.bundleId, $0.appAppleId, $0.environment) } }),
+        (
+            "externalPurchaseToken",
+            { $0.externalPurchaseToken.map { Self($0.bundleId, $0.appAppleId, $0.environment) } }
+        ),
+        (
+            "unclaimInfo",
+            {
+                $0.unclaimInfo.map {
+                    Self($0.bundleId, $0.appAppleId, $0.environment, isDocumented: false)
+                }
+            }
+        ),
+    ]
+
+    /// The names of the known parts, for people.
+    static let names = known.map(\.name).joined(separator: ", ")
+
+    /// The parts of a notification that this version knows. If none is documented to name its app,
+    /// all others that do, too; the payload itself is one if it does.
+    static func all(of payload: NotificationPayload) -> [Self] {
+        let parts = known.compactMap { $0.read(payload) }
+        guard !parts.contains(where: \.isDocumented) else { return parts }
+        return parts + unknown(in: payload.unknown)
+    }
+
+    /// How deep a part may be within others, and how many are compared.
+    private static let depthMax = 4
+    private static let countMax = 64
+
+    private static func unknown(in members: [JSON.Member]) -> [Self] {
+        guard !members.isEmpty else { return [] }
+        var parts: [Self] = []
+        add(.object(members), to: &parts, depth: 0)
+        return parts
+    }
+
+    /// Adds what a value and all values within it name, signed ones too.
+    private static func add(_ json: JSON, to parts: inout [Self], depth: Int) {
+        guard depth <= depthMax, parts.count < countMax else { return }
+        switch json {
+        case .object(let members):
+            if let part = Self(unknown: json) { parts.append(part) }
+            for member in members { add(member.value, to: &parts, depth: depth + 1) }
+        case .array(let values):
+            for value in values { add(value, to: &parts, depth: depth + 1) }
+        case .string(let text):
+            guard let payload = CompactJWS(Array(text.utf8))?.payload,
+                let signed = try? JSON(parsing: payload)
+            else { return }
+            add(signed, to: &parts, depth: depth + 1)
+        default: return
+        }
+    }
+
+    /// Returns nil if it is no object, or if it names neither an app nor an environment.
+    init?(unknown json: JSON) {
+        guard json.members != nil else { return nil }
+        self.init(
+            json["bundleId"]?.string, json["appAppleId"]?.integer,
+            json["environment"]?.string.map(StoreEnvironment.init(rawValue:)), isDocumented: false)
+        guard bundleID != nil || appAppleID != nil || environment != nil else { return nil }
+    }
+
+    private init(
+        _ bundleID: String?, _ appAppleID: Int64?, _ environment: StoreEnvironment?,
+        isDocumented: Bool = true
+    ) {
+        self.init(
+            bundleID: bundleID, appAppleID: appAppleID, environment: environment,
+            isDocumented: isDocumented)
+    }
+
+    /// Those whose names mean the same everywhere.
+    private static let environments: Set<StoreEnvironment> = [
+        .production, .sandbox, .xcode, .localTesting,
+    ]
+
+    /// Returns the environment that the part names, if any. Throws if it is for another app, or
+    /// from an environment that is not accepted.
+    func requireBinding(to app: AppIdentity) throws(Refusal) -> StoreEnvironment? {
+        if isDocumented || bundleID != nil { try app.requireBundle(bundleID) }
+        if isDocumented || appAppleID != nil {
+            try app.requireAppleID(appAppleID, in: environment)
+        }
+        guard isDocumented || environment.map(Self.environments.contains) ?? false else {
+            return nil
+        }
+        return try app.requireEnvironment(environment)
+    }
+
+    /// The app that an unverified notification claims to be for; nil if its parts name none.
+    static func claim(in json: JSON) -> UnverifiedClaim? {
+        let members = json.members ?? []
+        let parts =
+            known.compactMap { json[$0.name] }.compactMap(Self.init(unknown:))
+            + unknown(in: members.filter { member in !known.contains { $0.name == member.key } })
+        return parts.first { $0.bundleID != nil }.map {
+            UnverifiedClaim(bundleID: $0.bundleID, environment: $0.environment)
+        }
+    }
+}
