@@ -112,7 +112,7 @@ extension DatabaseSession {
         for id in anonymous.ids.filter(\.isAnonymous) + dropped {
             try removeID(id, from: person.customer, in: app, at: now)
         }
-        try recordErasures(dropped.map(\.hash), in: app, at: now)
+        if !dropped.isEmpty { try recordErasures(dropped.map(\.hash), in: app, at: now) }
     }
 
     func requireIDLimit(for count: Int, beside customer: StoredCustomer) throws {

@@ -64,10 +64,10 @@ extension Request {
         _ type: Value.Type, max bytesMax: Int
     ) async throws -> Value {
         let buffer = try await bytes(max: bytesMax)
-        guard !NULCharacter.isEscaped(in: buffer.readableBytesView) else {
-            throw ProblemError(.bodyWithNUL)
+        let (hasNUL, commas) = buffer.withUnsafeReadableBytes { bytes in
+            (NULCharacter.isEscaped(in: bytes), bytes.count { $0 == UInt8(ascii: ",") })
         }
-        let commas = buffer.readableBytesView.count { $0 == UInt8(ascii: ",") }
+        guard !hasNUL else { throw ProblemError(.bodyWithNUL) }
         guard commas < Self.valuesMax else {
             throw ProblemError(.tooManyJSONValues(max: Self.valuesMax))
         }

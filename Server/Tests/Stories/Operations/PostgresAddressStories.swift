@@ -1,5 +1,8 @@
 import PostgresCluster
+import StoragePostgres
 import Testing
+
+@testable import Program
 
 /// What stands at the address of a PostgreSQL, if it is no server that accepts writes.
 @Suite(.serialized) struct PostgresAddressStories {
@@ -83,6 +86,16 @@ import Testing
                 ["keys", "create", "--app", "birds", "--kind", "app"])
             #expect(found.status == 0, "\(found.output)")
             try await second.stop()
+        }
+    }
+
+    @Test func `a command's own connections are not those of another program`() async throws {
+        try await StoryDatabase.postgres.withAddress { address in
+            let database = try PostgresDriver(url: address)
+            defer { database.close() }
+            // One connection that writes, beside the one that counts.
+            _ = try await database.write { try $0.rows("SELECT 1", []) }
+            try await DatabaseAddress.requireAlone(on: database, at: address)
         }
     }
 }
