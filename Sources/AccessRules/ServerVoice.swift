@@ -180,6 +180,10 @@ extension ServerWord.Right {
         case .nonConsumable: return own.allSatisfy { $0.revokedAt != nil }
         case .renewing:
             guard !refund.isUpgraded || refund.isRevokedByFamily else { return false }
+            // Seats that were added to a period, or the others, may be left of it.
+            guard !own.contains(where: { $0.isUnrevokedPart(ofPeriodOf: refund) }) else {
+                return false
+            }
             guard let until, let end = refund.expiresAt else { return true }
             return isCollecting ? refund == own.last : end >= until
         }
@@ -187,4 +191,12 @@ extension ServerWord.Right {
 
     /// Whether ``until`` is the end of a wait for a payment, and not of a paid period.
     var isCollecting: Bool { state == .grace || state == .unconfirmed }
+}
+
+extension StoreTransaction {
+    /// Whether it is another payment for the period of a refunded one, and is not refunded.
+    fileprivate func isUnrevokedPart(ofPeriodOf refund: StoreTransaction) -> Bool {
+        id != refund.id && productID == refund.productID && revokedAt == nil && !isUpgraded
+            && expiresAt != nil && expiresAt == refund.expiresAt
+    }
 }

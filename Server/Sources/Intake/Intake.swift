@@ -18,7 +18,9 @@ package enum Intake {
         let environment = try environment(transaction.environment)
         let original = try required(transaction.originalTransactionId, "originalTransactionId")
         let refunds = ItemRefunds(transaction)
-        let revocation = revocation(of: transaction, refunds)
+        let seats = SeatPurchase(transaction)
+        let total = if let seats { seats.total } else { transaction.price }
+        let revocation = revocation(of: transaction, refunds, total)
         let kind = kind(of: transaction.type)
         let dates = PurchaseDates(
             purchased: instant(try required(transaction.purchaseDate, "purchaseDate")),
@@ -32,13 +34,14 @@ package enum Intake {
             offer: offer(transaction.offerType, transaction.offerIdentifier),
             commitment: commitment(of: transaction), quantity: quantity(of: transaction),
             price: money(
-                price(of: transaction, revocation == nil ? refunds : nil), transaction.currency),
+                price(total, seats, revocation == nil ? refunds : nil, revocation),
+                transaction.currency),
             ownership: ownership(of: transaction.inAppOwnershipType),
             isRenewal: transaction.transactionReason == .renewal,
             isUpgraded: transaction.isUpgraded ?? false, revocation: revocation,
             accountToken: transaction.appAccountToken?.lowercased(),
             group: transaction.subscriptionGroupIdentifier, storefront: transaction.storefront,
-            restoredAt: dates.restoredAt)
+            restoredAt: dates.restoredAt, seats: seats?.seats)
         return Fact(
             about: PurchaseID(TransactionID(rawValue: original), in: environment),
             attestedAt: instant(signedAt),
@@ -68,7 +71,7 @@ package enum Intake {
                 isReported: answered == .gracePeriod || notification?.reportsGrace == true),
             ending: renewal.expirationIntent.map(ending),
             renewsAt: renewal.renewalDate.map(instant),
-            price: money(renewal.renewalPrice, renewal.currency),
+            price: money(SeatPurchase.renewalPrice(of: renewal), renewal.currency),
             offer: offer(renewal.offerType, renewal.offerIdentifier),
             commitmentRenews: renewal.commitmentInfo?.commitmentAutoRenewStatus.map { $0 != .off },
             priceRise: renewal.priceIncreaseStatus.flatMap(priceRise))
@@ -218,9 +221,15 @@ extension Intake {
             price: money(told.commitmentPrice, transaction.currency))
     }
 
-    /// One if the App Store gives no quantity, or one that makes no sense.
-    private static func quantity(of transaction: TransactionPayload) -> Int {
-        max(1, transaction.quantity.flatMap { Int(exactly: $0) } ?? 1)
+    /// Apple: `int32`.
+    private static let quantityMax = Int64(Int32.max)
+
+    /// One if the App Store gives no quantity, or one that makes no sense. Whoever has a seat has
+    /// one, but their transaction repeats the number of the purchaser.
+    static func quantity(of transaction: TransactionPayload) -> Int {
+        guard transaction.inAppOwnershipType != .assigned else { return 1 }
+        guard let told = transaction.quantity, (1...quantityMax) ~= told else { return 1 }
+        return Int(told)
     }
 
     static func priceRise(_ status: PriceIncreaseStatus) -> Renewal.PriceRise? {
@@ -242,14 +251,17 @@ extension Intake {
     /// - Parameter refunds: the refunds of a purchase that stays open although money was refunded;
     ///   its price is the remainder.
     private static func price(
-        of transaction: TransactionPayload, _ refunds: ItemRefunds?
+        _ total: Int64?, _ seats: SeatPurchase?, _ refunds: ItemRefunds?, _ revocation: Revocation?
     ) -> Int64? {
-        guard let price = transaction.price, let refunds else { return transaction.price }
-        return refunds.remainder(of: price)
+        if let seats, seats.seats.refunded > 0 {
+            return seats.price(isRevoked: revocation != nil)
+        }
+        guard let total, let refunds else { return total }
+        return refunds.remainder(of: total)
     }
 
     private static func revocation(
-        of transaction: TransactionPayload, _ refunds: ItemRefunds?
+        of transaction: TransactionPayload, _ refunds: ItemRefunds?, _ total: Int64?
     ) -> Revocation? {
         guard let date = transaction.revocationDate ?? refunds?.revokedAt else { return nil }
         let isSharing: Bool
@@ -261,7 +273,7 @@ extension Intake {
         return Revocation(
             at: instant(date), kind: isSharing ? .sharingEnded : .refund,
             percentage: transaction.revocationPercentage
-                ?? refunds?.percentage(of: transaction.price))
+                ?? refunds?.percentage(of: total))
     }
 
     static func ending(_ intent: ExpirationIntent) -> Renewal.Ending {

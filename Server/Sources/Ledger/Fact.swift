@@ -49,9 +49,13 @@ package struct Payment: Hashable, Sendable {
     package var offer: Offer?
     /// Set if the customer pays monthly for a longer commitment.
     package var commitment: Commitment?
-    /// The number of units bought at once. More than one only for consumables.
+    /// The number of units bought at once: more than one only for consumables, and for
+    /// subscriptions that were bought with several seats.
     package var quantity: Int
+    /// Of all units together, without what was refunded of a period that goes on.
     package var price: Money?
+    /// Set if it was bought with several seats, or together with others as seats of one period.
+    package var seats: Seats?
     package var ownership: Ownership
     package var isRenewal: Bool
     /// A later payment of the same chain, for a higher product, has replaced this one.
@@ -72,7 +76,7 @@ package struct Payment: Hashable, Sendable {
         price: Money? = nil, ownership: Ownership = .purchased,
         isRenewal: Bool = false, isUpgraded: Bool = false, revocation: Revocation? = nil,
         accountToken: String? = nil, group: String? = nil, storefront: String? = nil,
-        restoredAt: Instant? = nil
+        restoredAt: Instant? = nil, seats: Seats? = nil
     ) {
         self.transaction = transaction
         self.line = line
@@ -93,6 +97,7 @@ package struct Payment: Hashable, Sendable {
         self.group = group
         self.storefront = storefront
         self.restoredAt = restoredAt
+        self.seats = seats
     }
 }
 

@@ -44,6 +44,9 @@ package struct Timeline: Hashable, Sendable {
         package var end: Instant?
         /// Whether the next period began before this one's own end.
         package var isReplaced: Bool
+        /// Whether these are seats that were added within the period of another payment. Both last
+        /// as long, and neither ends the other.
+        package var isAddition = false
         /// The period was paid ahead and an upgrade replaced it before it began, so it never
         /// counts.
         package var isVoid = false
@@ -166,7 +169,9 @@ package struct Timeline: Hashable, Sendable {
     private mutating func apply(_ payment: Payment, at attestedAt: Instant, _ grade: Grade) {
         let told = Sourced(Attested(payment, at: attestedAt), grade)
         let id = payment.id(grade)
-        guard let index = periods.firstIndex(where: { $0.id == id }) else {
+        // A payment may be told with other seats of its period only later: then its id changes.
+        let same = periods.firstIndex { $0.isSeated(as: payment) }
+        guard let index = same ?? periods.firstIndex(where: { $0.id == id }) else {
             periods.append(Period([Copy(told)], of: purchase))
             return
         }
@@ -183,20 +188,42 @@ package struct Timeline: Hashable, Sendable {
         for index in periods.indices {
             periods[index].end = periods[index].payment.until
             periods[index].isReplaced = false
+            periods[index].isAddition = last.map { isAddition(index, to: $0) } ?? false
             periods[index].isVoid =
-                last.map { isVoid(periods[index].payment, after: $0) } ?? false
+                !periods[index].isAddition
+                && last.map { isVoid(periods[index].payment, after: $0) } ?? false
                 || betterDocumented(periods[index]) != nil
-            guard !periods[index].isVoid else { continue }
+            guard !periods[index].isVoid, !periods[index].isAddition else { continue }
             let from = periods[index].from
-            if let last, periods[last].end.map({ from < $0 }) ?? true,
-                !periods[last].outlives(periods[index])
-            {
-                periods[last].end = from
-                periods[last].isReplaced = true
+            if let last {
+                for part in parts(of: last, before: index)
+                where periods[part].end.map({ from < $0 }) ?? true
+                    && !periods[part].outlives(periods[index])
+                {
+                    periods[part].end = from
+                    periods[part].isReplaced = true
+                }
             }
             last = index
         }
     }
+
+    /// Whether a period is seats that were added to another one, of which anything was left.
+    private func isAddition(_ index: Int, to main: Int) -> Bool {
+        let period = periods[index]
+        guard period.adds(to: periods[main]) else { return false }
+        return parts(of: main, before: index).contains { part in
+            periods[part].openUntil.map { $0 > period.from } ?? true
+        }
+    }
+
+    /// A period and the seats that were added to it.
+    private func parts(of index: Int, before next: Int) -> [Int] {
+        [index] + (index + 1..<next).filter { periods[$0].isAddition }
+    }
+
+    /// The last period that counts. Seats that were added are no period of their own.
+    package var latestPeriod: Period? { periods.last { !$0.isVoid && !$0.isAddition } }
 
     /// If a legacy document describes a period without its line item, and another period has a line
     /// item with the same end and product, both are the same period. Returns that other one, or nil
@@ -214,7 +241,7 @@ package struct Timeline: Hashable, Sendable {
     /// Returns nil if its fact is not in this timeline.
     package func period(toldBy payment: Payment, _ grade: Grade) -> Period? {
         let id = payment.id(grade)
-        let own = periods.first { $0.id == id }
+        let own = periods.first { $0.id == id } ?? periods.first { $0.isSeated(as: payment) }
         return own.map { betterDocumented($0) ?? $0 }
     }
 
@@ -245,6 +272,24 @@ extension Payment {
 }
 
 extension Timeline.Period {
+    /// Whether a payment is this one, though it may have another id: seats are told apart by their
+    /// transactions.
+    func isSeated(as other: Payment) -> Bool {
+        (payment.seats?.isAddition ?? false || other.seats?.isAddition ?? false)
+            && payment.transaction == other.transaction
+    }
+
+    /// Whether it is the same period, as it was known at another time.
+    package func isSame(as other: Self) -> Bool { id == other.id || isSeated(as: other.payment) }
+
+    /// Whether these seats were bought within the period of the others.
+    fileprivate func adds(to other: Self) -> Bool {
+        guard payment.seats?.isAddition ?? false, product == other.product,
+            let until = other.payment.until
+        else { return false }
+        return from >= other.from && from < until
+    }
+
     /// Whether this period continues after another one that began within it. This is the case if
     /// the App Store has described this period again at a time when it must have known the next
     /// one, and described it neither as upgraded nor as revoked. It happens when a refund is
@@ -301,7 +346,7 @@ extension Payment: CanonicallyOrdered {
             transaction.rawValue, product.rawValue, line ?? "", kind.rawValue, terms.rawValue,
             offer.text, commitment.text, "\(quantity)", price.text, ownership.rawValue,
             isRenewal ? "1" : "0", accountToken ?? "", group ?? "", storefront ?? "",
-            restoredAt?.description ?? "",
+            restoredAt?.description ?? "", seats?.canonicalText ?? "",
         ]
     }
 }

@@ -37,7 +37,9 @@ struct RevenueCatAmount {
     ) -> Int64? {
         if kind.isBesideAnother || !movesMoney(event) { return 0 }
         if let money = event.money { return milliunits(of: money.amount) }
-        if event.ownership == .familyShared || payment?.costsNothing == true { return 0 }
+        if event.ownership.map({ $0 != .purchased }) ?? false || payment?.costsNothing == true {
+            return 0
+        }
         // The event said no price; a later document may have. What a refund gave back stays
         // unknown.
         return event.type == .refunded || event.type == .refundReversed
@@ -47,7 +49,8 @@ struct RevenueCatAmount {
     private static func movesMoney(_ event: PerennialContract.Event) -> Bool {
         let types: Set<EventType> = [
             .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered, .resubscribed,
-            .upgraded, .productChanged, .familyShared, .refunded, .refundReversed,
+            .upgraded, .productChanged, .familyShared, .seatAssigned, .seatsAdded, .refunded,
+            .refundReversed,
         ]
         return types.contains(event.type)
     }

@@ -88,9 +88,11 @@ extension RevenueCatKind {
         for event: PerennialContract.Event, _ kind: Change.Kind, _ context: RevenueCatContext
     ) -> [RevenueCatKind] {
         switch kind {
-        case .purchased, .trialStarted, .familyShared, .trialConverted, .renewed,
+        case .purchased, .trialStarted, .familyShared, .seatAssigned, .trialConverted, .renewed,
             .billingRecovered, .productChanged, .resubscribed:
             return [beginning(event, context)]
+        // A payment that moves no end.
+        case .seatsAdded: return [.renewal(isTrialConversion: false)]
         case .upgraded:
             let beginning = beginning(event, context)
             guard case .renewal = beginning else { return [beginning] }
@@ -115,7 +117,7 @@ extension RevenueCatKind {
         case .walletCredited, .walletCreditedByHand, .walletDebited, .walletClawedBack,
             .walletRestored, .walletAdjusted:
             return context.movements == nil ? [] : [.virtualCurrencyTransaction]
-        case .revoked, .accessChanged, .credited, .priceCorrected, .renewalKnown,
+        case .revoked, .seatRevoked, .accessChanged, .credited, .priceCorrected, .renewalKnown,
             .commitmentRenewalTurnedOff, .commitmentRenewalTurnedOn, .productChangeCancelled,
             .offerRedeemed, .graceBegan, .accessUnconfirmed, .periodBegan, .customerMerged,
             .aliasAdded, .aliasParted, .shared, .shareEnded, .blocked, .unblocked,

@@ -207,8 +207,61 @@ import Testing
         #expect(movements.map(\.amounts.mrrCommission) == [2_518, -2_518])
     }
 
+    /// Four seats for a month, and two that were added when half of it was over.
+    private static func seats(
+        firstRefunded: Bool = false, addedRefunded: Bool = false
+    ) -> [Payment] {
+        var first = Payment.paid(month: 0, "pro", 39_960)
+        (first.quantity, first.seats) = (4, Seats(tiers: [.init(price: 9_990, count: 4)]))
+        var added = Payment.paid(month: 0, "pro", 19_980, from: .month(0) + .days(15))
+        (added.quantity, added.transaction) = (2, "added")
+        added.seats = Seats(tiers: [.init(price: 9_990, count: 2)], isAddition: true)
+        let refund = Revocation(at: .month(0) + .days(20), kind: .refund)
+        first.revocation = firstRefunded ? refund : nil
+        added.revocation = addedRefunded ? refund : nil
+        return [first, added]
+    }
+
+    @Test(
+        arguments: [
+            (false, false, [.new, .expansion, .churn], [39_960, 19_980, -59_940]),
+            (
+                false, true, [.new, .expansion, .contraction, .refund, .churn],
+                [39_960, 19_980, -19_980, 0, -39_960]
+            ),
+            (
+                true, false, [.new, .expansion, .refund, .contraction, .churn],
+                [39_960, 19_980, 0, -39_960, -19_980]
+            ),
+        ] as [(Bool, Bool, [Movement.Kind], [Int64])])
+    func `added seats are an expansion of one subscription, and their refund takes only them`(
+        firstRefunded: Bool, addedRefunded: Bool, kinds: [Movement.Kind], mrr: [Int64]
+    ) {
+        let books = books(Self.seats(firstRefunded: firstRefunded, addedRefunded: addedRefunded))
+        #expect(books.movements.map(\.kind) == kinds)
+        #expect(books.movements.map(\.amounts.mrr) == mrr)
+        #expect(books.movements.map(\.counts.active).reduce(0, +) == 0)
+        #expect(books.movements.map(\.counts.payments).reduce(0, +) == 2)
+        #expect(books.movements.map(\.amounts.gross).reduce(0, +) == 59_940)
+        let refunded = firstRefunded ? 39_960 : addedRefunded ? 19_980 : Int64(0)
+        #expect(books.movements.map(\.amounts.refunded).reduce(0, +) == refunded)
+        #expect(books.transactions.map(\.gross) == [39_960, 19_980])
+    }
+
+    @Test func `each seat is divided by itself, at the price of its tier`() {
+        var payment = Payment.paid(month: 0, "pro", 65_930)
+        payment.quantity = 7
+        payment.seats = Seats(tiers: [.init(price: 9_990, count: 5), .init(price: 7_990, count: 2)])
+        payment.storefront = "DEU"
+        let line = books([payment], rules: MoneyRules(taxes: ["DEU": 19_000])).transactions[0]
+        #expect(line.gross == 65_930 && line.quantity == 7)
+        #expect(line.tax == 5 * 1_595 + 2 * 1_275)
+        #expect(line.commission == 5 * 2_518 + 2 * 2_014)
+    }
+
     @Test func `movements of any purchase add up to nothing in the end`() {
         for payments in [
+            Self.seats(), Self.seats(firstRefunded: true), Self.seats(addedRefunded: true),
             [Payment.trial(month: 0)], [.paid(month: 0), .trial(month: 1), .paid(month: 2)],
             [.paid(month: 0), .paid(month: 1, "pro.plus", 19_990), .paid(month: 2)],
         ] {

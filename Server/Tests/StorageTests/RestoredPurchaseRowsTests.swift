@@ -27,6 +27,24 @@ private func fact(_ payment: Payment, signedAfter: Duration, _ grade: Grade = .s
         fact(copy("1000"), signedAfter: .hours(4)),
     ]
 
+    @Test(arguments: [
+        nil, Seats(), Seats(refunded: 2, isAddition: true, invitations: .developer),
+        Seats(
+            tiers: [Seats.Tier(price: 9_990, count: 5), Seats.Tier(price: .max, count: 1)],
+            invitations: .other),
+    ])
+    func `seats are read as they were written`(seats: Seats?) throws {
+        var paid = copy("1000")
+        (paid.kind, paid.until, paid.seats) = (.autoRenewable, now + .days(30), seats)
+        let facts = [fact(paid, signedAfter: .zero), fact(paid, signedAfter: .hours(1), .legacy)]
+        let timeline = Timeline(of: purchase, facts)
+        #expect(try Timeline(stored: timeline.stored, of: purchase) == timeline)
+        for fact in facts {
+            let read = try Fact(stored: fact.stored, about: purchase, attestedAt: fact.attestedAt)
+            #expect(read == fact)
+        }
+    }
+
     @Test(arguments: 0...5)
     func `copies of a purchase are read as they were written`(count: Int) throws {
         let facts = Self.facts.prefix(count)

@@ -7,7 +7,7 @@ enum Rooms {
     private static let shared: Set = [
         "Access", "Purchases", "Customers", "Ownership", "Events", "Reconciliation", "Wallets",
         "Terms", "Grants", "Content", "Offers", "Consumption", "Delivery", "Legacy", "Import",
-        "Money", "Accounts", "Operations",
+        "Money", "Accounts", "Operations", "Seats",
     ]
     /// What one module has alone.
     private static let own: [String: Set<String>] = [

@@ -13,9 +13,12 @@ public struct EventType: ContractWord {
     public static let upgraded = Self(rawValue: "upgraded")
     public static let productChanged = Self(rawValue: "product_changed")
     public static let familyShared = Self(rawValue: "family_shared")
+    public static let seatAssigned = Self(rawValue: "seat_assigned")
+    public static let seatsAdded = Self(rawValue: "seats_added")
     public static let refunded = Self(rawValue: "refunded")
     public static let refundReversed = Self(rawValue: "refund_reversed")
     public static let revoked = Self(rawValue: "revoked")
+    public static let seatRevoked = Self(rawValue: "seat_revoked")
     public static let extended = Self(rawValue: "extended")
     public static let credited = Self(rawValue: "credited")
     public static let priceCorrected = Self(rawValue: "price_corrected")
@@ -66,8 +69,9 @@ public struct EventType: ContractWord {
     /// All types this version of the server emits.
     public static let known: [EventType] = [
         purchased, trialStarted, trialConverted, renewed, billingRecovered, resubscribed, upgraded,
-        productChanged, familyShared, refunded, refundReversed, revoked, extended, credited,
-        priceCorrected, renewalTurnedOff, renewalTurnedOn, renewalKnown,
+        productChanged, familyShared, seatAssigned, seatsAdded, refunded, refundReversed, revoked,
+        seatRevoked, extended, credited, priceCorrected, renewalTurnedOff, renewalTurnedOn,
+        renewalKnown,
         commitmentRenewalTurnedOff, commitmentRenewalTurnedOn, productChangeScheduled,
         productChangeCancelled, offerRedeemed, priceIncreaseAnnounced, priceIncreaseAgreed,
         billingFailed, graceBegan, graceEnded, retryBegan, accessUnconfirmed, expired, periodBegan,

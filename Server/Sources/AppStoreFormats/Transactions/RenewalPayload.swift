@@ -15,8 +15,11 @@ package struct RenewalPayload: WireObject {
     package var offerIdentifier: String?
     package var offerDiscountType: OfferDiscountType?
     package var offerPeriod: String?
-    /// In thousandths of the currency's unit.
+    /// In thousandths of the currency's unit; of several seats the rounded average of one.
     package var renewalPrice: Int64?
+    /// The seats of the next period as planned now.
+    package var renewalQuantity: Int64?
+    package var multiSeatInfo: RenewalSeats?
     package var currency: String?
     /// May be in the past.
     package var renewalDate: AppStoreDate?
@@ -52,6 +55,8 @@ package struct RenewalPayload: WireObject {
         fields.field("offerDiscountType", &offerDiscountType)
         fields.field("offerPeriod", &offerPeriod)
         fields.field("renewalPrice", &renewalPrice)
+        fields.field("renewalQuantity", &renewalQuantity)
+        fields.field("multiSeatInfo", &multiSeatInfo)
         fields.field("currency", &currency)
         fields.field("renewalDate", &renewalDate)
         fields.field("recentSubscriptionStartDate", &recentSubscriptionStartDate)

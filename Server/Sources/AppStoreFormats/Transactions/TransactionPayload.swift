@@ -13,6 +13,7 @@ package struct TransactionPayload: WireObject {
     package var purchaseDate: AppStoreDate?
     package var originalPurchaseDate: AppStoreDate?
     package var expiresDate: AppStoreDate?
+    /// Of a subscription: its seats. A member's transaction has the purchaser's number.
     package var quantity: Int64?
     package var type: ProductType?
     /// A UUID that the app chooses, usually of its own account.
@@ -35,7 +36,8 @@ package struct TransactionPayload: WireObject {
     package var storefront: String?
     package var storefrontId: String?
     package var transactionReason: TransactionReason?
-    /// In thousandths of the currency's unit, at the time of sale.
+    /// In thousandths of the currency's unit, at the time of sale: of the whole quantity, or, for
+    /// the seats of a subscription, the rounded average of one.
     package var price: Int64?
     /// ISO 4217.
     package var currency: String?
@@ -46,6 +48,9 @@ package struct TransactionPayload: WireObject {
     /// The chain's id before a migration to Advanced Commerce.
     package var previousOriginalTransactionId: String?
     package var advancedCommerceInfo: AdvancedCommerceTransaction?
+    package var multiSeatInfo: TransactionSeats?
+    /// Set on every transaction of a period that has several.
+    package var additionalTransactionReason: AdditionalTransactionReason?
     package var deviceVerification: String?
     package var deviceVerificationNonce: String?
     package var unknown: [JSON.Member] = []
@@ -87,6 +92,8 @@ package struct TransactionPayload: WireObject {
         fields.field("commitmentInfo", &commitmentInfo)
         fields.field("previousOriginalTransactionId", &previousOriginalTransactionId)
         fields.field("advancedCommerceInfo", &advancedCommerceInfo)
+        fields.field("multiSeatInfo", &multiSeatInfo)
+        fields.field("additionalTransactionReason", &additionalTransactionReason)
         fields.field("deviceVerification", &deviceVerification)
         fields.field("deviceVerificationNonce", &deviceVerificationNonce)
     }

@@ -249,7 +249,13 @@ private enum Explanation {
             "  \(period.from.minute) – \(period.end?.minute ?? "without end")  \(period.product)"
         line += "  \(payment.terms.rawValue)"
         if let offer = payment.offer { line += "  \(offer.text)" }
-        if payment.quantity > 1 { line += "  \(payment.quantity) of them" }
+        if let seats = payment.seats {
+            line += "  \(payment.quantity.counted("seat"))"
+            if period.isAddition { line += " added" }
+            if seats.refunded > 0 { line += ", \(seats.refunded) of them refunded" }
+        } else if payment.quantity > 1 {
+            line += "  \(payment.quantity) of them"
+        }
         if let price = payment.price { line += "  \(price.text)" }
         if let promise = payment.commitment {
             line += "  month \(promise.month) of \(promise.months)"

@@ -156,7 +156,7 @@ extension VerifyReceiptComposer {
         from receipt: Verified<TransactionReceipt>, text: String, at now: AppStoreDate
     ) {
         guard let timeline = timelines.first,
-            let period = timeline.periods.last(where: { !$0.isVoid })
+            let period = timeline.latestPeriod
         else { return }
         let latest = TransactionReceipt(period.payment, like: receipt.payload)
         let isOver = period.payment.revocation != nil || (latest.expires.map { $0 <= now } ?? false)

@@ -70,7 +70,7 @@ extension AppSettings {
     /// The product of a purchase that would count now, if the configuration did list it. Returns
     /// nil if it is listed, or if the purchase has ended.
     func unlistedProduct(of timeline: Timeline, at now: Instant) -> ProductID? {
-        guard let period = timeline.period(at: now) ?? timeline.periods.last(where: { !$0.isVoid }),
+        guard let period = timeline.period(at: now) ?? timeline.latestPeriod,
             !lists(period.product), !countsItself(period.payment.kind)
         else { return nil }
         if let access = timeline.access(at: now, rules: rules) {

@@ -115,7 +115,7 @@ extension TimelinePicture {
 
     private static func subscription(_ state: PurchaseState, at now: Instant) -> Lane? {
         let periods = state.timeline.periods.filter {
-            $0.payment.kind == .autoRenewable && !$0.isVoid
+            $0.payment.kind == .autoRenewable && !$0.isVoid && !$0.isAddition
         }
         guard let last = periods.last else { return nil }
         var spans = periods.map { period in

@@ -160,8 +160,9 @@ extension EventsPage.What {
         .billingFailed, .graceBegan, .graceEnded, .retryBegan, .accessUnconfirmed,
     ]
     private static let ownershipTypes: Set<EventType> = [
-        .linked, .moved, .movedAway, .unlinked, .shared, .shareEnded, .familyShared, .blocked,
-        .unblocked, .granted, .grantEnded, .customerMerged, .aliasAdded, .aliasParted,
+        .linked, .moved, .movedAway, .unlinked, .shared, .shareEnded, .familyShared,
+        .seatAssigned, .seatRevoked, .blocked, .unblocked, .granted, .grantEnded, .customerMerged,
+        .aliasAdded, .aliasParted,
         .customerErased,
     ]
 

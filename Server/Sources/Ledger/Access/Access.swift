@@ -77,10 +77,26 @@ extension Timeline {
 
     /// The period that decides at a moment: the one that covers it, otherwise the one that began
     /// last. Returns nil if no period that gives access has begun.
+    ///
+    /// Seats that were added count where the others of their period are refunded.
     package func period(at now: Instant) -> Period? {
-        last { $0.covers(now) }
+        last { $0.covers(now) && !$0.isAddition } ?? last { $0.covers(now) }
             ?? last { $0.covers(now + Self.clockSkewMax) && $0.from > now }
-            ?? last { $0.from <= now }
+            ?? lastBegun(by: now)
+    }
+
+    /// Of a period with several payments, the one that gave access for longest.
+    private func lastBegun(by now: Instant) -> Period? {
+        guard let main = last(where: { $0.from <= now && !$0.isAddition }) else {
+            return last { $0.from <= now }
+        }
+        return periods.filter { $0.isAddition && $0.from >= main.from && $0.from <= now }
+            .reduce(main) { longest, added in
+                guard let end = longest.openUntil, let later = added.openUntil, later > end else {
+                    return longest
+                }
+                return added
+            }
     }
 
     /// The last period that gives access and satisfies the condition.

@@ -48,12 +48,18 @@ package struct Change: Hashable, Sendable {
         /// The renewal is for another product, as chosen before.
         case productChanged = "product_changed"
         case familyShared = "family_shared"
+        /// A seat that a group or an organization pays for.
+        case seatAssigned = "seat_assigned"
+        /// More seats were bought within a period.
+        case seatsAdded = "seats_added"
 
         // What happens to a payment.
         case refunded
         case refundReversed = "refund_reversed"
         /// Sharing ended.
         case revoked
+        /// The group or the organization has taken the seat back.
+        case seatRevoked = "seat_revoked"
         case extended
         /// The remainder of a period, or all of it, was refunded because of an upgrade.
         case credited

@@ -15,10 +15,11 @@ struct RenewalDiff {
     init?(_ before: Timeline, _ after: Timeline, told: PurchaseStatus?, sofar: [Change]) {
         guard let period = after.lastSubscriptionPeriod,
             let news = after.renewalInfo(about: period),
-            news != before.renewal || before.lastSubscriptionPeriod?.id != period.id
+            news != before.renewal
+                || before.lastSubscriptionPeriod?.isSame(as: period) != true
         else { return nil }
         let last = before.lastSubscriptionPeriod
-        let isSame = last?.id == period.id
+        let isSame = last?.isSame(as: period) == true
         self.period = period
         self.told = told
         self.sofar = sofar
@@ -118,6 +119,6 @@ struct RenewalDiff {
 
 extension Timeline {
     fileprivate var lastSubscriptionPeriod: Period? {
-        periods.last { $0.payment.kind == .autoRenewable && !$0.isVoid }
+        periods.last { $0.payment.kind == .autoRenewable && !$0.isVoid && !$0.isAddition }
     }
 }

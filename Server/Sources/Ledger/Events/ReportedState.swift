@@ -89,7 +89,7 @@ extension Timeline {
         }
         return periods.contains { period in
             period.covers(edge) && !period.isVoid && period.payment.opensByItself
-                && !before.periods.contains { $0.id == period.id }
+                && !before.periods.contains { $0.isSame(as: period) }
         }
     }
 }
@@ -112,8 +112,9 @@ extension Change.Kind {
     fileprivate var weight: Int {
         switch self {
         case .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered,
-            .resubscribed, .upgraded, .productChanged, .familyShared, .refunded, .refundReversed,
-            .revoked, .extended, .billingFailed, .graceBegan, .graceEnded, .retryBegan,
+            .resubscribed, .upgraded, .productChanged, .familyShared, .seatAssigned, .seatsAdded,
+            .refunded, .refundReversed, .revoked, .seatRevoked, .extended, .billingFailed,
+            .graceBegan, .graceEnded, .retryBegan,
             .accessUnconfirmed, .expired, .periodBegan, .accessChanged:
             2
         case .renewalTurnedOff, .renewalTurnedOn, .renewalKnown, .commitmentRenewalTurnedOff,
@@ -134,9 +135,10 @@ extension Change.Kind {
     var isBeginning: Bool {
         switch self {
         case .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered,
-            .resubscribed, .upgraded, .productChanged, .familyShared:
+            .resubscribed, .upgraded, .productChanged, .familyShared, .seatAssigned, .seatsAdded:
             true
-        case .refunded, .refundReversed, .revoked, .extended, .credited, .priceCorrected,
+        case .refunded, .refundReversed, .revoked, .seatRevoked, .extended, .credited,
+            .priceCorrected,
             .renewalTurnedOff, .renewalTurnedOn, .renewalKnown, .commitmentRenewalTurnedOff,
             .commitmentRenewalTurnedOn, .productChangeScheduled, .productChangeCancelled,
             .offerRedeemed, .priceIncreaseAnnounced, .priceIncreaseAgreed, .billingFailed,

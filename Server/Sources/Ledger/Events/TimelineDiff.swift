@@ -45,7 +45,7 @@ struct TimelineDiff {
         var known = before.periods[...]
         var changed: [(Timeline.Period?, Int)] = []
         for (index, period) in after.periods.enumerated() {
-            if let first = known.first, first.id == period.id {
+            if let first = known.first, first.isSame(as: period) {
                 known.removeFirst()
                 if first != period { changed.append((first, index)) }
             } else {
@@ -55,7 +55,8 @@ struct TimelineDiff {
         guard !known.isEmpty else { return changed }
         let byID = Dictionary(before.periods.map { ($0.id, $0) }) { one, _ in one }
         return after.periods.indices.compactMap { index in
-            let old = byID[after.periods[index].id]
+            let period = after.periods[index]
+            let old = byID[period.id] ?? before.periods.first { $0.isSame(as: period) }
             return old == after.periods[index] ? nil : (old, index)
         }
     }
@@ -64,12 +65,15 @@ struct TimelineDiff {
     /// were reported as purchases of their own.
     private var removedPeriods: [Timeline.Period] {
         if before.periods.count <= after.periods.count,
-            zip(before.periods, after.periods).allSatisfy({ $0.id == $1.id })
+            zip(before.periods, after.periods).allSatisfy({ $0.isSame(as: $1) })
         {
             return []
         }
         var ids = Set(after.periods.map(\.id))
-        return before.periods.filter { ids.remove($0.id) == nil }
+        return before.periods.filter { period in
+            ids.remove(period.id) == nil
+                && !after.periods.contains { $0.isSeated(as: period.payment) }
+        }
     }
 
     private mutating func addBeginning(_ period: Timeline.Period, at index: Int) {
@@ -81,10 +85,11 @@ struct TimelineDiff {
     private func kind(of period: Timeline.Period, at index: Int) -> Change.Kind {
         let payment = period.payment
         guard payment.kind == .autoRenewable || payment.kind == .unknown else {
-            return payment.ownership == .familyShared ? .familyShared : .purchased
+            return payment.ownership == .purchased ? .purchased : payment.beginningOfOthers
         }
-        let previous = after.periods[..<index].last { !$0.isVoid }
-        if payment.ownership == .familyShared { return shared(period, after: previous) }
+        if period.isAddition { return .seatsAdded }
+        let previous = after.periods[..<index].last { !$0.isVoid && !$0.isAddition }
+        if payment.ownership != .purchased { return shared(period, after: previous) }
         if payment.isRenewal || previous?.payment.until == period.from {
             return previous.map { renewal(period, after: $0) } ?? .renewed
         }
@@ -98,25 +103,26 @@ struct TimelineDiff {
             let isFirst = payment.transaction == after.purchase.original
             return payment.isFree ? .trialStarted : isFirst ? .purchased : .resubscribed
         }
+        let added = after.periods[..<index].filter { $0.isAddition && $0.from >= previous.from }
         guard previous.isReplaced || previous.payment.isUpgraded,
-            !previous.wasTakenBack(before: period.from)
+            !([previous] + added).allSatisfy({ $0.wasTakenBack(before: period.from) })
         else { return .resubscribed }
         return previous.product == period.product ? .renewed : .upgraded
     }
 
-    /// Sharing begins, begins again, or continues, whatever the buyer's payment was.
+    /// What somebody else pays for begins, begins again, or continues, whatever the buyer's
+    /// payment was.
     private func shared(
         _ period: Timeline.Period, after previous: Timeline.Period?
     ) -> Change.Kind {
-        guard let previous, !previous.wasTakenBack(before: period.from) else {
-            return .familyShared
-        }
+        let begins = period.payment.beginningOfOthers
+        guard let previous, !previous.wasTakenBack(before: period.from) else { return begins }
         if previous.isReplaced || previous.payment.isUpgraded {
             return previous.product == period.product ? .renewed : .upgraded
         }
-        guard previous.payment.revocation == nil else { return .familyShared }
+        guard previous.payment.revocation == nil else { return begins }
         let goesOn = period.payment.isRenewal || previous.payment.until == period.from
-        return goesOn ? renewal(period, after: previous) : .familyShared
+        return goesOn ? renewal(period, after: previous) : begins
     }
 
     private func renewal(
@@ -144,7 +150,7 @@ struct TimelineDiff {
         _ period: Timeline.Period, after previous: Timeline.Period
     ) -> Bool {
         guard told?.state == .grace || told?.state == .retry else { return false }
-        guard let last = before.periods.last(where: { !$0.isVoid }) else { return false }
+        guard let last = before.latestPeriod else { return false }
         let lastNow = after.period(toldBy: last.payment, last.sources.grade)
         return lastNow?.id == previous.id && now >= period.from
     }
@@ -176,7 +182,8 @@ struct TimelineDiff {
             guard !old.payment.isUpgraded else {
                 return isMoneyMoved ? (.credited, new.attestedAt) : nil
             }
-            return (was.kind == .refund ? .refundReversed : .familyShared, new.attestedAt)
+            let again = was.kind == .refund ? .refundReversed : new.payment.beginningOfOthers
+            return (again, new.attestedAt)
         case (let was?, let revocation?):
             guard isMoneyMoved || was.kind != revocation.kind else { return nil }
             return (revocationKind(revocation, new), revocation.at)
@@ -188,7 +195,7 @@ struct TimelineDiff {
     ) -> Change.Kind {
         switch revocation.kind {
         case .refund: period.payment.isUpgraded ? .credited : .refunded
-        case .sharingEnded: .revoked
+        case .sharingEnded: period.payment.ownership == .assigned ? .seatRevoked : .revoked
         }
     }
 
@@ -251,6 +258,13 @@ struct TimelineDiff {
     }
 
     private var hasFailed: Bool { found.contains { $0.kind == .billingFailed } }
+}
+
+extension Payment {
+    /// How what somebody else pays for begins.
+    fileprivate var beginningOfOthers: Change.Kind {
+        ownership == .assigned ? .seatAssigned : .familyShared
+    }
 }
 
 extension Timeline.Period {

@@ -20,10 +20,16 @@ extension Payment {
 }
 
 extension Timeline {
-    /// The number of a period among those that were charged, from 1. Returns nil if another
-    /// document describes the period better, or if it is not of this purchase.
+    /// The number of a period among those that were charged, from 1. Seats that were added have
+    /// that of their period. Returns nil if another document describes the period better, or if it
+    /// is not of this purchase.
     package func number(of period: Period) -> Int? {
-        chargedPeriods.firstIndex { $0.id == period.id }.map { $0 + 1 }
+        let charged = chargedPeriods
+        let index =
+            period.isAddition
+            ? charged.lastIndex { $0.from <= period.from }
+            : charged.firstIndex { $0.id == period.id }
+        return index.map { $0 + 1 }
     }
 
     /// Whether a period is the first one after a free period, and is not free itself. Nothing else
@@ -40,9 +46,10 @@ extension Timeline {
     /// never began follows the period that it would have continued.
     private var chargedPeriods: [Period] {
         var unbegun = periods.filter { $0.isVoid && betterDocumented($0) == nil }
-        guard !unbegun.isEmpty else { return periods.filter { !$0.isVoid } }
+        let begun = periods.filter { !$0.isVoid && !$0.isAddition }
+        guard !unbegun.isEmpty else { return begun }
         var charged: [Period] = []
-        var next = periods.filter { !$0.isVoid }[...]
+        var next = begun[...]
         while let period = next.popFirst() {
             charged.append(period)
             while let until = charged.last?.payment.until,

@@ -116,6 +116,7 @@ extension Timeline {
     private var lastPeriod: (period: Period, end: Instant)? {
         let last = periods.last {
             $0.payment.kind == .autoRenewable && $0.payment.until != nil && !$0.isVoid
+                && !$0.isAddition
         }
         guard let last, let end = last.end else { return nil }
         let mayGoOn = last.payment.revocation == nil || renewal?.value.willRenew == true

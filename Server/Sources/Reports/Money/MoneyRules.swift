@@ -37,7 +37,7 @@ package struct MoneyRules: Hashable, Sendable {
     }
 
     /// Raised when rows are derived differently, so that existing ones are derived again.
-    private static let derivation = 7
+    private static let derivation = 8
 
     /// The same text for the same rules. Rows derived by other rules are derived again.
     package var fingerprint: String {
@@ -69,7 +69,11 @@ package struct MoneyRules: Hashable, Sendable {
 
     /// Whether the service was paused for so long that the paid service begins anew.
     func resetsPaidService(from end: Instant, until start: Instant) -> Bool {
-        start > storeClock.moment(months: 0, days: Self.paidServiceGapDays, after: end)
+        // The calendar decides near the limit only: its days differ by hours.
+        let days = Self.paidServiceGapDays
+        guard start > end + .days(days - 1) else { return false }
+        guard start <= end + .days(days + 1) else { return true }
+        return start > storeClock.moment(months: 0, days: Self.paidServiceGapDays, after: end)
     }
 
     /// The App Store's share of what is charged at a moment, in thousandths of a percent.
@@ -93,7 +97,12 @@ package struct MoneyRules: Hashable, Sendable {
     }
 
     /// What a payment is a month. Zero if it has no price or no end, or nothing was paid.
-    func monthly(_ payment: Payment, commissionRate: Int64) -> Movement.Amounts {
+    ///
+    /// - Parameter start: when its period began, if that is earlier: seats that were added within a
+    ///   period cost what they cost for a whole one.
+    func monthly(
+        _ payment: Payment, since start: Instant? = nil, commissionRate: Int64
+    ) -> Movement.Amounts {
         var amounts = Movement.Amounts()
         guard payment.isPaid, let price = payment.price?.milliunits, let until = payment.until
         else { return amounts }
@@ -101,9 +110,9 @@ package struct MoneyRules: Hashable, Sendable {
             amounts.mrr = MonthlyPrice.monthly(price, every: length)
             amounts.mrrOfFourWeeks = MonthlyPrice.ofFourWeeks(price, every: length)
         } else {
-            amounts.mrr = MonthlyPrice.monthly(price, from: payment.from, until: until)
-            amounts.mrrOfFourWeeks = MonthlyPrice.ofFourWeeks(
-                price, from: payment.from, until: until)
+            let from = start ?? payment.from
+            amounts.mrr = MonthlyPrice.monthly(price, from: from, until: until)
+            amounts.mrrOfFourWeeks = MonthlyPrice.ofFourWeeks(price, from: from, until: until)
         }
         let parts = split(
             amounts.mrr, storefront: payment.storefront, commissionRate: commissionRate)
@@ -127,6 +136,18 @@ package struct MoneyRules: Hashable, Sendable {
         let count = units > 1 && price % units == 0 ? units : 1
         let one = split(price / count, storefront: storefront, commissionRate: commissionRate)
         return PriceSplit(tax: one.tax * count, commission: one.commission * count)
+    }
+
+    /// How the price of seats is divided: each seat by itself.
+    func split(
+        _ tiers: [Seats.Tier], storefront: String?, commissionRate: Int64
+    ) -> PriceSplit {
+        tiers.reduce(PriceSplit(tax: 0, commission: 0)) { sum, tier in
+            let one = split(tier.price, storefront: storefront, commissionRate: commissionRate)
+            return PriceSplit(
+                tax: sum.tax + one.tax * Int64(tier.count),
+                commission: sum.commission + one.commission * Int64(tier.count))
+        }
     }
 
     private static func part(_ amount: Int64, _ share: Int64, of whole: Int64) -> Int64 {

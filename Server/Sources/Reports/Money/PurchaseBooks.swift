@@ -37,8 +37,9 @@ package struct PurchaseBooks: Hashable, Sendable {
         let renewals = renewals.sorted { $0.at < $1.at }
         addTransactions(of: timeline, commissionRates)
         let spans = SubscriptionSpan.spans(of: timeline, renewals, clock: rules.storeClock) {
-            payment in
-            rules.monthly(payment, commissionRate: line(of: payment)?.commissionRate ?? 0)
+            payment, start in
+            rules.monthly(
+                payment, since: start, commissionRate: line(of: payment)?.commissionRate ?? 0)
         }
         addOneTimePurchases(of: timeline)
         addPaymentsWithoutAccess(of: timeline, besides: spans)
@@ -57,12 +58,16 @@ package struct PurchaseBooks: Hashable, Sendable {
     private mutating func addTransactions(of timeline: Timeline, _ rates: [String: Int64]) {
         var paid: [Timeline.Period] = []
         for period in timeline.periods {
+            // Seats that were added are charged as their period is.
+            let own = period.isAddition ? transactions.last?.commissionRate : nil
             let rate =
-                rates[period.id]
+                rates[period.id] ?? own
                 ?? rules.commissionRate(
                     at: period.from, paidService: PaidTime(before: period, paid, rules).length)
             transactions.append(TransactionLine(of: period, commissionRate: rate, rules))
-            if period.isCountedSubscription, period.payment.isPaid { paid.append(period) }
+            if period.isCountedSubscription, period.payment.isPaid, !period.isAddition {
+                paid.append(period)
+            }
         }
     }
 
@@ -77,6 +82,10 @@ package struct PurchaseBooks: Hashable, Sendable {
         let amounts = Movement.Amounts(
             gross: line.gross, tax: line.tax, commission: line.commission)
         return (amounts, Movement.Counts(payments: 1))
+    }
+
+    private func charge(of span: SubscriptionSpan) -> (Movement.Amounts, Movement.Counts) {
+        span.isCharged ? charge(of: span.payment) : (Movement.Amounts(), Movement.Counts())
     }
 
     private mutating func addCharge(_ kind: Movement.Kind, of payment: Payment) {
@@ -194,9 +203,9 @@ package struct PurchaseBooks: Hashable, Sendable {
         entering: Movement.Kind
     ) {
         guard before.segment != span.segment || before.isFree != span.isFree else {
-            var (amounts, counts) = charge(of: span.payment)
+            var (amounts, counts) = charge(of: span)
             amounts = amounts + span.monthly - before.monthly
-            counts.payments = span.isFree ? 0 : 1
+            counts.payments = span.isFree || !span.isCharged ? 0 : 1
             movements.append(
                 Movement(
                     entering, at: span.start, of: span.payment.transaction, span.segment, amounts,
@@ -208,7 +217,7 @@ package struct PurchaseBooks: Hashable, Sendable {
     }
 
     private mutating func enter(_ span: SubscriptionSpan, as kind: Movement.Kind) {
-        var (amounts, counts) = charge(of: span.payment)
+        var (amounts, counts) = charge(of: span)
         amounts = amounts + span.monthly
         counts.active = span.isFree ? 0 : 1
         counts.trials = span.isFree ? 1 : 0

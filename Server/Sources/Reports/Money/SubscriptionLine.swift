@@ -24,9 +24,7 @@ package struct SubscriptionLine: Hashable, Sendable {
     ///   - status: what was reported of the purchase last.
     ///   - changesAt: when that stops being true without any news.
     package init?(of timeline: Timeline, _ status: PurchaseStatus?, changesAt: Instant?) {
-        guard let period = timeline.periods.last(where: { !$0.isVoid }),
-            period.payment.isSubscription
-        else { return nil }
+        guard let period = timeline.latestPeriod, period.payment.isSubscription else { return nil }
         transaction = period.payment.transaction
         segment = Segment(of: period.payment)
         ownership = period.payment.ownership

@@ -12,6 +12,9 @@ struct SubscriptionSpan: Hashable, Sendable {
     /// The end of retry: equal to ``end`` if there was none.
     var retryEnd: Instant
     var isFree: Bool
+    /// Whether a payment begins with it. It does not if seats of a period that goes on were
+    /// refunded.
+    var isCharged: Bool
     /// What it is a month. Zero for a free period, or if no document names the price.
     var monthly: Movement.Amounts
 
@@ -26,40 +29,56 @@ struct SubscriptionSpan: Hashable, Sendable {
     func isContinued(by next: Self) -> Bool { next.start <= end }
 
     /// The spans of a purchase, in order, none beginning before the one before is over. Periods
-    /// that never gave access, and family members' periods, are left out.
+    /// that never gave access, and family members' periods, are left out. A period to which seats
+    /// were added has a span for each number of seats.
     ///
     /// - Parameters:
     ///   - clock: the App Store's own.
-    ///   - monthly: what a payment is a month.
+    ///   - monthly: what a payment is a month, if its period began at a moment.
     static func spans(
         of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>], clock: WallClock,
-        monthly: (Payment) -> Movement.Amounts
+        monthly: (Payment, Instant) -> Movement.Amounts
     ) -> [SubscriptionSpan] {
-        let periods = timeline.periods.filter(\.isCountedSubscription)
-        return periods.indices.map { index in
-            let next = periods[(index + 1)...].first
-            var span = SubscriptionSpan(
-                periods[index], monthly: monthly(periods[index].payment))
-            span.extend(
+        let groups = SeatGroup.groups(of: timeline.periods.filter(\.isCountedSubscription))
+        return groups.indices.flatMap { index in
+            let next = index + 1 < groups.count ? groups[index + 1].main : nil
+            var spans = groups[index].spans(monthly)
+            guard var last = spans.popLast() else { return [SubscriptionSpan]() }
+            if let next {
+                spans = spans.filter { $0.start < next.from }
+                for index in spans.indices where spans[index].end > next.from {
+                    spans[index].cut(at: next.from)
+                }
+            }
+            last.extend(
                 by: BillingTrouble(
-                    after: periods[index], next: next?.from,
+                    after: groups[index].last, next: next?.from,
                     isRecovered: next?.payment.isRenewal ?? false, renewals, clock: clock))
-            if let next, span.end > next.from { span.end = max(span.start, next.from) }
-            if let next { span.retryEnd = min(span.retryEnd, next.from) }
-            span.retryEnd = max(span.retryEnd, span.end)
-            return span
+            if let next, last.end > next.from { last.end = max(last.start, next.from) }
+            if let next { last.retryEnd = min(last.retryEnd, next.from) }
+            last.retryEnd = max(last.retryEnd, last.end)
+            return spans + [last]
         }
     }
 
-    private init(_ period: Timeline.Period, monthly: Movement.Amounts) {
-        payment = period.payment
-        segment = Segment(of: payment)
-        start = period.from
-        paidEnd = period.openUntil ?? period.from
-        end = paidEnd
-        retryEnd = paidEnd
-        isFree = payment.isFree
+    /// - Parameter payment: the one that begins with the span, or one that goes on.
+    fileprivate init(
+        _ payment: Payment, in segment: Segment, from start: Instant, until end: Instant,
+        isFree: Bool, isCharged: Bool, monthly: Movement.Amounts
+    ) {
+        self.payment = payment
+        self.segment = segment
+        self.start = start
+        paidEnd = end
+        self.end = end
+        retryEnd = end
+        self.isFree = isFree
+        self.isCharged = isCharged
         self.monthly = monthly
+    }
+
+    private mutating func cut(at moment: Instant) {
+        (paidEnd, end, retryEnd) = (moment, moment, moment)
     }
 
     private mutating func extend(by trouble: BillingTrouble?) {
@@ -67,6 +86,50 @@ struct SubscriptionSpan: Hashable, Sendable {
         // After a refund there is no grace, but what is due is collected all the same.
         if paidEnd == trouble.due { end = trouble.graceEnd }
         retryEnd = trouble.end
+    }
+}
+
+/// A period with the seats that were added to it.
+private struct SeatGroup {
+    var main: Timeline.Period
+    var added: [Timeline.Period] = []
+
+    static func groups(of periods: [Timeline.Period]) -> [Self] {
+        var groups: [Self] = []
+        for period in periods {
+            if period.isAddition, let until = groups.last?.main.payment.until, period.from < until {
+                groups[groups.count - 1].added.append(period)
+            } else {
+                groups.append(Self(main: period))
+            }
+        }
+        return groups
+    }
+
+    private var parts: [Timeline.Period] { [main] + added }
+
+    /// The part that lasted for longest.
+    var last: Timeline.Period {
+        added.reduce(main) { ($0.openUntil ?? $0.from) < ($1.openUntil ?? $1.from) ? $1 : $0 }
+    }
+
+    /// One span for each stretch in which the seats are the same.
+    func spans(
+        _ monthly: (Payment, Instant) -> Movement.Amounts
+    ) -> [SubscriptionSpan] {
+        let ends = parts.map { $0.openUntil ?? $0.from }
+        let edges = Set(parts.map(\.from) + ends).sorted()
+        return zip(edges, edges.dropFirst()).compactMap { start, end in
+            let held = zip(parts, ends).filter { $0.from <= start && start < $1 }.map(\.0)
+            guard let first = held.first else { return nil }
+            let begun = held.first { $0.from == start }
+            return SubscriptionSpan(
+                (begun ?? first).payment, in: Segment(of: main.payment), from: start, until: end,
+                isFree: main.payment.isFree, isCharged: begun != nil,
+                monthly: held.reduce(Movement.Amounts()) { sum, part in
+                    sum + monthly(part.payment, main.from)
+                })
+        }
     }
 }
 

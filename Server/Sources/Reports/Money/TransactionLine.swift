@@ -49,7 +49,11 @@ package struct TransactionLine: Hashable, Sendable {
         gross = payment.ownership == .purchased ? payment.price?.milliunits ?? 0 : 0
         let units = Int64(payment.quantity)
         func split(_ amount: Int64) -> PriceSplit {
-            rules.split(
+            if let tiers = payment.tiers(of: amount) {
+                return rules.split(
+                    tiers, storefront: payment.storefront, commissionRate: commissionRate)
+            }
+            return rules.split(
                 amount, units: units, storefront: payment.storefront,
                 commissionRate: commissionRate)
         }
@@ -64,6 +68,20 @@ package struct TransactionLine: Hashable, Sendable {
         refundedAt =
             refunded == 0
             ? nil : payment.revocation.map { max($0.at, payment.from) } ?? payment.from
+    }
+}
+
+extension Payment {
+    /// The tiers that an amount is the sum of. Nil if it is another amount.
+    fileprivate func tiers(of amount: Int64) -> [Seats.Tier]? {
+        guard let tiers = seats?.tiers, !tiers.isEmpty else { return nil }
+        var sum: Int64 = 0
+        for tier in tiers {
+            let (price, isTooMuch) = tier.price.multipliedReportingOverflow(by: Int64(tier.count))
+            guard !isTooMuch, price <= amount - sum else { return nil }
+            sum += price
+        }
+        return sum == amount ? tiers : nil
     }
 }
 

@@ -18,6 +18,8 @@ enum Layout {
     static let extended: Int64 = 6
     /// The purchase of the app itself, proved for two platforms.
     static let appProofs: Int64 = 7
+    /// The extended layout with the seats of each payment. Few purchases need it.
+    static let seats: Int64 = 8
 }
 
 extension ByteWriter {
@@ -68,6 +70,20 @@ extension ByteWriter {
     mutating func writeRestorable(_ payment: Payment) {
         write(payment)
         write(payment.restoredAt) { $0.write($1) }
+    }
+
+    mutating func writeSeated(_ payment: Payment) {
+        writeRestorable(payment)
+        write(payment.seats) { writer, seats in
+            writer.write(Int64(seats.tiers.count))
+            for tier in seats.tiers {
+                writer.write(tier.price)
+                writer.write(Int64(tier.count))
+            }
+            writer.write(Int64(seats.refunded))
+            writer.write(seats.isAddition)
+            writer.write(seats.invitations) { $0.write($1.rawValue) }
+        }
     }
 
     mutating func write(_ renewal: Renewal) {
@@ -167,6 +183,22 @@ extension ByteReader {
         return payment
     }
 
+    mutating func seatedPayment() throws(StorageFailure) -> Payment {
+        var payment = try restorablePayment()
+        payment.seats = try optional { (r) throws(StorageFailure) in try r.seats() }
+        return payment
+    }
+
+    private mutating func seats() throws(StorageFailure) -> Seats {
+        var tiers: [Seats.Tier] = []
+        for _ in 0..<max(0, try count()) {
+            tiers.append(Seats.Tier(price: try number(), count: try count()))
+        }
+        return Seats(
+            tiers: tiers, refunded: try count(), isAddition: try flag(),
+            invitations: try optional { (r) throws(StorageFailure) in try r.named() })
+    }
+
     mutating func renewal() throws(StorageFailure) -> Renewal {
         Renewal(
             willRenew: try flag(), renewsTo: try optionalText().map(ProductID.init(rawValue:)),
@@ -181,7 +213,7 @@ extension ByteReader {
     /// Reads the layout and checks that it is supported.
     mutating func storedLayout() throws(StorageFailure) -> Int64 {
         let found = try number()
-        guard (Layout.usual...Layout.appProofs).contains(found) else {
+        guard (Layout.usual...Layout.seats).contains(found) else {
             throw StorageFailure("a stored value has unknown layout \(found): run a rebuild")
         }
         return found
@@ -196,6 +228,10 @@ extension Fact {
         let older = receivedAt == nil ? Layout.legacy : Layout.undated
         let signedOrLegacy = grade == .legacy ? older : Layout.usual
         switch statement {
+        case .payment(let payment) where payment.seats != nil:
+            writer.write(Layout.seats)
+            writer.write(grade == .legacy)
+            writer.writeSeated(payment)
         case .payment(let payment) where payment.restoredAt != nil:
             writer.write(Layout.extended)
             writer.write(grade == .legacy)
@@ -231,11 +267,13 @@ extension Fact {
                 about: purchase, attestedAt: attestedAt, .appPurchase(try reader.appPurchase()))
             return
         }
-        guard found != Layout.extended else {
+        guard found != Layout.extended, found != Layout.seats else {
             let grade: Grade = try reader.flag() ? .legacy : .signed
+            let payment =
+                found == Layout.seats
+                ? try reader.seatedPayment() : try reader.restorablePayment()
             self.init(
-                about: purchase, attestedAt: attestedAt, grade: grade,
-                .payment(try reader.restorablePayment()))
+                about: purchase, attestedAt: attestedAt, grade: grade, .payment(payment))
             return
         }
         let statement: Statement

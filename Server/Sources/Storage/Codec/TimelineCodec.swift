@@ -15,12 +15,13 @@ extension Timeline {
             return writer.bytes
         }
         let copies = copies
+        let hasSeats = copies.contains(where: \.hasSeats)
         let isUsual =
-            copies.count == periods.count && !copies.contains(where: \.isOfRestore)
+            !hasSeats && copies.count == periods.count && !copies.contains(where: \.isOfRestore)
             && (lastGrace == nil || lastGrace == sourcedRenewal?.signedGrace)
         guard isUsual else {
-            writer.write(Layout.extended)
-            writer.write(copies, sourcedRenewal)
+            writer.write(hasSeats ? Layout.seats : Layout.extended)
+            writer.write(copies, sourcedRenewal, hasSeats: hasSeats)
             writer.write(lastGrace) {
                 $0.write($1.value)
                 $0.write($1.at)
@@ -59,10 +60,12 @@ extension Timeline {
         switch try reader.storedLayout() {
         case Layout.app: self.init(stored: purchase, app: try reader.appProofs(count: 1))
         case Layout.appProofs: self.init(stored: purchase, app: try reader.appProofs(count: 2))
-        case Layout.extended:
+        case let found where found == Layout.extended || found == Layout.seats:
             let count = try reader.copyCount()
             var copies: [Copy] = []
-            for _ in 0..<count { copies.append(try reader.copy()) }
+            for _ in 0..<count {
+                copies.append(try reader.copy(hasSeats: found == Layout.seats))
+            }
             self.init(
                 stored: purchase, copies: copies, renewal: try reader.undatedRenewal(),
                 lastGrace: try reader.optional { (r) throws(StorageFailure) in
@@ -103,9 +106,16 @@ extension Timeline.Sourced where Value == Renewal {
     }
 }
 
-// MARK: - Restored purchases
+// MARK: - Restored purchases and seats
 
 extension Timeline.Copy {
+    /// Whether only ``Layout/seats`` can store it.
+    fileprivate var hasSeats: Bool {
+        if payment.seats != nil { return true }
+        guard case .both(let signed, let legacy) = sourced.sources else { return false }
+        return signed.value.seats != nil || legacy.value.seats != nil
+    }
+
     /// Whether only ``Layout/extended`` can store it.
     fileprivate var isOfRestore: Bool {
         if wasRevoked || payment.restoredAt != nil { return true }
@@ -116,12 +126,15 @@ extension Timeline.Copy {
 
 extension ByteWriter {
     fileprivate mutating func write(
-        _ copies: [Timeline.Copy], _ renewal: Timeline.Sourced<Renewal>?
+        _ copies: [Timeline.Copy], _ renewal: Timeline.Sourced<Renewal>?, hasSeats: Bool
     ) {
+        func writePayment(_ payment: Payment, to writer: inout ByteWriter) {
+            if hasSeats { writer.writeSeated(payment) } else { writer.writeRestorable(payment) }
+        }
         write(Int64(copies.count))
         for copy in copies {
-            write(copy.sourced.sources) { $0.writeRestorable($1) }
-            writeRestorable(copy.payment)
+            write(copy.sourced.sources) { writePayment($1, to: &$0) }
+            writePayment(copy.payment, to: &self)
             write(copy.attestedAt)
             write(copy.wasRevoked)
         }
@@ -135,9 +148,12 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    fileprivate mutating func copy() throws(StorageFailure) -> Timeline.Copy {
-        let sources = try sources { (r) throws(StorageFailure) in try r.restorablePayment() }
-        let payment = try restorablePayment()
+    fileprivate mutating func copy(hasSeats: Bool) throws(StorageFailure) -> Timeline.Copy {
+        func readPayment(_ reader: inout ByteReader) throws(StorageFailure) -> Payment {
+            hasSeats ? try reader.seatedPayment() : try reader.restorablePayment()
+        }
+        let sources = try sources(readPayment)
+        let payment = try readPayment(&self)
         let sourced = Timeline.sourced(payment, at: try instant(), sources)
         return Timeline.Copy(sourced, wasRevoked: try flag())
     }

@@ -172,6 +172,7 @@ extension Timeline {
             && zip(periods, other.periods).allSatisfy { one, other in
                 one.payment == other.payment && one.end == other.end
                     && one.isReplaced == other.isReplaced && one.isVoid == other.isVoid
+                    && one.isAddition == other.isAddition
             }
     }
 }

@@ -1,0 +1,122 @@
+import AppStoreFormats
+import Ledger
+
+/// What a transaction says about the seats that were bought with it. Its price is the rounded
+/// average of one seat; what was paid is the sum over the price tiers.
+///
+/// Of whoever has a seat that somebody else pays for, the numbers are the purchaser's: they are not
+/// read.
+struct SeatPurchase {
+    let seats: Seats
+    /// What all seats cost together, in thousandths of the currency's unit. Nil if no price is
+    /// known.
+    let total: Int64?
+    private let average: Int64?
+    private let percentage: Int64?
+
+    /// Apple allows five.
+    static let tiersMax = 16
+    /// What costs more is counted as this much, in thousandths of the currency's unit, so that sums
+    /// stay numbers.
+    static let totalMax: Int64 = 1_000_000_000_000_000
+
+    /// Returns nil for a purchase without seats.
+    init?(_ transaction: TransactionPayload) {
+        let quantity = Intake.quantity(of: transaction)
+        let isAddition = transaction.additionalTransactionReason == .seatAddition
+        let isOfOthers = [.assigned, .familyShared].contains(transaction.inAppOwnershipType)
+        guard transaction.type == .autoRenewable,
+            isAddition || !isOfOthers && (quantity > 1 || transaction.multiSeatInfo != nil)
+        else { return nil }
+        let told = isOfOthers ? nil : transaction.multiSeatInfo
+        let tiers = Self.tiers(told?.priceTiers, of: quantity) ?? []
+        let refunded = told?.revokedSeatQuantity.flatMap { Int(exactly: $0) } ?? 0
+        seats = Seats(
+            tiers: tiers, refunded: min(max(0, refunded), quantity), isAddition: isAddition,
+            invitations: told?.invitationManagement.map(Self.invitations))
+        average = transaction.price
+        total = Self.total(tiers, isOfOthers ? 1 : quantity, average: transaction.price)
+        percentage = transaction.revocationPercentage
+    }
+
+    /// What was paid, without what was refunded of single seats.
+    ///
+    /// - Parameter isRevoked: whether the whole transaction is: then its revocation says how much
+    ///   came back.
+    func price(isRevoked: Bool) -> Int64? {
+        guard let total, !isRevoked, seats.refunded > 0 else { return total }
+        return max(0, total - min(total, refund(of: total)))
+    }
+
+    /// The App Store names seats and no amount. Without a share they count as the cheapest ones.
+    private func refund(of total: Int64) -> Int64 {
+        if let percentage { return Percentage.part(percentage, of: total) }
+        guard !seats.tiers.isEmpty else {
+            return (average ?? 0).multipliedSaturating(by: Int64(seats.refunded))
+        }
+        var left = seats.refunded
+        return seats.tiers.reduce(Int64(0)) { sum, tier in
+            let count = min(left, tier.count)
+            left -= count
+            return sum.addedSaturating(to: tier.price.multipliedSaturating(by: Int64(count)))
+        }
+    }
+
+    /// What the seats of the next period cost together.
+    static func renewalPrice(of renewal: RenewalPayload) -> Int64? {
+        let quantity = renewal.renewalQuantity.flatMap { Int(exactly: $0) } ?? 1
+        guard quantity > 1 else { return renewal.renewalPrice }
+        let tiers = tiers(renewal.multiSeatInfo?.renewalPriceTiers, of: quantity) ?? []
+        return total(tiers, quantity, average: renewal.renewalPrice)
+    }
+
+    private static func total(
+        _ tiers: [Seats.Tier], _ quantity: Int, average: Int64?
+    ) -> Int64? {
+        guard !tiers.isEmpty else {
+            guard let average, average >= 0 else { return nil }
+            return min(totalMax, average.multipliedSaturating(by: Int64(quantity)))
+        }
+        return min(
+            totalMax,
+            tiers.reduce(Int64(0)) {
+                $0.addedSaturating(to: $1.price.multipliedSaturating(by: Int64($1.count)))
+            })
+    }
+
+    /// Nil if they make no sense, or do not add up to the quantity.
+    private static func tiers(_ told: [SeatPriceTier]?, of quantity: Int) -> [Seats.Tier]? {
+        guard let told, (1...tiersMax).contains(told.count) else { return nil }
+        var tiers: [Seats.Tier] = []
+        var left = quantity
+        for tier in told {
+            guard let price = tier.price, price >= 0,
+                let count = tier.quantity.flatMap({ Int(exactly: $0) }), count > 0, count <= left
+            else { return nil }
+            left -= count
+            tiers.append(Seats.Tier(price: price, count: count))
+        }
+        return left == 0 ? tiers : nil
+    }
+
+    private static func invitations(_ told: InvitationManagement) -> Seats.Invitations {
+        switch told {
+        case .apple: .apple
+        case .developer: .developer
+        default: .other
+        }
+    }
+}
+
+extension Int64 {
+    fileprivate func addedSaturating(to other: Int64) -> Int64 {
+        let (sum, isTooMuch) = addingReportingOverflow(other)
+        return isTooMuch ? .max : sum
+    }
+
+    /// Of numbers that are not negative.
+    fileprivate func multipliedSaturating(by other: Int64) -> Int64 {
+        let (product, isTooMuch) = multipliedReportingOverflow(by: other)
+        return isTooMuch ? .max : product
+    }
+}

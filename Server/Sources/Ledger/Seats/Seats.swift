@@ -1,0 +1,73 @@
+/// The seats of one payment for a subscription (Apple: a multiseat purchase).
+package struct Seats: Hashable, Sendable {
+    /// What the seats cost, sorted by price and number. Empty if the App Store does not say, or if
+    /// what it says does not add up to their number.
+    package var tiers: [Tier]
+    /// How many of them were refunded.
+    package var refunded: Int
+    /// Whether the period has other payments: seats were added within it.
+    package var isAddition: Bool
+    package var invitations: Invitations?
+
+    /// So many seats at one price.
+    package struct Tier: Hashable, Sendable {
+        /// Of one seat, in thousandths of the currency's unit.
+        package var price: Int64
+        package var count: Int
+
+        package init(price: Int64, count: Int) {
+            self.price = price
+            self.count = count
+        }
+    }
+
+    /// Who invites the members.
+    package enum Invitations: String, Hashable, Sendable, CaseIterable {
+        case apple
+        case developer
+        case other
+    }
+
+    package init(
+        tiers: [Tier] = [], refunded: Int = 0, isAddition: Bool = false,
+        invitations: Invitations? = nil
+    ) {
+        self.tiers = tiers.sorted { ($0.price, $0.count) < ($1.price, $1.count) }
+        self.refunded = refunded
+        self.isAddition = isAddition
+        self.invitations = invitations
+    }
+
+    /// All the same fields, in a fixed order. It has no meaning.
+    var canonicalText: String {
+        let tiers = tiers.map { "\($0.price)*\($0.count)" }.joined(separator: "+")
+        return "\(refunded) \(isAddition ? 1 : 0) \(invitations?.rawValue ?? "") \(tiers)"
+    }
+}
+
+extension Payment {
+    /// The seats that are left of it: one of any other subscription, none once it is revoked.
+    package var seatsLeft: Int {
+        guard revocation == nil else { return 0 }
+        return max(0, quantity - (seats?.refunded ?? 0))
+    }
+}
+
+extension Timeline {
+    /// How many people the subscription is paid for at a moment, the purchaser among them.
+    package func seats(at moment: Instant) -> Int {
+        periods.reduce(0) { sum, period in
+            let counts =
+                period.payment.kind == .autoRenewable && !period.isVoid && period.covers(moment)
+                && period.payment.ownership == .purchased
+            return sum.addingSaturating(counts ? period.payment.seatsLeft : 0)
+        }
+    }
+}
+
+extension Int {
+    fileprivate func addingSaturating(_ other: Int) -> Int {
+        let (sum, isTooMuch) = addingReportingOverflow(other)
+        return isTooMuch ? .max : sum
+    }
+}

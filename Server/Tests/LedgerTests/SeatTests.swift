@@ -1,0 +1,175 @@
+import Dice
+import Ledger
+import Testing
+
+private let start = Instant(milliseconds: 1_700_000_000_000)
+private let end = start + .days(30)
+private let purchase = PurchaseID("1000", in: .production)
+
+/// Four seats, and those that were added. The App Store may give both the same line item.
+private func payment(
+    _ transaction: TransactionID, seats count: Int, from: Instant = start, until: Instant = end,
+    isAddition: Bool = true, refunded: Int = 0, revokedAt: Instant? = nil
+) -> Payment {
+    Payment(
+        transaction: transaction, line: from < end ? "a" : "b", product: "pro.monthly", from: from,
+        until: until, quantity: count,
+        price: Money(milliunits: Int64(count) * 9_990, currency: "USD"), isRenewal: from >= end,
+        revocation: revokedAt.map { Revocation(at: $0, kind: .refund) },
+        seats: Seats(
+            tiers: [Seats.Tier(price: 9_990, count: count)], refunded: refunded,
+            isAddition: isAddition, invitations: .developer))
+}
+
+private func fact(_ payment: Payment, at: Instant) -> Fact {
+    Fact(about: purchase, attestedAt: at, .payment(payment))
+}
+
+/// What may be told of the first month, and of what was added to it.
+private enum Told {
+    static let first = fact(payment("1000", seats: 4, isAddition: false), at: start)
+    static let firstOfTwo = fact(payment("1000", seats: 4), at: start + .days(10))
+    static let added = fact(
+        payment("1001", seats: 2, from: start + .days(10)), at: start + .days(10))
+    static let firstRefunded = fact(
+        payment("1000", seats: 4, revokedAt: start + .days(15)), at: start + .days(15))
+    static let addedRefunded = fact(
+        payment("1001", seats: 2, from: start + .days(10), revokedAt: start + .days(15)),
+        at: start + .days(15))
+    static let firstSeatRefunded = fact(
+        payment("1000", seats: 4, refunded: 1), at: start + .days(15))
+    static let next = fact(
+        payment("1002", seats: 3, from: end, until: end + .days(30), isAddition: false), at: end)
+}
+
+@Suite struct SeatTests {
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `seats that were added are parts of their period, in whatever order that is told`(
+        seed: UInt64
+    ) {
+        var dice = Dice(seed: seed)
+        let facts = [Told.first, Told.firstOfTwo, Told.added, Told.firstSeatRefunded, Told.next]
+        var told = facts + facts.filter { _ in Bool.random(using: &dice) }
+        told.shuffle(using: &dice)
+        var timeline = Timeline(of: purchase, [])
+        for fact in told { timeline = timeline.adding([fact]) }
+        #expect(timeline == Timeline(of: purchase, facts), "seed \(seed)")
+        #expect(timeline.periods.map(\.payment.transaction) == ["1000", "1001", "1002"])
+        #expect(timeline.periods.map(\.isAddition) == [false, true, false])
+        #expect(timeline.periods.map(\.end) == [end, end, end + .days(30)])
+        #expect(timeline.periods.filter(\.isReplaced).isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            ([Told.first, Told.added], .paid, 6), ([Told.first, Told.addedRefunded], .paid, 4),
+            ([Told.firstRefunded, Told.added], .paid, 2),
+            ([Told.firstRefunded, Told.addedRefunded], .refunded, 0),
+            ([Told.firstSeatRefunded, Told.added], .paid, 5),
+            // Whatever has not arrived was never known.
+            ([Told.firstRefunded], .refunded, 0), ([Told.added], .paid, 2),
+        ] as [([Fact], Access.State, Int)])
+    func `a purchaser has access while any part of the period is left`(
+        facts: [Fact], state: Access.State, seats: Int
+    ) {
+        let timeline = Timeline(of: purchase, facts)
+        let now = start + .days(20)
+        #expect(timeline.access(at: now)?.state == state)
+        #expect(timeline.seats(at: now) == seats)
+        if state == .paid { #expect(timeline.access(at: now)?.until == end) }
+    }
+
+    @Test func `a period whose added seats were refunded ends as any other`() {
+        let timeline = Timeline(of: purchase, [Told.first, Told.addedRefunded])
+        #expect(timeline.access(at: end + .days(2))?.state == .expired)
+        #expect(timeline.access(at: end + .days(2))?.until == end)
+        let other = Timeline(of: purchase, [Told.firstRefunded, Told.added])
+        #expect(other.access(at: end + .days(2))?.state == .expired)
+    }
+
+    @Test func `what is bought again after all seats were refunded is a period of its own`() {
+        let again = payment(
+            "1003", seats: 1, from: start + .days(17), until: start + .days(47), isAddition: false)
+        var state = ReportedState(nil, until: start)
+        let before = Timeline(of: purchase, [Told.firstRefunded, Told.addedRefunded])
+        _ = state.changes(
+            from: Timeline(of: purchase, []), to: before, at: start + .days(15))
+        let after = before.adding([fact(again, at: start + .days(17))])
+        #expect(after.periods.map(\.isAddition) == [false, true, false])
+        #expect(after.latestPeriod?.payment.transaction == "1003")
+        let changes = state.changes(from: before, to: after, at: start + .days(17))
+        #expect(changes.map(\.kind) == [.resubscribed])
+    }
+
+    @Test func `the part that lasted for longest decides what follows`() {
+        let refunded = fact(
+            payment(
+                "1004", seats: 1, from: start + .days(20), revokedAt: start + .days(22)),
+            at: start + .days(22))
+        let timeline = Timeline(of: purchase, [Told.firstRefunded, Told.added, refunded])
+        #expect(timeline.access(at: start + .days(25))?.state == .paid)
+        #expect(timeline.access(at: end + .hours(1))?.state == .unconfirmed)
+        #expect(timeline.access(at: end + .days(2))?.state == .expired)
+    }
+
+    @Test func `added seats have the number of their period, and convert no trial`() {
+        var trial = payment("1000", seats: 4)
+        (trial.terms, trial.price) = (.trial, Money(milliunits: 0, currency: "USD"))
+        let timeline = Timeline(
+            of: purchase, [fact(trial, at: start + .days(10)), Told.added, Told.next])
+        #expect(timeline.periods.map { timeline.number(of: $0) } == [1, 1, 2])
+        #expect(timeline.periods.map(timeline.convertsFreePeriod) == [false, false, true])
+    }
+
+    @Test func `another product ends all parts of a period`() {
+        var upgrade = payment("1003", seats: 1, from: start + .days(20), isAddition: false)
+        (upgrade.product, upgrade.line) = ("pro.yearly", "c")
+        let timeline = Timeline(
+            of: purchase, [Told.first, Told.added, fact(upgrade, at: start + .days(20))])
+        #expect(timeline.periods.map(\.end) == [start + .days(20), start + .days(20), end])
+        #expect(timeline.seats(at: start + .days(21)) == 1)
+    }
+
+    @Test func `added seats are told by an event of their own, with their money`() {
+        var state = ReportedState(nil, until: start)
+        var timeline = Timeline(of: purchase, [])
+        var changes: [Change] = []
+        for fact in [
+            Told.first, Told.firstOfTwo, Told.added, Told.addedRefunded, Told.next,
+        ] {
+            let after = timeline.adding([fact])
+            changes += state.changes(from: timeline, to: after, at: fact.attestedAt)
+            timeline = after
+        }
+        #expect(changes.map(\.kind) == [.purchased, .seatsAdded, .refunded, .renewed])
+        #expect(changes.map { $0.money?.milliunits } == [39_960, 19_980, -19_980, 29_970])
+        #expect(changes.map { $0.after?.state == .paid } == [true, true, true, true])
+        #expect(timeline.netAmounts == ["USD": 69_930])
+    }
+
+    @Test func `a seat of a group begins and ends by events of its own`() {
+        func seat(revokedAt: Instant? = nil) -> Payment {
+            Payment(
+                transaction: "1000", product: "pro.monthly", from: start, until: end,
+                price: Money(milliunits: 9_990, currency: "USD"), ownership: .assigned,
+                revocation: revokedAt.map { Revocation(at: $0, kind: .sharingEnded) })
+        }
+        var renewed = seat()
+        (renewed.transaction, renewed.isRenewal) = ("1001", true)
+        (renewed.from, renewed.until) = (end, end + .days(30))
+        var state = ReportedState(nil, until: start)
+        var timeline = Timeline(of: purchase, [])
+        var changes: [Change] = []
+        for (payment, at) in [
+            (seat(), start), (seat(revokedAt: start + .days(3)), start + .days(3)),
+            (seat(), start + .days(4)), (renewed, end),
+        ] {
+            let after = timeline.adding([fact(payment, at: at)])
+            changes += state.changes(from: timeline, to: after, at: at)
+            timeline = after
+        }
+        #expect(changes.map(\.kind) == [.seatAssigned, .seatRevoked, .seatAssigned, .renewed])
+        #expect(changes.compactMap(\.money).isEmpty)
+        #expect(timeline.seats(at: start + .days(5)) == 0)
+    }
+}
