@@ -275,7 +275,7 @@ extension Timeline.Period {
     /// Whether a payment is this one, though it may have another id: seats are told apart by their
     /// transactions.
     func isSeated(as other: Payment) -> Bool {
-        (payment.seats?.isAddition ?? false || other.seats?.isAddition ?? false)
+        (payment.seats?.isPart ?? false || other.seats?.isPart ?? false)
             && payment.transaction == other.transaction
     }
 
@@ -284,7 +284,7 @@ extension Timeline.Period {
 
     /// Whether these seats were bought within the period of the others.
     fileprivate func adds(to other: Self) -> Bool {
-        guard payment.seats?.isAddition ?? false, product == other.product,
+        guard payment.seats?.isPart ?? false, product == other.product,
             let until = other.payment.until
         else { return false }
         return from >= other.from && from < until

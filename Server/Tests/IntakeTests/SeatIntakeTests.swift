@@ -113,7 +113,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
                 "inAppOwnershipType": "FAMILY_SHARED",
                 "additionalTransactionReason": "SEAT_ADDITION",
             ])
-        #expect(shared.seats == Seats(isAddition: true) && shared.netAmount == nil)
+        #expect(shared.seats == Seats(isPart: true) && shared.netAmount == nil)
     }
 
     @Test func `of Advanced Commerce, refunds of items are taken off what all seats cost`() throws {
@@ -140,7 +140,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
         let single = try payment()
         #expect(single.seats == nil)
         let added = try payment(["additionalTransactionReason": "SEAT_ADDITION"])
-        #expect(added.seats?.isAddition == true && added.price?.milliunits == 9_990)
+        #expect(added.seats?.isPart == true && added.price?.milliunits == 9_990)
     }
 
     @Test func `the next period costs the sum over its tiers`() throws {

@@ -9,7 +9,7 @@ private let purchase = PurchaseID("1000", in: .production)
 /// Four seats, and those that were added. The App Store may give both the same line item.
 private func payment(
     _ transaction: TransactionID, seats count: Int, from: Instant = start, until: Instant = end,
-    isAddition: Bool = true, refunded: Int = 0, revokedAt: Instant? = nil
+    isPart: Bool = true, refunded: Int = 0, revokedAt: Instant? = nil
 ) -> Payment {
     Payment(
         transaction: transaction, line: from < end ? "a" : "b", product: "pro.monthly", from: from,
@@ -18,7 +18,7 @@ private func payment(
         revocation: revokedAt.map { Revocation(at: $0, kind: .refund) },
         seats: Seats(
             tiers: [Seats.Tier(price: 9_990, count: count)], refunded: refunded,
-            isAddition: isAddition, invitations: .developer))
+            isPart: isPart, invitations: .developer))
 }
 
 private func fact(_ payment: Payment, at: Instant) -> Fact {
@@ -27,7 +27,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
 
 /// What may be told of the first month, and of what was added to it.
 private enum Told {
-    static let first = fact(payment("1000", seats: 4, isAddition: false), at: start)
+    static let first = fact(payment("1000", seats: 4, isPart: false), at: start)
     static let firstOfTwo = fact(payment("1000", seats: 4), at: start + .days(10))
     static let added = fact(
         payment("1001", seats: 2, from: start + .days(10)), at: start + .days(10))
@@ -39,7 +39,7 @@ private enum Told {
     static let firstSeatRefunded = fact(
         payment("1000", seats: 4, refunded: 1), at: start + .days(15))
     static let next = fact(
-        payment("1002", seats: 3, from: end, until: end + .days(30), isAddition: false), at: end)
+        payment("1002", seats: 3, from: end, until: end + .days(30), isPart: false), at: end)
 }
 
 @Suite struct SeatTests {
@@ -89,7 +89,7 @@ private enum Told {
 
     @Test func `what is bought again after all seats were refunded is a period of its own`() {
         let again = payment(
-            "1003", seats: 1, from: start + .days(17), until: start + .days(47), isAddition: false)
+            "1003", seats: 1, from: start + .days(17), until: start + .days(47), isPart: false)
         var state = ReportedState(nil, until: start)
         let before = Timeline(of: purchase, [Told.firstRefunded, Told.addedRefunded])
         _ = state.changes(
@@ -122,7 +122,7 @@ private enum Told {
     }
 
     @Test func `another product ends all parts of a period`() {
-        var upgrade = payment("1003", seats: 1, from: start + .days(20), isAddition: false)
+        var upgrade = payment("1003", seats: 1, from: start + .days(20), isPart: false)
         (upgrade.product, upgrade.line) = ("pro.yearly", "c")
         let timeline = Timeline(
             of: purchase, [Told.first, Told.added, fact(upgrade, at: start + .days(20))])

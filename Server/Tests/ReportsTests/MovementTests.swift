@@ -215,7 +215,7 @@ import Testing
         (first.quantity, first.seats) = (4, Seats(tiers: [.init(price: 9_990, count: 4)]))
         var added = Payment.paid(month: 0, "pro", 19_980, from: .month(0) + .days(15))
         (added.quantity, added.transaction) = (2, "added")
-        added.seats = Seats(tiers: [.init(price: 9_990, count: 2)], isAddition: true)
+        added.seats = Seats(tiers: [.init(price: 9_990, count: 2)], isPart: true)
         let refund = Revocation(at: .month(0) + .days(20), kind: .refund)
         first.revocation = firstRefunded ? refund : nil
         added.revocation = addedRefunded ? refund : nil
@@ -246,6 +246,15 @@ import Testing
         let refunded = firstRefunded ? 39_960 : addedRefunded ? 19_980 : Int64(0)
         #expect(books.movements.map(\.amounts.refunded).reduce(0, +) == refunded)
         #expect(books.transactions.map(\.gross) == [39_960, 19_980])
+    }
+
+    @Test func `seats that are added twice in one moment are charged twice`() {
+        var again = Self.seats()[1]
+        again.transaction = "again"
+        let books = books(Self.seats() + [again])
+        #expect(books.movements.map(\.amounts.gross).reduce(0, +) == 79_920)
+        #expect(books.movements.map(\.counts.payments).reduce(0, +) == 3)
+        #expect(books.movements.first { $0.kind == .expansion }?.amounts.mrr == 39_960)
     }
 
     @Test func `each seat is divided by itself, at the price of its tier`() {

@@ -28,7 +28,7 @@ private func fact(_ payment: Payment, signedAfter: Duration, _ grade: Grade = .s
     ]
 
     @Test(arguments: [
-        nil, Seats(), Seats(refunded: 2, isAddition: true, invitations: .developer),
+        nil, Seats(), Seats(refunded: 2, isPart: true, invitations: .developer),
         Seats(
             tiers: [Seats.Tier(price: 9_990, count: 5), Seats.Tier(price: .max, count: 1)],
             invitations: .other),

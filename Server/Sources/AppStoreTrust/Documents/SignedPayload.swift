@@ -56,8 +56,8 @@ extension NotificationPayload: SignedPayload {
     var signatureDate: AppStoreDate? { signedDate }
 
     /// Apple sends one part. If there are ever two, each must be for this app and from the same
-    /// environment. A notification of which no part is known, or names an environment, counts as
-    /// one of the app's: it is genuine, and a version that knows the part judges what it means.
+    /// environment. If no part names an environment, the app's usual one counts: the notification
+    /// is genuine, and a later version that knows its parts reads it again.
     func requireBinding(to app: AppIdentity) throws(Refusal) -> StoreEnvironment {
         var bound: StoreEnvironment?
         let parts = NotificationPart.all(of: self)

@@ -169,7 +169,7 @@ extension Engine {
     func logShortcomings(_ attestation: VerifiedDocument) {
         for shortcoming in attestation.shortcomings {
             logger.warning(
-                "a verified document was recorded; something in it was not understood",
+                "a verified document was recorded that this version cannot read in full",
                 metadata: [
                     "app": "\(attestation.document.app)",
                     "document": "\(DocumentID(bytes: attestation.document.id))",

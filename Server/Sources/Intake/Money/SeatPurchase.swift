@@ -23,16 +23,16 @@ struct SeatPurchase {
     /// Returns nil for a purchase without seats.
     init?(_ transaction: TransactionPayload) {
         let quantity = Intake.quantity(of: transaction)
-        let isAddition = transaction.additionalTransactionReason == .seatAddition
+        let isPart = transaction.additionalTransactionReason == .seatAddition
         let isOfOthers = [.assigned, .familyShared].contains(transaction.inAppOwnershipType)
         guard transaction.type == .autoRenewable,
-            isAddition || !isOfOthers && (quantity > 1 || transaction.multiSeatInfo != nil)
+            isPart || !isOfOthers && (quantity > 1 || transaction.multiSeatInfo != nil)
         else { return nil }
         let told = isOfOthers ? nil : transaction.multiSeatInfo
         let tiers = Self.tiers(told?.priceTiers, of: quantity) ?? []
         let refunded = told?.revokedSeatQuantity.flatMap { Int(exactly: $0) } ?? 0
         seats = Seats(
-            tiers: tiers, refunded: min(max(0, refunded), quantity), isAddition: isAddition,
+            tiers: tiers, refunded: min(max(0, refunded), quantity), isPart: isPart,
             invitations: told?.invitationManagement.map(Self.invitations))
         average = transaction.price
         total = Self.total(tiers, isOfOthers ? 1 : quantity, average: transaction.price)

@@ -229,7 +229,7 @@ extension Payment: Mergeable {
     func id(_ grade: Grade) -> String {
         if isBoughtOnce { return product.rawValue }
         // Seats that were added may have the line item of their period.
-        if seats?.isAddition ?? false { return transaction.rawValue }
+        if seats?.isPart ?? false { return transaction.rawValue }
         if let line { return line }
         guard grade == .legacy, let until else { return transaction.rawValue }
         return "\(product) \(until.milliseconds)"

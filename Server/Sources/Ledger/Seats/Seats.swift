@@ -5,11 +5,12 @@ package struct Seats: Hashable, Sendable {
     package var tiers: [Tier]
     /// How many of them were refunded.
     package var refunded: Int
-    /// Whether the period has other payments: seats were added within it.
-    package var isAddition: Bool
+    /// Whether seats were added within the period, so that it has several payments. True of each of
+    /// them, the first one too.
+    package var isPart: Bool
     package var invitations: Invitations?
 
-    /// So many seats at one price.
+    /// A number of seats at one price.
     package struct Tier: Hashable, Sendable {
         /// Of one seat, in thousandths of the currency's unit.
         package var price: Int64
@@ -29,19 +30,19 @@ package struct Seats: Hashable, Sendable {
     }
 
     package init(
-        tiers: [Tier] = [], refunded: Int = 0, isAddition: Bool = false,
+        tiers: [Tier] = [], refunded: Int = 0, isPart: Bool = false,
         invitations: Invitations? = nil
     ) {
         self.tiers = tiers.sorted { ($0.price, $0.count) < ($1.price, $1.count) }
         self.refunded = refunded
-        self.isAddition = isAddition
+        self.isPart = isPart
         self.invitations = invitations
     }
 
-    /// All the same fields, in a fixed order. It has no meaning.
+    /// The fields as one text, which decides between statements of the same moment.
     var canonicalText: String {
         let tiers = tiers.map { "\($0.price)*\($0.count)" }.joined(separator: "+")
-        return "\(refunded) \(isAddition ? 1 : 0) \(invitations?.rawValue ?? "") \(tiers)"
+        return "\(refunded) \(isPart ? 1 : 0) \(invitations?.rawValue ?? "") \(tiers)"
     }
 }
 

@@ -85,7 +85,9 @@ package struct PurchaseBooks: Hashable, Sendable {
     }
 
     private func charge(of span: SubscriptionSpan) -> (Movement.Amounts, Movement.Counts) {
-        span.isCharged ? charge(of: span.payment) : (Movement.Amounts(), Movement.Counts())
+        span.charged.map(charge).reduce((Movement.Amounts(), Movement.Counts())) {
+            ($0.0 + $1.0, $0.1 + $1.1)
+        }
     }
 
     private mutating func addCharge(_ kind: Movement.Kind, of payment: Payment) {
@@ -205,7 +207,7 @@ package struct PurchaseBooks: Hashable, Sendable {
         guard before.segment != span.segment || before.isFree != span.isFree else {
             var (amounts, counts) = charge(of: span)
             amounts = amounts + span.monthly - before.monthly
-            counts.payments = span.isFree || !span.isCharged ? 0 : 1
+            counts.payments = span.isFree ? 0 : Int64(span.charged.count)
             movements.append(
                 Movement(
                     entering, at: span.start, of: span.payment.transaction, span.segment, amounts,

@@ -12,9 +12,8 @@ struct SubscriptionSpan: Hashable, Sendable {
     /// The end of retry: equal to ``end`` if there was none.
     var retryEnd: Instant
     var isFree: Bool
-    /// Whether a payment begins with it. It does not if seats of a period that goes on were
-    /// refunded.
-    var isCharged: Bool
+    /// The payments that begin with it. None if seats of a period that goes on were refunded.
+    var charged: [Payment]
     /// What it is a month. Zero for a free period, or if no document names the price.
     var monthly: Movement.Amounts
 
@@ -64,7 +63,7 @@ struct SubscriptionSpan: Hashable, Sendable {
     /// - Parameter payment: the one that begins with the span, or one that goes on.
     fileprivate init(
         _ payment: Payment, in segment: Segment, from start: Instant, until end: Instant,
-        isFree: Bool, isCharged: Bool, monthly: Movement.Amounts
+        isFree: Bool, charged: [Payment], monthly: Movement.Amounts
     ) {
         self.payment = payment
         self.segment = segment
@@ -73,7 +72,7 @@ struct SubscriptionSpan: Hashable, Sendable {
         self.end = end
         retryEnd = end
         self.isFree = isFree
-        self.isCharged = isCharged
+        self.charged = charged
         self.monthly = monthly
     }
 
@@ -122,10 +121,11 @@ private struct SeatGroup {
         return zip(edges, edges.dropFirst()).compactMap { start, end in
             let held = zip(parts, ends).filter { $0.from <= start && start < $1 }.map(\.0)
             guard let first = held.first else { return nil }
-            let begun = held.first { $0.from == start }
+            let begun = held.filter { $0.from == start }.map(\.payment)
             return SubscriptionSpan(
-                (begun ?? first).payment, in: Segment(of: main.payment), from: start, until: end,
-                isFree: main.payment.isFree, isCharged: begun != nil,
+                begun.first ?? first.payment, in: Segment(of: main.payment), from: start,
+                until: end,
+                isFree: main.payment.isFree, charged: begun,
                 monthly: held.reduce(Movement.Amounts()) { sum, part in
                     sum + monthly(part.payment, main.from)
                 })

@@ -81,7 +81,7 @@ extension ByteWriter {
                 writer.write(Int64(tier.count))
             }
             writer.write(Int64(seats.refunded))
-            writer.write(seats.isAddition)
+            writer.write(seats.isPart)
             writer.write(seats.invitations) { $0.write($1.rawValue) }
         }
     }
@@ -195,7 +195,7 @@ extension ByteReader {
             tiers.append(Seats.Tier(price: try number(), count: try count()))
         }
         return Seats(
-            tiers: tiers, refunded: try count(), isAddition: try flag(),
+            tiers: tiers, refunded: try count(), isPart: try flag(),
             invitations: try optional { (r) throws(StorageFailure) in try r.named() })
     }
 
