@@ -77,3 +77,35 @@ def test_the_phone_says_what_the_customer_may_use(world, any_page, say):
     page.get_by_role("link", name=f"{customer}’s page").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(customer)
     expect(page.locator("#answer")).to_contain_text("may use pro")
+
+
+# The pieces that the page's stream has sent.
+NOTE_PIECES = """
+    window.pieces = new Set();
+    const Source = window.EventSource;
+    window.EventSource = class extends Source {
+        constructor(address) {
+            super(address);
+            this.addEventListener('message', message => pieces.add(JSON.parse(message.data).id));
+        }
+    };"""
+
+
+def test_pieces_that_have_not_changed_stay_where_they_are(world, page, say):
+    page.goto(world.server + "/phone")
+    page.get_by_role("button", name="Start over").click()
+    page.get_by_role("button", name="Buy Monthly").click()
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.locator("#line")).to_contain_text("may use pro")
+    expect(page.locator("#sim:not([aria-busy=true])")).to_have_count(1)
+    page.add_init_script(NOTE_PIECES)
+    page.add_init_script(
+        """addEventListener('DOMContentLoaded', () => {
+            window.first = [...document.querySelectorAll('[id]')];
+        })"""
+    )
+    page.reload()
+    page.wait_for_function("['screen', 'wire', 'picture', 'due'].every(id => pieces.has(id))")
+    replaced = page.evaluate("first.filter(one => !one.isConnected).map(one => one.id)")
+    say("The stream sent", ", ".join(page.evaluate("[...pieces]")))
+    assert not replaced, f"replaced although they are the same: {replaced}"

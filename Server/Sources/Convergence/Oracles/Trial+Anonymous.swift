@@ -34,6 +34,9 @@ extension Trial {
             case .theirs, .shared, .linked: besidePosted[name, default: []].insert(one.purchase)
             // Consumables are credited once, to the first device.
             case .another(.usedUp), .another(.needsRestore): continue
+            // The receipt of one transaction only says when it was bought. Later the app posts its
+            // whole receipt, which says when it was made.
+            case .another(.documentTooOld) where posted.transactionReceipt != nil: continue
             // Somebody has taken it by a copy: the buyer will ask for it.
             case .another where taken[name]?.contains(one.purchase) == true: continue
             case .another, .refused, .moved:

@@ -18,11 +18,11 @@
   function replace(pieces) {
     const value = focused(), last = newest(), wire = document.getElementById('wire').scrollTop;
     for (const { id, html } of pieces) {
-      const old = document.getElementById(id);
-      if (!old || old.outerHTML === html) continue;
-      const box = document.createElement('template');
+      const old = document.getElementById(id), box = document.createElement('template');
       box.innerHTML = html;
-      old.replaceWith(box.content);
+      const next = box.content.firstElementChild;
+      // What has not changed keeps the place of the keyboard and of a screen reader.
+      if (old && !old.isEqualNode(next)) old.replaceWith(next);
     }
     const line = document.getElementById('line');
     // Another person has the phone: more than the pieces is theirs.
