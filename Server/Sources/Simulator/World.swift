@@ -71,12 +71,19 @@ struct World: Sendable {
     var originalVersions: [Account.Key: String] = [:]
     /// Names of accounts whose purchases belong to other apps, or were made in Xcode.
     var unreportedAccounts: Set<String> = []
+    /// Products of which no more seats are sold.
+    var productsWithoutSeats: Set<String> = []
+    /// Subscriptions of whose seats an app's server has claimed any.
+    var chainsWithClaims: Set<String> = []
+    /// Who invites the members of groups that begin now.
+    var seatInvitations: SeatInvitations
 
     /// - Parameter district: distinguishes worlds of the same seed, so that they share no ids.
     init(_ settings: SimulatorSettings, district: Int = 0) {
         boxedSettings = Box(settings)
         random = SplitMix64(seed: settings.seed ^ UInt64(district) &* 0x9E6C_63D0_876A_3F35)
         counter = Int64(district) * Self.idsPerDistrict
+        seatInvitations = settings.rules.seatInvitations
         offersKey = settings.shop.offersKey.flatMap(OfferSignature.Key.init)
         products = Dictionary(
             settings.shop.products.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })

@@ -90,7 +90,9 @@ extension Plan {
         settings.upgradeSetsRevocationDate = lots.happens(0.5)
         settings.sandboxPace = .monthly(.fiveMinutes)
         if has(.habits) {
-            for habit in Quirk.allCases where lots.happens(0.2) { settings.quirks.insert(habit) }
+            for habit in Quirk.allCases where !habit.isAboutSeats && lots.happens(0.2) {
+                settings.quirks.insert(habit)
+            }
         }
         configureEra(in: &settings)
         return settings

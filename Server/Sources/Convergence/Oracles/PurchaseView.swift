@@ -31,7 +31,7 @@ package struct PurchaseView: Hashable, Sendable, CustomStringConvertible {
         willRenew = booked.willRenew
         let end = booked.graceUntil ?? booked.period?.upperBound
         until = booked.isOpen ? end?.milliseconds : nil
-        let isShared = booked.ownership == .familyShared
+        let isShared = booked.ownership != .purchased
         switch booked.state {
         case .refunded: state = isShared ? "revoked" : "refunded"
         case .paid where booked.renewsTo == nil: state = "owned"

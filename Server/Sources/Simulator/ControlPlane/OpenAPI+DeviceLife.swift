@@ -48,11 +48,21 @@ extension OpenAPI {
             "DeviceProducts",
             [
                 "products": list(
-                    object([
-                        "product_id": text, "display_name": text, "description": text,
-                        "display_price": text, "price_milliunits": whole, "currency": text,
-                        "locale": text, "json_representation": foreign,
-                    ])), "invalid_ids": list(text),
+                    object(
+                        [
+                            "product_id": text, "display_name": text, "description": text,
+                            "display_price": text, "price_milliunits": whole, "currency": text,
+                            "locale": text, "json_representation": foreign,
+                            "supports_multi_seat": flag, "price_tiers": list(priceTier),
+                        ], mayLack: ["supports_multi_seat", "price_tiers"])),
+                "invalid_ids": list(text),
             ]),
     ]
+
+    private static let priceTier = object(
+        [
+            "minimum_seats": whole, "maximum_seats": whole, "price": text,
+            "price_milliunits": whole,
+            "display_price": text,
+        ], mayLack: ["maximum_seats"])
 }

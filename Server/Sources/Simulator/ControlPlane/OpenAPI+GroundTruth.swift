@@ -9,7 +9,8 @@ extension OpenAPI {
                 "account": text, "now": time, "purchases": list(reference("Purchase")),
                 "pending": list(reference("PendingPurchase")),
                 "family": orNull(object(["name": text, "members": list(text)])),
-            ]),
+                "claimed_seats": list(claimedSeat),
+            ], mayLack: ["claimed_seats"]),
         structure(
             "Purchase",
             [
@@ -21,15 +22,17 @@ extension OpenAPI {
                 "commitment": orNull(reference("Commitment")),
                 "price_rise": orNull(reference("PriceRise")),
                 "next_price_milliunits": orNull(whole), "extensions": whole,
-                "charges": list(reference("Charge")),
-            ]),
+                "charges": list(reference("Charge")), "seats": seats,
+            ], mayLack: ["seats"]),
         structure(
             "Charge",
             [
                 "transaction_id": text, "web_order_line_item_id": orNull(text),
                 "product_id": text, "at": time, "amount_milliunits": whole, "currency": text,
-                "refunded_milliunits": whole, "refunded_at": orNull(time),
-            ]),
+                "refunded_milliunits": whole, "refunded_at": orNull(time), "seats": whole,
+                "refunded_seats": whole,
+            ], mayLack: ["seats", "refunded_seats"]),
+        structure("SeatSettings", ["invitations": invitations, "sold": foreign]),
         structure(
             "Commitment", ["month": whole, "months": whole, "until": time, "renews": flag]),
         structure(
@@ -95,6 +98,18 @@ extension OpenAPI {
         structure("Log", ["entries": list(reference("LogEntry"))]),
         JSON.Member("LogEntry", logEntry),
     ]
+
+    private static let invitations = words(of: SeatInvitations.self)
+
+    private static let seats = object([
+        "count": whole, "at_renewal": orNull(whole), "invitations": invitations,
+        "members": list(text), "claims": list(text),
+    ])
+
+    private static let claimedSeat = object([
+        "original_transaction_id": text, "product_id": text, "claim_id": text, "open": flag,
+        "rank": whole,
+    ])
 
     private static let dailyMoney = object([
         "currency": text, "charged_milliunits": whole, "refunded_milliunits": whole,

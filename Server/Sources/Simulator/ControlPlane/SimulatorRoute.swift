@@ -90,7 +90,7 @@ struct SimulatorRoute: Sendable {
         worldRoutes + faultRoutes + scenarioRoutes + productRoutes + deviceRoutes + phoneRoutes
         + purchaseRoutes + deviceLifeRoutes + deviceSheetRoutes
         + subscriptionRoutes + groundTruthRoutes + announcementRoutes + serverAPIRoutes + ocspRoutes
-        + receiptRoutes + verifyReceiptRoutes + dailyBooksRoutes + salesReportRoutes
+        + seatRoutes + receiptRoutes + verifyReceiptRoutes + dailyBooksRoutes + salesReportRoutes
 }
 
 extension SimulatorRoute.Call {

@@ -63,7 +63,7 @@ extension SubscriptionVerb {
     fileprivate var fields: [SimulatorRoute.Field] {
         switch self {
         case .changeProduct: [.init("product_id", "string", "The product to change to.")]
-        case .refund: RefundOrder.fields + [Self.transactionField]
+        case .refund: RefundOrder.fields + [Self.seatsField, Self.transactionField]
         case .reverseRefund: [Self.transactionField]
         case .requestRefund: RefundRequest.fields + [Self.transactionField]
         case .raisePrice: PriceRise.Order.fields
@@ -78,6 +78,9 @@ extension SubscriptionVerb {
     private static let transactionField = SimulatorRoute.Field(
         "transaction_id", "string", "Which transaction; by default the latest possible.")
 
+    private static let seatsField = SimulatorRoute.Field(
+        "seats", "integer", "How many seats; by default the whole transaction.")
+
     fileprivate func act(_ body: RequestBody) throws(SimulatorProblem) -> SubscriptionAct {
         switch self {
         case .cancel: return .cancel
@@ -86,6 +89,11 @@ extension SubscriptionVerb {
         case .failBilling: return .failBilling
         case .recoverBilling: return .recoverBilling
         case .refund:
+            if let seats = try body.integer("seats") {
+                return .refundSeats(
+                    seats, reason: try RefundOrder(body).reason,
+                    of: try body.string("transaction_id"))
+            }
             return .refund(try RefundOrder(body), of: try body.string("transaction_id"))
         case .reverseRefund: return .reverseRefund(of: try body.string("transaction_id"))
         case .requestRefund:

@@ -26,7 +26,11 @@ extension SimulatorRoute {
         ) {
             simulator, call in
             try await simulator.reset(settings(call.body, from: simulator.settings))
-            return .json(await simulator.resetJSON(warnings: ShopBody.warnings(call.body)))
+            let settings = await simulator.settings
+            let seats =
+                call.body.value("multi_seat") == nil
+                ? [] : settings.rules.seats.warnings(for: settings.shop.products)
+            return .json(await simulator.resetJSON(warnings: ShopBody.warnings(call.body) + seats))
         },
         get("/_sim/clock", "The virtual time.", gives: .json("Clock")) { simulator, _ in
             .json(await simulator.clockJSON)
@@ -58,7 +62,7 @@ extension SimulatorRoute {
     ]
 
     fileprivate static let allResetFields =
-        resetFields + ShopBody.fields + SimulatorSettings.apiFields
+        resetFields + ShopBody.fields + ShopBody.seatFields + SimulatorSettings.apiFields
         + SimulatorSettings.legacyFields + SimulatorSettings.reportFields
 
     private static let resetFields = [

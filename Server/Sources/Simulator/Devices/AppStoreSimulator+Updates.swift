@@ -67,7 +67,7 @@ extension AppStoreSimulator {
         guard listeners.contains(account) else { return }
         announceMessages(to: account)
         guard let transaction = notice.transaction else { return }
-        if notice.type.changesTransaction(notice.subtype) {
+        if notice.type.changesTransaction(notice.subtype) || addsSeats(notice, transaction) {
             let announcement = transaction.transactionId.map {
                 ServerSentEvent.Announcement(
                     transactionID: world.canonicalID(of: $0), state: AnnouncedState(transaction))
@@ -91,6 +91,13 @@ extension AppStoreSimulator {
                 signedRenewalInfo: try authority.sign(bound(renewal, to: deviceID)))
             return ServerSentEvent(name: "status", content: json(of: content, on: deviceID))
         }
+    }
+
+    /// Whether the notification reports a transaction of added seats, and not a plan.
+    private func addsSeats(
+        _ notice: NotificationDraft, _ transaction: TransactionPayload
+    ) -> Bool {
+        notice.subtype == .increaseQuantity && transaction.purchaseDate == notice.at
     }
 
     /// The device that is not told of a transaction, because its purchase call returns it. With a

@@ -34,15 +34,19 @@ struct DeviceCache: Sendable {
 struct AnnouncedState: Hashable, Sendable {
     private let expires: AppStoreDate?
     private let revoked: AppStoreDate?
+    private let revokedSeats: Int64?
 
     init(_ transaction: StoreTransaction) {
         expires = transaction.expires
         revoked = transaction.isUpgraded ? nil : transaction.revocation?.at
+        let seats = transaction.ownership == .purchased ? transaction.seats?.revoked : nil
+        revokedSeats = seats == 0 ? nil : seats
     }
 
     init(_ payload: TransactionPayload) {
         expires = payload.expiresDate
         revoked = payload.isUpgraded == true ? nil : payload.revocationDate
+        revokedSeats = payload.multiSeatInfo?.revokedSeatQuantity
     }
 }
 

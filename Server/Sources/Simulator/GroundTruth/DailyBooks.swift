@@ -123,12 +123,25 @@ package struct DailyBooks: Hashable, Sendable {
     private func parts(
         of amount: Int64, of transaction: StoreTransaction, _ isReduced: Bool
     ) -> (tax: Int64, proceeds: Int64) {
+        if let tiers = transaction.seats?.tiers, amount == transaction.price {
+            return tiers.reduce((Int64(0), Int64(0))) { sum, tier in
+                let one = split(tier.price, of: transaction, isReduced)
+                return (sum.0 + one.tax * tier.count, sum.1 + one.proceeds * tier.count)
+            }
+        }
         let units = amount % transaction.quantity == 0 ? transaction.quantity : 1
-        let tax = rules.tax(in: amount / units, transaction.storefront)
+        let one = split(amount / units, of: transaction, isReduced)
+        return (one.tax * units, one.proceeds * units)
+    }
+
+    private func split(
+        _ price: Int64, of transaction: StoreTransaction, _ isReduced: Bool
+    ) -> (tax: Int64, proceeds: Int64) {
+        let tax = rules.tax(in: price, transaction.storefront)
         let proceeds = rules.proceeds(
-            of: amount / units, in: transaction.storefront, isReduced: isReduced,
+            of: price, in: transaction.storefront, isReduced: isReduced,
             at: transaction.purchased)
-        return (tax * units, proceeds * units)
+        return (tax, proceeds)
     }
 
     private mutating func add(

@@ -10,13 +10,17 @@ package struct GroundTruth: Hashable, Sendable {
     package var pending: [TruePendingOrder] = []
     /// The account's family, if it is in one.
     package var family: TrueFamily?
+    /// Seats that an app's server has claimed for the account.
+    package var claimedSeats: [TrueClaimedSeat] = []
 
     package var json: JSON {
-        [
+        let json: JSON = [
             "account": .string(account), "now": .string(RFC3339.text(now)),
             "purchases": .array(purchases.map(\.json)), "pending": .array(pending.map(\.json)),
             "family": family?.json ?? .null,
         ]
+        guard !claimedSeats.isEmpty else { return json }
+        return json.adding("claimed_seats", .array(claimedSeats.map(\.json)))
     }
 }
 
@@ -62,6 +66,8 @@ package struct TruePurchase: Hashable, Sendable {
     package var extensionCount = 0
     /// All charges and refunds, oldest first.
     package var charges: [TrueCharge] = []
+    /// Nil for an ordinary purchase.
+    package var seats: TrueSeats?
 
     package var json: JSON {
         func time(_ date: AppStoreDate?) -> JSON { date.map { .string(RFC3339.text($0)) } ?? .null }
@@ -69,7 +75,7 @@ package struct TruePurchase: Hashable, Sendable {
             period.map {
                 ["from": time($0.lowerBound), "until": time($0.upperBound)]
             } ?? .null
-        return [
+        let json: JSON = [
             "original_transaction_id": .string(originalTransactionID),
             "product_id": .string(productID), "environment": .string(environment.rawValue),
             "state": .string(state.rawValue), "open": .bool(isOpen), "until": time(until),
@@ -82,6 +88,7 @@ package struct TruePurchase: Hashable, Sendable {
             "extensions": .integer(Int64(extensionCount)),
             "charges": .array(charges.map(\.json)),
         ]
+        return seats.map { json.adding("seats", $0.json) } ?? json
     }
 }
 
@@ -101,7 +108,8 @@ extension World {
         return GroundTruth(
             account: name, now: now, purchases: purchases,
             pending: known.flatMap { pendingOrders(of: $0.key) },
-            family: known.compactMap { $0.family.flatMap { families[$0]?.trueFamily } }.first)
+            family: known.compactMap { $0.family.flatMap { families[$0]?.trueFamily } }.first,
+            claimedSeats: known.flatMap { claimedSeats(of: $0, at: now) })
     }
 
     /// The true state of one purchase, by its original transaction id or any transaction id.
@@ -138,11 +146,13 @@ extension World {
             period: shown.expires.map { shown.purchased..<max(shown.purchased, $0) },
             ownership: shown.ownership, commitment: subscription.trueCommitment,
             priceRise: subscription.isOver ? nil : subscription.announcedRise,
-            nextPrice: subscription.willRenew ? subscription.nextPrice : nil,
+            nextPrice: subscription.willRenew
+                ? subscription.nextTotal(settings.rules.seats) : nil,
             extensionCount: subscription.extensions.count,
             // Sorted by id, because a reversed refund may have reordered the transactions.
             charges: subscription.transactions.flatMap(\.charges)
-                .sorted { $0.transactionID < $1.transactionID })
+                .sorted { $0.transactionID < $1.transactionID },
+            seats: trueSeats(of: subscription, at: now))
     }
 
     /// The end of the paid time that continues without a gap, of the grace period, or of past

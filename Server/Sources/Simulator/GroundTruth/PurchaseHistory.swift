@@ -21,6 +21,8 @@ struct PurchaseHistory: Sendable {
         /// In thousandths of the currency's unit.
         let amount: Int64
         let reversed: AppStoreDate?
+        /// Whether only some seats were given back, so that the period goes on.
+        var isOfSeats = false
     }
 
     /// Where a subscription stood at a moment, with the charge that this is about.
@@ -53,7 +55,11 @@ struct PurchaseHistory: Sendable {
 
     /// Returns nil if nothing is open, in its grace period or being retried.
     func standing(at moment: AppStoreDate) -> Standing? {
-        if let open = charges.last(where: { $0.isOpen(at: moment) }) { return .open(open) }
+        // Of a period's transactions, the first one stands for all of them.
+        let open =
+            charges.last { $0.isOpen(at: moment) && $0.transaction.beginsPeriod }
+            ?? charges.last { $0.isOpen(at: moment) }
+        if let open { return .open(open) }
         let last = charges.last { $0.at <= moment && !$0.transaction.isUpgraded }
         guard let last else { return nil }
         switch steps.last(where: { $0.at <= moment })?.stage {
@@ -76,13 +82,16 @@ extension PurchaseHistory.Charge {
     /// Whether the period has begun or will. One that was charged early may have been refunded, or
     /// replaced by another product, before.
     var begins: Bool {
-        !refunds.contains { $0.reversed == nil && $0.given < transaction.purchased }
+        !refunds.contains {
+            $0.reversed == nil && $0.given < transaction.purchased && !$0.isOfSeats
+        }
     }
 
     /// Whether the period had been refunded, or replaced by another product, at a moment.
     func isRefunded(at moment: AppStoreDate) -> Bool {
         refunds.contains { refund in
-            refund.at <= moment && refund.reversed.map { moment < $0 } ?? true
+            refund.at <= moment && !refund.isOfSeats
+                && refund.reversed.map { moment < $0 } ?? true
         }
     }
 }
@@ -132,7 +141,7 @@ extension World {
         }
         return PurchaseHistory.Charge(
             transaction: transaction, at: moment,
-            refunds: reversed + [present].compactMap(\.self))
+            refunds: transaction.seatRefunds(of: moment) + reversed + [present].compactMap(\.self))
     }
 }
 
@@ -161,6 +170,14 @@ extension StoreTransaction {
     ) -> PurchaseHistory.Refund {
         PurchaseHistory.Refund(
             at: max(revocation.at, charge), given: revocation.at,
-            amount: price * revocation.percentage / World.wholePercentage, reversed: reversed)
+            amount: amount(of: revocation), reversed: reversed)
+    }
+
+    fileprivate func seatRefunds(of charge: AppStoreDate) -> [PurchaseHistory.Refund] {
+        (seats?.refunds ?? []).map { refund in
+            PurchaseHistory.Refund(
+                at: max(refund.at, charge), given: refund.at, amount: refund.amount,
+                reversed: refund.reversed, isOfSeats: true)
+        }
     }
 }

@@ -15,9 +15,20 @@ package struct TrueCharge: Hashable, Sendable {
     package let currency: String
     package let refunded: Int64
     package let refundedAt: AppStoreDate?
+    /// Nil for an ordinary purchase.
+    package let seats: Int64?
+    package let refundedSeats: Int64?
 
     package var json: JSON {
-        [
+        let seats = [("seats", self.seats), ("refunded_seats", refundedSeats)].compactMap {
+            name, count in
+            count.map { JSON.Member(name, .integer($0)) }
+        }
+        return .object(charge + seats)
+    }
+
+    private var charge: [JSON.Member] {
+        let json: JSON = [
             "transaction_id": .string(transactionID),
             "web_order_line_item_id": webOrderLineItemID.map { .string($0) } ?? .null,
             "product_id": .string(productID), "at": .string(RFC3339.text(at)),
@@ -25,6 +36,7 @@ package struct TrueCharge: Hashable, Sendable {
             "refunded_milliunits": .integer(refunded),
             "refunded_at": refundedAt.map { .string(RFC3339.text($0)) } ?? .null,
         ]
+        return json.members ?? []
     }
 }
 
@@ -53,7 +65,8 @@ extension StoreTransaction {
             TrueCharge(
                 transactionID: id, webOrderLineItemID: webOrderLineItemID, productID: product.id,
                 at: purchased, amount: price, currency: storefront.currency, refunded: refunded,
-                refundedAt: revocation?.at)
+                refundedAt: revocation?.at ?? seats?.lastRefund, seats: seats?.count,
+                refundedSeats: seats.map { revocation == nil ? $0.revoked : $0.count })
         ]
     }
 }

@@ -11,6 +11,7 @@ struct LifecycleRowClassifier {
 
     var row: LifecycleRow? {
         guard let chain else { return oneTimeRow }
+        if isAboutSeats { return nil }
         switch type {
         case .didRenew: return renewed(chain)
         case .subscribed: return subscribed(chain)
@@ -24,6 +25,12 @@ struct LifecycleRowClassifier {
         case .offerRedeemed: return offerRedeemed
         default: return Self.rows[type]
         }
+    }
+
+    /// The table has no rows about seats, and about who has one.
+    private var isAboutSeats: Bool {
+        transaction.ownership == .assigned
+            || [.increaseQuantity, .decreaseQuantity, .seats].contains(subtype)
     }
 
     /// Types that belong to one row whatever their subtype.

@@ -22,11 +22,30 @@ package enum Quirk: String, Hashable, Sendable, CaseIterable {
     case sandboxReceiptsShiftOriginalID = "sandbox_receipts_shift_original_id"
     case restoreMakesTransaction = "restore_makes_transaction"
 
+    case seatAdditionSharesLineItem = "seat_addition_shares_line_item"
+    case seatAdditionProrated = "seat_addition_prorated"
+    case seatRefundToldOnce = "seat_refund_told_once"
+    case seatRefundNamesPercentage = "seat_refund_names_percentage"
+    case unclaimSeatsLost = "unclaim_seats_lost"
+    case purchaserUsesASeat = "purchaser_uses_a_seat"
+    case membersHaveNoRenewalInfo = "members_have_no_renewal_info"
+
     case finishCountsPerDevice = "finish_counts_per_device"
     case ownPurchasesAnnounced = "own_purchases_announced"
     case alreadySubscribedRefused = "already_subscribed_refused"
     case retryPurchaseReturnsHeld = "purchase_in_retry_returns_held"
     case lapsePurchaseReturnsHeld = "purchase_after_lapse_returns_held"
+
+    /// Whether it shows only in subscriptions with several seats.
+    package var isAboutSeats: Bool {
+        switch self {
+        case .seatAdditionSharesLineItem, .seatAdditionProrated, .seatRefundToldOnce,
+            .seatRefundNamesPercentage, .unclaimSeatsLost, .purchaserUsesASeat,
+            .membersHaveNoRenewalInfo:
+            true
+        default: false
+        }
+    }
 
     /// What happens if the quirk is on, in one sentence.
     package var summary: String {
@@ -65,6 +84,19 @@ package enum Quirk: String, Hashable, Sendable, CaseIterable {
             "Receipts of the sandbox have an original_transaction_id that is higher by one."
         case .restoreMakesTransaction:
             "Restoring gives a non-consumable another transactionId, with the same original one."
+        case .seatAdditionSharesLineItem:
+            "Added seats have the webOrderLineItemId of their period; else one of their own."
+        case .seatAdditionProrated:
+            "Added seats cost the unused share of their period; else as much as a whole one."
+        case .seatRefundToldOnce:
+            "A refund of seats of several transactions sends one REFUND; else one for each."
+        case .seatRefundNamesPercentage:
+            "A refund of seats has the revocationPercentage of its transaction; else none."
+        case .unclaimSeatsLost: "UNCLAIM_SEATS is not sent."
+        case .purchaserUsesASeat:
+            "One seat cannot be claimed, because the purchaser uses it; else all can."
+        case .membersHaveNoRenewalInfo:
+            "Notifications and statuses of an assigned seat have no renewal information."
         case .finishCountsPerDevice:
             "A transaction is finished only on the device whose app has finished it."
         case .ownPurchasesAnnounced:

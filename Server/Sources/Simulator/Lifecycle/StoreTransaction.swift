@@ -8,6 +8,8 @@ struct StoreTransaction: Hashable, Sendable {
         var type: RevocationType
         /// Thousandths of a percent.
         var percentage: Int64
+        /// What had been refunded of single seats before, which is not refunded again.
+        var earlier: Int64 = 0
     }
 
     /// What the transactions of one chain normally share.
@@ -48,6 +50,8 @@ struct StoreTransaction: Hashable, Sendable {
     var sharedFrom: String?
     var revocation: Revocation?
     var isUpgraded = false
+    /// Nil for an ordinary purchase. See ``seats``.
+    var boxedSeats: Box<SeatsBought>?
 
     init(
         id: String, originalID: String, account: Account.Key, product: StoreKitProduct,
@@ -110,8 +114,12 @@ struct StoreTransaction: Hashable, Sendable {
 
     /// The refunded amount, in thousandths of the currency unit.
     var refunded: Int64 {
-        guard let revocation else { return 0 }
-        return price * revocation.percentage / World.wholePercentage
+        (seats?.refunded ?? 0) + (revocation.map(amount) ?? 0)
+    }
+
+    /// What a refund of the whole transaction gives back.
+    func amount(of revocation: Revocation) -> Int64 {
+        (price - revocation.earlier) * revocation.percentage / World.wholePercentage
     }
 
     /// The same charge under another transaction id, with the same order.
@@ -130,6 +138,7 @@ struct StoreTransaction: Hashable, Sendable {
         (copy.commitment, copy.advancedCommerce) = (commitment, advancedCommerce)
         (copy.revocation, copy.isUpgraded) = (revocation, isUpgraded)
         copy.sharedFrom = sharedFrom
+        copy.boxedSeats = boxedSeats
         return copy
     }
 }

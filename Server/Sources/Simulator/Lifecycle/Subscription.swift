@@ -61,6 +61,12 @@ struct Subscription: Sendable {
     /// What happened to the phase and the renewal, oldest first.
     var steps: [ChainStep] = []
     var advancedCommerce: Box<AdvancedCommerceRenewal>?
+    /// Seats of the next period. One for an ordinary subscription.
+    var plannedSeats: Int64 = 1
+    /// Who invites members, as decided when the subscription began.
+    var invitations = SeatInvitations.apple
+    /// Nil if there was never more than one seat since it was bought or bought again.
+    var group: SeatGroup?
     /// Whether renewal was switched off too late, so that one more period is charged.
     var isChargeUnderWay = false
 

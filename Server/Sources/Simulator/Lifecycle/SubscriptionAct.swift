@@ -23,6 +23,13 @@ package enum SubscriptionAct: Hashable, Sendable {
     case expire
     case renewNow
     case advancedCommerce(AdvancedCommerceChange)
+    /// The number of seats of the next period.
+    case changeSeats(Int64)
+    /// The number of seats to refund.
+    case refundSeats(Int64, reason: RevocationReason = .other, of: String? = nil)
+    /// The account that gets a seat.
+    case joinGroup(String)
+    case leaveGroup(String)
 }
 
 /// Something done to one transaction.
@@ -61,6 +68,11 @@ extension World {
         case .renewNow: return try renewNow(id, at: now)
         case .advancedCommerce(let change):
             return [try changeAdvancedCommerce(id, change, at: now)]
+        case .changeSeats(let seats): return try changeSeats(id, to: seats, at: now)
+        case .refundSeats(let count, let reason, let transactionID):
+            return try refundSeats(id, count, reason: reason, of: transactionID, at: now)
+        case .joinGroup(let account): return try joinGroup(id, account, at: now)
+        case .leaveGroup(let account): return try leaveGroup(id, account)
         }
     }
 

@@ -8,6 +8,7 @@ package struct NotificationDraft: Sendable {
         case summary(NotificationSummary)
         case externalPurchaseToken(ExternalPurchaseToken)
         case app(AppTransactionPayload)
+        case unclaim(UnclaimInfo)
         case test
     }
 
@@ -59,7 +60,10 @@ package struct NotificationDraft: Sendable {
 
     /// The renewal info inside. Nil if the notification is not about a subscription.
     var renewal: RenewalPayload? {
-        guard case .purchase(let snapshot) = content else { return nil }
+        guard case .purchase(let snapshot) = content,
+            snapshot.transaction.ownership != .assigned
+                || !snapshot.documentContext.settings.value.has(.membersHaveNoRenewalInfo)
+        else { return nil }
         return snapshot.chain?.renewalPayload(signed: signed(1), snapshot.documentContext)
     }
 
@@ -95,6 +99,7 @@ package struct NotificationDraft: Sendable {
         switch content {
         case .purchase, .test: payload.data = try notificationData(settings, authority, alteration)
         case .summary(let summary): payload.summary = summary
+        case .unclaim(let info): payload.unclaimInfo = info
         case .externalPurchaseToken(let token): payload.externalPurchaseToken = token
         case .app(let app):
             var part = NotificationAppData()
@@ -147,7 +152,7 @@ extension World {
         of subscription: Subscription, transaction: StoreTransaction? = nil,
         row: LifecycleRow? = nil, reason: ConsumptionRequestReason? = nil, at now: AppStoreDate
     ) -> NotificationDraft {
-        let transaction = transaction ?? subscription.latest
+        let transaction = transaction ?? subscription.lastPaid ?? subscription.latest
         let reading = LifecycleRowClassifier(
             type: type, subtype: subtype, transaction: transaction, chain: subscription)
         let snapshot = NotificationDraft.Snapshot(
@@ -173,7 +178,7 @@ extension World {
             chain: transaction.originalID, status: nil, row: row ?? reading.row, at: now)
     }
 
-    private mutating func draft(
+    mutating func draft(
         _ type: NotificationType, _ subtype: NotificationSubtype?,
         about content: NotificationDraft.Content,
         of account: Account.Key, chain: String, status: SubscriptionStatus?, row: LifecycleRow?,

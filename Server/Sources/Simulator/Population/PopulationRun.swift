@@ -127,7 +127,7 @@ extension NotificationDraft {
         switch content {
         case .purchase(let snapshot): snapshot.chain == nil ? 2 : 3
         case .app: 2
-        case .summary, .externalPurchaseToken, .test: 1
+        case .summary, .externalPurchaseToken, .unclaim, .test: 1
         }
     }
 }

@@ -20,4 +20,6 @@ struct Sharing: Hashable, Sendable {
     var isStopped = false
     /// Members for whom sharing was stopped.
     var withheld: Set<Account.Key> = []
+    /// Who has a seat, in the order in which they joined.
+    var seated: [Account.Key] = []
 }

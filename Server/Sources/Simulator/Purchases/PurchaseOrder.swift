@@ -22,6 +22,8 @@ package struct PurchaseOrder: Hashable, Sendable {
     package var introductoryEligibility: String?
     package var billingPlan = BillingPlanType.billedUpfront
     package var quantity: Int64
+    /// How many seats there are after the purchase. Nil if the order names none.
+    package var seats: Int64?
     /// A UUID chosen by the app.
     package var appAccountToken: String?
     package var choice = Choice.confirm
@@ -34,11 +36,12 @@ package struct PurchaseOrder: Hashable, Sendable {
 
     package init(
         _ productID: String, offerID: String? = nil, quantity: Int64 = 1,
-        appAccountToken: String? = nil
+        seats: Int64? = nil, appAccountToken: String? = nil
     ) {
         self.productID = productID
         self.offerID = offerID
         self.quantity = quantity
+        self.seats = seats
         self.appAccountToken = appAccountToken
     }
 }

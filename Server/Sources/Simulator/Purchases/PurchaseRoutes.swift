@@ -121,6 +121,9 @@ extension PurchaseOrder {
         .init(
             "quantity", "integer",
             "1 to 10 for consumables and non-renewing subscriptions, else 1."),
+        .init(
+            "seats", "integer",
+            "How many seats of a subscription there are in all after the purchase."),
         .init("app_account_token", "string", "A UUID chosen by the app."),
         .init(
             "choice", "string",
@@ -141,6 +144,7 @@ extension PurchaseOrder {
     init(_ body: RequestBody) throws(SimulatorProblem) {
         self.init(
             try body.requiredString("product_id"), quantity: try body.integer("quantity") ?? 1,
+            seats: try body.integer("seats"),
             appAccountToken: try body.uuid("app_account_token"))
         introductoryEligibility = try body.string("introductory_eligibility")
         if let plan = try body.string("billing_plan") {

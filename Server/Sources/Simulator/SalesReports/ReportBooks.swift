@@ -54,7 +54,7 @@ struct ReportBooks: Sendable {
         else { return false }
         let price = settings.rules.prices.price(
             of: product, in: transaction.storefront, at: charge.at)
-        return transaction.price < price
+        return (transaction.seats?.tiers.first?.price ?? transaction.price) < price
     }
 
     /// Not named if the whole app has the reduced rate.

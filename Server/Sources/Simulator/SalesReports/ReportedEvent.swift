@@ -30,7 +30,9 @@ extension ReportedPurchase {
     /// ends is a cancellation then, not when renewal was switched off (App Store Connect Help,
     /// "Subscription events").
     var events: [ReportedEvent] {
-        let begun = charges.indices.filter { charges[$0].begins }
+        let begun = charges.indices.filter {
+            charges[$0].begins && charges[$0].transaction.beginsPeriod
+        }
         let starts = begun.indices.map { index in
             chargeEvent(begun[index], after: index > 0 ? begun[index - 1] : nil)
         }
@@ -109,7 +111,7 @@ extension ReportedPurchase {
         charges.indices.flatMap { place in
             let isUpgraded = charges[place].transaction.isUpgraded
             return charges[place].refunds
-                .filter { $0.amount > 0 && ($0.reversed != nil || !isUpgraded) }
+                .filter { $0.amount > 0 && !$0.isOfSeats && ($0.reversed != nil || !isUpgraded) }
                 .map { ReportedEvent(.refund, at: $0.at, place: place) }
         }
     }

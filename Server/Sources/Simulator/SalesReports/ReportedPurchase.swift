@@ -30,7 +30,14 @@ struct ReportedPurchase: Sendable {
             var sales: [ReportedSale] = []
             func add(_ kind: ReportedSale.Kind, at moment: AppStoreDate) {
                 guard span.contains(moment) else { return }
-                sales.append(ReportedSale(purchase: self, place: place, kind: kind, at: moment))
+                // How Apple reports seats is unknown: a guess.
+                var tiers: [SeatTier?] = [nil]
+                if !kind.isPartial, let seats = charge.transaction.seats { tiers = seats.tiers }
+                for tier in tiers {
+                    sales.append(
+                        ReportedSale(
+                            purchase: self, place: place, kind: kind, tier: tier, at: moment))
+                }
             }
             add(.sale, at: charge.at)
             for refund in charge.refunds where refund.amount > 0 {
@@ -59,9 +66,13 @@ extension PurchaseHistory {
                 if start > limit { days = 0 }
             }
             guard charge.transaction.id != charges[place].transaction.id,
+                transaction.beginsPeriod,
                 let expires = transaction.expires, transaction.price > 0
             else { continue }
-            let refund = charge.refunds.first { $0.at <= known && $0.reversed == nil }?.at
+            let refund = charge.refunds.first {
+                $0.at <= known && $0.reversed == nil && !$0.isOfSeats
+            }?
+            .at
             let end = max(start, min(expires, refund ?? expires))
             days += Self.wholeDays(end.milliseconds - start.milliseconds)
             last = max(last ?? end, end)
@@ -83,22 +94,31 @@ struct ReportedSale: Sendable {
         case refund
         /// What was given back of the whole quantity, in thousandths of the currency's unit.
         case partialRefund(Int64)
+
+        var isPartial: Bool {
+            if case .partialRefund = self { true } else { false }
+        }
     }
 
     let purchase: ReportedPurchase
     /// Which of the purchase's charges.
     let place: Int
     let kind: Kind
+    /// Of a purchase of seats: those that have one price.
+    let tier: SeatTier?
     let at: AppStoreDate
 
     var charge: PurchaseHistory.Charge { purchase.charges[place] }
     var transaction: StoreTransaction { charge.transaction }
     var isReduced: Bool { purchase.isReduced(place) }
 
+    private var quantity: Int64 { tier?.count ?? transaction.quantity }
+    private var unitPrice: Int64 { tier?.price ?? transaction.unitPrice }
+
     var units: Int64 {
         switch kind {
-        case .sale: transaction.quantity
-        case .refund: -transaction.quantity
+        case .sale: quantity
+        case .refund: -quantity
         case .partialRefund: 0
         }
     }
@@ -106,8 +126,8 @@ struct ReportedSale: Sendable {
     /// Negative for refunds.
     var customerPrice: Int64 {
         switch kind {
-        case .sale: transaction.unitPrice
-        case .refund: -transaction.unitPrice
+        case .sale: unitPrice
+        case .refund: -unitPrice
         case .partialRefund(let amount): -amount
         }
     }
@@ -120,7 +140,7 @@ struct ReportedSale: Sendable {
                 at: transaction.purchased)
         }
         switch kind {
-        case .sale, .refund: return proceeds(of: transaction.unitPrice)
+        case .sale, .refund: return proceeds(of: unitPrice)
         case .partialRefund(let amount):
             let price = transaction.price
             return proceeds(of: price) - proceeds(of: price - amount)

@@ -183,6 +183,10 @@ extension SubscriptionAct {
         case .expire: "expire"
         case .renewNow: "renew-now"
         case .advancedCommerce: "advanced-commerce"
+        case .changeSeats(let seats): "change-seats to \(seats)"
+        case .refundSeats(let seats, _, _): "refund of \(seats) seats"
+        case .joinGroup(let account): "join-group \(account)"
+        case .leaveGroup(let account): "leave-group \(account)"
         }
     }
 }

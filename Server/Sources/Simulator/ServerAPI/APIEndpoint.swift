@@ -16,6 +16,8 @@ struct APIEndpoint: Sendable {
     static let bodyBytesMax = 65_536
 
     static let inApps = "inApps"
+    /// The root of calls about groups and seats.
+    static let groups = "groups"
 
     let method: HTTPRequest.Method
     /// The first component of the path.
@@ -60,6 +62,7 @@ struct APIEndpoint: Sendable {
         ExtensionEndpoints.all + TransactionEndpoints.all + HistoryEndpoints.all
         + ConsumptionEndpoints.all
         + NotificationEndpoints.all + MessagingEndpoints.all + AdvancedCommerceEndpoints.all
+        + SeatEndpoints.all
 
     /// The endpoint of a request with its path parameters. Nil if there is none.
     static func match(

@@ -114,6 +114,7 @@ extension AppStoreSimulator {
         do { return try await perform(change) } catch let problem as SimulatorProblem {
             switch problem.code {
             case "extension_limit": throw APIError.extensionsUsedUp
+            case "extension_of_seat": throw APIError.assignedExtensionIneligible
             case "extension_of_family": throw APIError.familyExtensionIneligible
             case "extension_not_eligible": throw APIError.extensionIneligible
             default: throw problem

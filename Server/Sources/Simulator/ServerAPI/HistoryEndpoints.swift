@@ -72,7 +72,7 @@ extension AppStoreSimulator {
         positioned(transactionsOf: account).compactMap { transaction in
             let payload = transaction.payload
             guard let refunded = payload.revocationDate, payload.isUpgraded != true,
-                payload.revocationType != .familyRevoke
+                ![.familyRevoke, .assignmentRevoke].contains(payload.revocationType)
             else { return nil }
             let place = Revision(
                 moment: refunded.milliseconds, number: transaction.position.moment)

@@ -14,7 +14,7 @@ extension AppStoreSimulator {
 
     nonisolated func addServerAPI(to router: Router<SimulatorContext>) {
         for (prefix, environment) in Self.places {
-            for root in [APIEndpoint.inApps, AdvancedCommerceEndpoints.root] {
+            for root in [APIEndpoint.inApps, APIEndpoint.groups, AdvancedCommerceEndpoints.root] {
                 for method in [HTTPRequest.Method.get, .post, .put, .delete] {
                     let path = RouterPath("\(prefix)/\(root)/**")
                     router.on(path, method: method) { request, _ in

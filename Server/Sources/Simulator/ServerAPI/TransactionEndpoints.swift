@@ -72,6 +72,9 @@ extension AppStoreSimulator {
     /// Throws if the transaction was purchased by another family member.
     func requirePurchased(_ transaction: StoreTransaction) throws(APIError) {
         let payload = world.payload(of: transaction, at: clock.now)
+        guard payload.inAppOwnershipType != .assigned else {
+            throw .assignedTransactionNotSupported
+        }
         guard payload.inAppOwnershipType == .purchased else {
             throw .familyTransactionNotSupported
         }
@@ -84,13 +87,20 @@ extension AppStoreSimulator {
         for subscription in world.chains(of: account) {
             let status = subscription.status(at: clock.now)
             guard wanted.isEmpty || wanted.contains(status) else { continue }
-            groups[subscription.groupID, default: []].append([
+            var json: JSON = [
                 "status": status.json, "originalTransactionId": .string(subscription.id),
                 "signedTransactionInfo": try sign(
-                    world.payload(of: subscription.latest, at: clock.now)),
-                "signedRenewalInfo": try sign(
-                    world.renewalPayload(of: subscription, at: clock.now)),
-            ])
+                    world.payload(
+                        of: subscription.lastPaid ?? subscription.latest, at: clock.now)),
+            ]
+            if subscription.latest.ownership != .assigned
+                || !settings.has(.membersHaveNoRenewalInfo)
+            {
+                json = json.adding(
+                    "signedRenewalInfo",
+                    try sign(world.renewalPayload(of: subscription, at: clock.now)))
+            }
+            groups[subscription.groupID, default: []].append(json)
         }
         let lists = groups.keys.sorted().map { group -> JSON in
             [

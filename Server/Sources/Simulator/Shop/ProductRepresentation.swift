@@ -16,6 +16,8 @@ struct ProductRepresentation: Sendable {
     let storefront: Storefront
     /// The customer's, such as `de_DE`.
     let locale: Locale
+    /// The tiers of a product that is sold in seats; else nil.
+    var seats: [SeatPrices.Step]?
 
     /// The locale of a device: the one that is named, or the usual one of its storefront.
     static func locale(_ name: String?, in storefront: Storefront) throws(SimulatorProblem)
@@ -37,13 +39,27 @@ struct ProductRepresentation: Sendable {
     }
 
     var json: JSON {
-        [
+        let json: JSON = [
             "product_id": .string(product.id), "display_name": .string(words.displayName),
             "description": .string(words.description),
             "display_price": .string(text(product.price)),
             "price_milliunits": .integer(product.price), "currency": .string(storefront.currency),
             "locale": .string(locale.identifier), "json_representation": representation,
         ]
+        guard let seats else { return json }
+        return json.adding("supports_multi_seat", true)
+            .adding("price_tiers", .array(seats.indices.map { tier($0, of: seats) }))
+    }
+
+    /// The last tier has no maximum.
+    private func tier(_ place: Int, of steps: [SeatPrices.Step]) -> JSON {
+        let step = steps[place]
+        let json: JSON = [
+            "minimum_seats": .integer(step.from), "price": .string(Self.amount(step.price)),
+            "price_milliunits": .integer(step.price), "display_price": .string(text(step.price)),
+        ]
+        guard place + 1 < steps.count else { return json }
+        return json.adding("maximum_seats", .integer(steps[place + 1].from - 1))
     }
 
     private var words: StoreKitLocalization {
@@ -183,8 +199,12 @@ extension AppStoreSimulator {
                 continue
             }
             let group = settings.shop.groups.first { $0.id == product.subscription?.groupID }
-            let shown = ProductRepresentation(
+            var shown = ProductRepresentation(
                 product: product, group: group, storefront: storefront, locale: locale)
+            if !world.productsWithoutSeats.contains(id) {
+                shown.seats = settings.rules.seats.steps(
+                    of: id, at: product.price, in: storefront.country)
+            }
             found.append(shown.json)
         }
         return ["products": .array(found), "invalid_ids": .array(unknown)]

@@ -22,6 +22,7 @@ struct ShopBody: Sendable {
         if let json = body.value("shop") { settings.replaceShop(try shop(json)) }
         if let json = body.value("families") { settings.rules.families = try families(json) }
         try readPrices(body, into: &settings)
+        try readSeats(body, into: &settings)
         var rules = settings.rules
         rules.asksToBuy = try body.bool("ask_to_buy") ?? rules.asksToBuy
         rules.interruptsPurchases =

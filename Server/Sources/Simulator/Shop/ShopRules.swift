@@ -17,6 +17,10 @@ package struct ShopRules: Hashable, Sendable {
     /// The accounts of each family, by its name. They join when their first device is added.
     package var families: [String: [String]] = [:]
     package var prices = PriceList()
+    /// Which products are sold in seats.
+    package var seats = SeatPrices()
+    /// Who invites the members of a group that begins.
+    package var seatInvitations = SeatInvitations.apple
 
     package init() {}
 

@@ -129,25 +129,33 @@ extension World {
             discount?.price
             ?? subscription.risenPrice(of: product.value.id, from: start) ?? product.value.price
         if discount == nil { subscription.markCharged(of: product.value.id, from: start) }
+        let tiers = chargedTiers(
+            &subscription, product.value, at: price, isOffer: discount != nil,
+            in: origin.value.storefront)
         add(
-            &subscription, product, offer: offer, from: start, until: expires, price: price,
-            reason: reason, origin: origin)
+            &subscription, product, offer: offer, from: start, until: expires,
+            price: tiers?.total ?? price, reason: reason, origin: origin, seats: tiers)
     }
 
     /// Adds a transaction with new ids to a chain.
     mutating func add(
         _ subscription: inout Subscription, _ product: Box<StoreKitProduct>,
         offer: Box<StoreKitOffer>?, from start: AppStoreDate, until end: AppStoreDate,
-        price: Int64, reason: TransactionReason, origin: Box<StoreTransaction.Origin>
+        price: Int64, reason: TransactionReason, origin: Box<StoreTransaction.Origin>,
+        seats: [SeatTier]? = nil
     ) {
-        if let last = subscription.transactions.last {
+        if let last = subscription.lastPaid {
             restartAfterGap(&subscription, since: last, at: start)
         }
         let isFirst = subscription.transactions.isEmpty
-        let transaction = StoreTransaction(
+        var transaction = StoreTransaction(
             id: isFirst ? subscription.id : newID(), origin: origin, product: product,
-            webOrderLineItemID: newID(), purchased: start, expires: end, reason: reason,
-            price: price, offer: offer)
+            webOrderLineItemID: newID(), purchased: start, expires: end,
+            quantity: seats?.count ?? 1, reason: reason, price: price, offer: offer)
+        if let seats {
+            transaction.seats = SeatsBought(
+                period: transaction.id, invitations: subscription.invitations, tiers: seats)
+        }
         subscription.transactions.append(transaction)
         if subscription.advancedCommerce != nil { subscription.writeAdvancedCommerce() }
         chainOfTransaction[transaction.id] = subscription.id

@@ -93,7 +93,11 @@ extension World {
                 &subscription, latest.boxedProduct, offer: nil, from: old, until: end, price: 0,
                 reason: .renewal, origin: latest.origin)
         } else {
-            subscription.transactions[last].expires = end
+            let latest = subscription.transactions[last]
+            for index in subscription.transactions.indices
+            where subscription.transactions[index].isPart(ofPeriodOf: latest) {
+                subscription.transactions[index].expires = end
+            }
         }
         subscription.anchor = calendar.anchor(at: end)
         if let expires = subscription.commitment?.expires {
@@ -113,6 +117,12 @@ extension World {
         guard ExtensionOrder.reasonRange.contains(order.reason) else {
             throw .badRequest(
                 "reason must be between 0 and 3, not \(order.reason).", remedy: "Send 0 to 3.")
+        }
+        guard subscription.latest.ownership != .assigned else {
+            throw SimulatorProblem(
+                "extension_of_seat", status: 403,
+                "The subscription \(subscription.id) is a seat that somebody else pays for.",
+                remedy: "Extend the purchaser's.")
         }
         guard subscription.latest.ownership == .purchased else {
             throw SimulatorProblem(

@@ -20,8 +20,9 @@ extension World {
     /// Refuses acts that only a purchaser can perform.
     func checkIsPurchased(_ transaction: StoreTransaction) throws(SimulatorProblem) {
         guard let source = transaction.sharedFrom else { return }
+        let cause = transaction.ownership == .assigned ? "by a seat" : "by Family Sharing"
         throw .wrongState(
-            "\(transaction.account.name) has \(transaction.originalID) by Family Sharing.",
+            "\(transaction.account.name) has \(transaction.originalID) \(cause).",
             remedy: "Use the purchaser's: \(chainOfTransaction[source] ?? source).")
     }
 
@@ -33,6 +34,7 @@ extension World {
             }
         }
         guard let source = subscriptions[purchase] else { return [] }
+        unseatExcess(of: source, at: now)
         let members = allMembers(concerned: purchase, by: source.account)
         // A period paid in advance may be shared although the current one is not, or vice versa.
         if !members.isEmpty, source.latest.purchased > now {
@@ -45,13 +47,16 @@ extension World {
     private func allMembers(concerned purchase: String, by purchaser: Account.Key) -> [Account.Key]
     {
         let family = accounts[purchaser]?.family.flatMap { families[$0] }
-        let former = sharings[purchase].map { Array($0.shares.keys) } ?? []
+        let former = sharings[purchase].map { Array($0.shares.keys) + $0.seated } ?? []
         return Set((family?.members ?? []) + former).subtracting([purchaser]).sorted()
     }
 
     /// Whether a member may share in a purchase, given that the purchase itself is valid.
     func mayShare(_ member: Account.Key, _ transaction: StoreTransaction) -> Bool {
-        guard transaction.product.isFamilyShareable, let family = accounts[member]?.family,
+        if sharings[transaction.originalID]?.seated.contains(member) == true { return true }
+        // Apple shares a purchase of one seat only.
+        guard transaction.product.isFamilyShareable, transaction.seats == nil,
+            let family = accounts[member]?.family,
             family == accounts[transaction.account]?.family
         else { return false }
         guard let sharing = sharings[transaction.originalID] else { return true }
@@ -68,23 +73,32 @@ extension World {
         from start: AppStoreDate, since first: AppStoreDate? = nil,
         reason: TransactionReason = .purchase
     ) -> StoreTransaction {
+        let hasSeat = sharings[transaction.originalID]?.seated.contains(member) == true
+        let hidesPrice = !hasSeat && settings.has(.familyTransactionsHidePrice)
         let origin = StoreTransaction.Origin(
             originalID: original, account: member, originallyPurchased: first ?? start,
-            storefront: transaction.storefront, appAccountToken: nil, ownership: .familyShared)
+            storefront: transaction.storefront, appAccountToken: nil,
+            ownership: hasSeat ? .assigned : .familyShared)
         var shared = StoreTransaction(
             id: id, origin: Box(origin), product: transaction.boxedProduct,
             webOrderLineItemID: transaction.webOrderLineItemID.map { _ in newID() },
             purchased: start, expires: transaction.expires, quantity: transaction.quantity,
             reason: reason,
-            price: settings.has(.familyTransactionsHidePrice) ? 0 : transaction.price,
+            price: hidesPrice ? 0 : transaction.price,
             offer: transaction.boxedOffer)
         shared.sharedFrom = transaction.id
         shared.commitment = transaction.commitment
+        shared.boxedSeats = transaction.boxedSeats
         return shared
     }
 
-    func familyRevocation(at now: AppStoreDate) -> StoreTransaction.Revocation {
-        .init(at: now, reason: .other, type: .familyRevoke, percentage: Self.wholePercentage)
+    func familyRevocation(
+        of share: StoreTransaction, at now: AppStoreDate
+    ) -> StoreTransaction.Revocation {
+        .init(
+            at: now, reason: .other,
+            type: share.ownership == .assigned ? .assignmentRevoke : .familyRevoke,
+            percentage: Self.wholePercentage)
     }
 }
 
@@ -101,7 +115,7 @@ extension World {
         let has = own.map { $0.revocation == nil } ?? false
         guard isGiven != has else { return [] }
         if var own, has {
-            own.revocation = familyRevocation(at: now)
+            own.revocation = familyRevocation(of: own, at: now)
             oneTimePurchases[own.id] = own
             return [draft(.revoke, of: own, at: now)]
         }

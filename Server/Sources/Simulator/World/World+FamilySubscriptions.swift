@@ -74,7 +74,11 @@ extension World {
         let isReplaced = last.map { source.transactions[$0].isUpgraded } ?? false
         var notices: [NotificationDraft] = []
         let unshared = source.transactions.dropFirst((last ?? -1) + 1)
-        for period in unshared where mayShare(chain.account, period) {
+        let present = last.map { source.transactions[$0] }
+        for period in unshared
+        where mayShare(chain.account, period) && period.beginsPeriod
+            && present?.isPart(ofPeriodOf: period) != true
+        {
             append(period, to: &chain, from: period.purchased, reason: period.reason)
             chain = source.followed(as: chain)
             notices.append(
@@ -126,7 +130,7 @@ extension World {
         let notices = revokeUnsharedPeriod(&chain, with: source, at: now)
         let last = chain.transactions.count - 1
         guard chain.transactions[last].revocation == nil else { return notices }
-        chain.transactions[last].revocation = familyRevocation(at: now)
+        chain.transactions[last].revocation = familyRevocation(of: chain.latest, at: now)
         return notices + [draft(.revoke, of: chain, at: now)]
     }
 
@@ -140,7 +144,7 @@ extension World {
                 $0.id == chain.transactions[index].sharedFrom
             }), !mayShare(chain.account, paid)
         else { return [] }
-        chain.transactions[index].revocation = familyRevocation(at: now)
+        chain.transactions[index].revocation = familyRevocation(of: chain.latest, at: now)
         return [draft(.revoke, of: chain, transaction: chain.transactions[index], at: now)]
     }
 
@@ -156,7 +160,7 @@ extension World {
             chain.transactions[index].isUpgraded = paid.isUpgraded
             let isPast = index < chain.transactions.count - 1
             guard paid.revocation != nil, !paid.isUpgraded, isPast else { continue }
-            chain.transactions[index].revocation = familyRevocation(at: now)
+            chain.transactions[index].revocation = familyRevocation(of: own, at: now)
             notices.append(
                 draft(.revoke, of: chain, transaction: chain.transactions[index], at: now))
         }

@@ -76,14 +76,15 @@ extension StoreTransaction {
         payload.storefront = storefront.country
         payload.storefrontId = storefront.id
         payload.transactionReason = reason
-        payload.price = price
+        payload.price = shownPrice
         payload.currency = storefront.currency
         payload.appTransactionId = letterhead.appTransactionID
         // Apple includes it only if it is true.
         payload.isUpgraded = isUpgraded ? true : nil
-        if !isUpgraded || settings.upgradeSetsRevocationDate || revocation?.type == .familyRevoke {
+        if !isUpgraded || settings.upgradeSetsRevocationDate || isTakenBack {
             write(revocation, into: &payload)
         }
+        if let seats { write(seats, into: &payload) }
         if let offer { write(offer, into: &payload) }
         if let month = commitment?.value { write(month, into: &payload) }
         if let advancedCommerce {
@@ -114,6 +115,11 @@ extension StoreTransaction {
             return item
         }
         payload.advancedCommerceInfo?.items = items
+    }
+
+    /// Whether somebody else paid, and no longer shares it.
+    private var isTakenBack: Bool {
+        [.familyRevoke, .assignmentRevoke].contains(revocation?.type)
     }
 
     private func write(_ revocation: Revocation?, into payload: inout TransactionPayload) {
@@ -161,7 +167,10 @@ extension Subscription {
         payload.advancedCommerceInfo = advancedCommerce?.value
         write(phase, into: &payload, settings)
         if !isOver { payload.priceIncreaseStatus = announcedRise?.status }
-        if continuesRenewing { writeNextPeriod(into: &payload) }
+        if continuesRenewing {
+            writeNextPeriod(into: &payload)
+            writeSeats(into: &payload, settings)
+        }
         if let commitment { write(commitment, into: &payload) }
         if isOver {
             let all = latest.product.subscription?.winBackOffers ?? []

@@ -22,6 +22,7 @@ extension World {
                 "The product \(product.id) can be ordered only once, not \(order.quantity) times.",
                 remedy: "Order one. Consumables and non-renewing subscriptions have a quantity.")
         }
+        try checkSeats(order, of: product)
         guard chainOfTransaction.count + oneTimePurchases.count < Self.transactionsMax else {
             throw .full
         }
@@ -73,6 +74,9 @@ extension World {
             return (chain.latest, [])
         }
         if let chain, !chain.isOver {
+            if let total = order.seats, product.id == chain.latest.product.id {
+                return try addSeats(to: total, of: chain, offers, token: token, at: now)
+            }
             return try choose(product, offers, in: chain, order, device, token: token, at: now)
         }
         var subscription =
@@ -94,6 +98,7 @@ extension World {
         _ order: PurchaseOrder, _ device: Device, token: String?, at now: AppStoreDate
     ) {
         let plan = order.billingPlan == .monthly ? product.subscription?.monthlyPlan : nil
+        beginSeats(of: &subscription, order)
         buy(
             &subscription, product, offer: offers.first, device: device, token: token,
             plan: plan.map { .init(monthlyPrice: $0.price, totalPrice: $0.commitmentPrice) },
@@ -111,19 +116,25 @@ extension World {
         _ order: PurchaseOrder, _ device: Device, token: String?, at now: AppStoreDate
     ) throws(SimulatorProblem) -> (StoreTransaction, [NotificationDraft]) {
         let notices: [NotificationDraft]
+        var chain = chain
+        if let seats = order.seats {
+            try checkIsNoReduction(to: seats, of: chain, at: now)
+            openGroup(of: &chain, seats: seats)
+            chain.plannedSeats = seats
+        }
         if offers.first != nil {
             notices = try redeem(
                 offers, product, in: chain, order, device, token: token, at: now)
         } else {
             notices = try chooseWithoutOffer(
-                product, in: chain, device, token: token, at: now)
+                product, in: chain, device, token: token, seats: order.seats, at: now)
         }
         return (try subscription(chain.id).latest, notices)
     }
 
     private mutating func chooseWithoutOffer(
         _ product: StoreKitProduct, in chain: Subscription, _ device: Device, token: String?,
-        at now: AppStoreDate
+        seats: Int64?, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
         guard !chain.isRetrying else {
             if settings.has(.retryPurchaseReturnsHeld) { return [] }
@@ -138,7 +149,8 @@ extension World {
                 "\(chain.account.name) is already subscribed to \(product.id).",
                 remedy: "Advance the clock, or buy another product of the group to change to it.")
         }
-        return try changeProduct(chain.id, to: product.id, device: device, token: token, at: now)
+        return try changeProduct(
+            chain.id, to: product.id, device: device, token: token, seats: seats, at: now)
     }
 
     /// Redeems an offer on an active subscription. It begins at once if it upgrades, or if a

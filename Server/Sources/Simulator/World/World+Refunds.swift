@@ -34,9 +34,10 @@ extension World {
         }
         var subscription = try subscription(chain)
         let index = try transactionIndex(id, of: subscription, isRefunded: false)
+        revokeSeats(of: index, in: &subscription)
         subscription.transactions[index].revocation = revocation(
             of: subscription.transactions[index], order, at: now)
-        if index == subscription.transactions.count - 1 {
+        if subscription.isLastPart(index) {
             subscription.phase = .revoked
             subscription.runningOffer = nil
             if !settings.has(.refundKeepsRenewalOn) {
@@ -45,22 +46,25 @@ extension World {
             }
         }
         let refunded = subscription.transactions[index]
-        let notices = [draft(.refund, of: subscription, transaction: refunded, row: row, at: now)]
+        var notices = [draft(.refund, of: subscription, transaction: refunded, row: row, at: now)]
+        notices += unclaimExcess(of: &subscription, at: now)
         save(subscription, at: now)
         return notices
     }
 
-    private func revocation(
+    func revocation(
         of transaction: StoreTransaction, _ order: RefundOrder, at now: AppStoreDate
     ) -> StoreTransaction.Revocation {
-        switch order.share {
+        let earlier = transaction.seats?.refunded ?? 0
+        return switch order.share {
         case .whole:
             .init(
-                at: now, reason: order.reason, type: .refundFull, percentage: Self.wholePercentage)
+                at: now, reason: order.reason, type: .refundFull, percentage: Self.wholePercentage,
+                earlier: earlier)
         case .prorated(let percentage):
             .init(
                 at: now, reason: order.reason, type: .refundProrated,
-                percentage: percentage ?? transaction.unusedPercentage(at: now))
+                percentage: percentage ?? transaction.unusedPercentage(at: now), earlier: earlier)
         }
     }
 
@@ -74,6 +78,7 @@ extension World {
         var subscription = try subscription(chain)
         let index = try transactionIndex(id, of: subscription, isRefunded: true)
         recordReversal(of: subscription.transactions[index], at: now)
+        reverseSeats(of: index, in: &subscription, at: now)
         subscription.transactions[index].revocation = nil
         let restored = subscription.transactions[index]
         reinstate(&subscription, by: index, at: now)
@@ -92,8 +97,10 @@ extension World {
         let isLatest = index == subscription.transactions.count - 1
         // Also for a period that was charged early and has not begun.
         if subscription.transactions[index].expires.map({ now < $0 }) == true {
-            let restored = subscription.transactions.remove(at: index)
-            subscription.transactions.append(restored)
+            let restored = subscription.transactions[index]
+            let parts = subscription.transactions.filter { $0.isPart(ofPeriodOf: restored) }
+            subscription.transactions.removeAll { $0.isPart(ofPeriodOf: restored) }
+            subscription.transactions += parts
             subscription.phase = .active
         } else if isLatest, subscription.phase == .revoked {
             subscription.phase = .ended(subscription.endedBy ?? .cancelled)
@@ -105,7 +112,7 @@ extension World {
     func refundable(_ id: String, isRefunded: Bool) throws(SimulatorProblem) -> String {
         let subscription = try subscription(id)
         let found = subscription.transactions.last {
-            !$0.isUpgraded && ($0.revocation != nil) == isRefunded
+            !$0.isUpgraded && (isRefunded ? $0.isRefunded : $0.revocation == nil)
         }
         guard let found else { throw Self.nothingTo(isRefunded ? "reverse" : "refund", id) }
         return found.id
@@ -118,7 +125,8 @@ extension World {
         guard let index else { throw .unknownTransaction(id) }
         let transaction = subscription.transactions[index]
         try checkIsPurchased(transaction)
-        guard !transaction.isUpgraded, (transaction.revocation != nil) == isRefunded else {
+        let isPossible = isRefunded ? transaction.isRefunded : transaction.revocation == nil
+        guard !transaction.isUpgraded, isPossible else {
             throw Self.nothingTo(isRefunded ? "reverse" : "refund", id)
         }
         return index

@@ -66,9 +66,13 @@ extension World {
     /// next renewal, or after a commitment. A choice also switches renewal on.
     mutating func changeProduct(
         _ id: String, to productID: String, device: Device? = nil, token: String? = nil,
-        at now: AppStoreDate
+        seats: Int64? = nil, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
         var subscription = try running(id)
+        if let seats {
+            openGroup(of: &subscription, seats: seats)
+            subscription.plannedSeats = seats
+        }
         let storefront = device?.storefront ?? subscription.latest.storefront
         let product = try productForSale(productID, in: storefront, at: now)
         guard let terms = product.subscription, terms.groupID == subscription.groupID,
@@ -154,7 +158,8 @@ extension World {
             subscription.transactions[index].isUpgraded = true
             subscription.transactions[index].revocation = .init(
                 at: now, reason: .other, type: .refundProrated,
-                percentage: transaction.unusedPercentage(at: now))
+                percentage: transaction.unusedPercentage(at: now),
+                earlier: transaction.seats?.refunded ?? 0)
         }
     }
 }

@@ -128,11 +128,26 @@ import Testing
         Call("notifications"), Call("log"),
     ]
 
+    private static let seats: [Call] = [
+        Call("reset", #"{"multi_seat":{"basic":{"tiers":[{"from":2,"price":"3.99"}]}}}"#),
+        Call("devices", #"{"account":"anna"}"#), Call("devices", #"{"account":"ben"}"#),
+        Call("devices/anna-1/products"), .buys(#"{"product_id":"basic","seats":3}"#),
+        Call("seats", #"{"invitations":"apple","sold":{"basic":true}}"#),
+        Call("subscriptions/anna:basic/join-group", #"{"account":"ben"}"#),
+        Call("subscriptions/anna:basic/leave-group", #"{"account":"ben"}"#),
+        Call("subscriptions/anna:basic/change-seats", #"{"seats":2}"#),
+        Call("subscriptions/anna:basic/refund", #"{"seats":1}"#), Call("truth/anna"),
+        Call("organizations/acme/assign", #"{"account":"ben","product_id":"basic"}"#),
+        Call("organizations/acme/unassign", #"{"account":"ben","product_id":"basic"}"#),
+    ]
+
     @Test func `every route answers as it is described`() async throws {
         try await Stage(shop: try CatShop.file()).withClient { client in
             var kept: [String: String] = [:]
             var called: Set<String> = []
-            for call in Self.beginning + Self.purchases + Self.lives + Self.turns + Self.rest {
+            for call in Self.beginning + Self.purchases + Self.lives + Self.turns + Self.rest
+                + Self.seats
+            {
                 var (path, body) = (call.path, call.body)
                 for (name, id) in kept {
                     path = path.replacing("{\(name)}", with: id)

@@ -6,66 +6,72 @@ import AppStoreFormats
 
 extension Course {
     /// What the store does otherwise than documented, each habit played where it shows.
-    static let ofHabits = [
-        habit(
-            .graceWithoutRetryFlag, .buys("tiers.silver"), .does(.failBilling), .waits("P1M")),
-        habit(
-            .expiredNeverSent, .buys("tiers.silver"), .does(.cancel), .waits("P2M"),
-            .buys("tiers.silver")),
-        habit(
-            .productChangeNearTrialEndRenews, .orders(PurchaseOrder("tiers.silver")),
-            .waits("P6DT1H"), .does(.changeProduct("tiers.bronze"))),
-        habit(
-            .lateTrialCancellationRenews, .orders(PurchaseOrder("tiers.silver")),
-            .waits("P6DT1H"), .does(.cancel)),
-        habit(.renewalHasAnotherID, .buys("tiers.silver"), .waits("P2M")),
-        habit(
-            .extensionMakesTransaction, .buys("tiers.silver"),
-            .does(.extend(ExtensionOrder(days: 30)))),
-        habit(.retryEndKeepsRenewalOn, .buys("tiers.silver"), .does(.failBilling), .waits("P4M")),
-        habit(
-            .cancellationInRetrySendsNoExpired, .buys("tiers.silver"), .does(.failBilling),
-            .waits("P36D"), .does(.cancel)),
-        habit(.refundKeepsRenewalOn, .buys("tiers.silver"), .waits("P3D"), .does(.refund())),
-        habit(
-            .declinedRefundRestoresRenewal, .buys("tiers.silver"),
-            .does(.requestRefund(.other, .declined))),
-        habit(.summaryBeforeExtensions, .buys("tiers.silver"), .massExtension(week), .waits("P1D")),
-        habit(.commitmentCancellationIsSilent, .orders(promise), .does(.cancel), .waits("P12M")),
-        habit(.oneTimeChargeInSandboxOnly, .buys("atlas"), .transaction(.refund())),
-        habit(
-            .restoreMakesTransaction, .buys("atlas"), .waits("P1D"), .restores, .waits("P1D"),
-            .restores, .transaction(.refund()), .restores, .waits("P1D"),
-            .transaction(.reverseRefund), .restores),
-        habit(
-            .consumptionRequestRepeated, .buys("seeds"),
-            .transaction(.requestRefund(.fulfillmentIssue)), .waits("P3D")),
-        habit(.familyTransactionsHidePrice, .household, .buys("family.monthly")),
-        habit(.finishCountsPerDevice, .buys("tiers.silver"), .waits("P2M")),
-        habit(.ownPurchasesAnnounced, .buys("tiers.silver"), .waits("P2M")),
-        habit(.alreadySubscribedRefused, .buys("tiers.silver"), .waits("P2M")),
-        habit(
-            .retryPurchaseReturnsHeld, .buys("tiers.silver"), .does(.failBilling), .waits("P36D"),
-            .buys("tiers.silver")),
-        habit(
-            .lapsePurchaseReturnsHeld, .buys("tiers.silver"), .does(.cancel), .waits("P2M"),
-            .buys("tiers.silver")),
-        habit(.declinedPurchaseArrives, .ordersPending(asked, .decline)),
-        Course(
-            name: Quirk.interruptedPurchaseFails.rawValue,
-            set: {
-                $0.quirks = [.interruptedPurchaseFails]
-                $0.rules.interruptsPurchases = true
-            }, steps: [.ordersPending(PurchaseOrder("tiers.silver"), .resolve)]),
-        Course(
-            name: Quirk.sandboxHasSixPeriods.rawValue, environment: .sandbox,
-            set: { $0.quirks = [.sandboxHasSixPeriods] },
-            steps: [.buys("tiers.silver"), .waits("PT1H")]),
-        Course(
-            name: Quirk.sandboxReceiptsShiftOriginalID.rawValue, environment: .sandbox,
-            set: { $0.quirks = [.sandboxReceiptsShiftOriginalID] },
-            steps: [.buys("tiers.silver"), .waits("PT10M")]),
-    ]
+    static let ofHabits =
+        [
+            habit(
+                .graceWithoutRetryFlag, .buys("tiers.silver"), .does(.failBilling), .waits("P1M")),
+            habit(
+                .expiredNeverSent, .buys("tiers.silver"), .does(.cancel), .waits("P2M"),
+                .buys("tiers.silver")),
+            habit(
+                .productChangeNearTrialEndRenews, .orders(PurchaseOrder("tiers.silver")),
+                .waits("P6DT1H"), .does(.changeProduct("tiers.bronze"))),
+            habit(
+                .lateTrialCancellationRenews, .orders(PurchaseOrder("tiers.silver")),
+                .waits("P6DT1H"), .does(.cancel)),
+            habit(.renewalHasAnotherID, .buys("tiers.silver"), .waits("P2M")),
+            habit(
+                .extensionMakesTransaction, .buys("tiers.silver"),
+                .does(.extend(ExtensionOrder(days: 30)))),
+            habit(
+                .retryEndKeepsRenewalOn, .buys("tiers.silver"), .does(.failBilling), .waits("P4M")),
+            habit(
+                .cancellationInRetrySendsNoExpired, .buys("tiers.silver"), .does(.failBilling),
+                .waits("P36D"), .does(.cancel)),
+            habit(.refundKeepsRenewalOn, .buys("tiers.silver"), .waits("P3D"), .does(.refund())),
+            habit(
+                .declinedRefundRestoresRenewal, .buys("tiers.silver"),
+                .does(.requestRefund(.other, .declined))),
+            habit(
+                .summaryBeforeExtensions, .buys("tiers.silver"), .massExtension(week), .waits("P1D")
+            ),
+            habit(
+                .commitmentCancellationIsSilent, .orders(promise), .does(.cancel), .waits("P12M")),
+            habit(.oneTimeChargeInSandboxOnly, .buys("atlas"), .transaction(.refund())),
+            habit(
+                .restoreMakesTransaction, .buys("atlas"), .waits("P1D"), .restores, .waits("P1D"),
+                .restores, .transaction(.refund()), .restores, .waits("P1D"),
+                .transaction(.reverseRefund), .restores),
+            habit(
+                .consumptionRequestRepeated, .buys("seeds"),
+                .transaction(.requestRefund(.fulfillmentIssue)), .waits("P3D")),
+            habit(.familyTransactionsHidePrice, .household, .buys("family.monthly")),
+            habit(.finishCountsPerDevice, .buys("tiers.silver"), .waits("P2M")),
+            habit(.ownPurchasesAnnounced, .buys("tiers.silver"), .waits("P2M")),
+            habit(.alreadySubscribedRefused, .buys("tiers.silver"), .waits("P2M")),
+            habit(
+                .retryPurchaseReturnsHeld, .buys("tiers.silver"), .does(.failBilling),
+                .waits("P36D"),
+                .buys("tiers.silver")),
+            habit(
+                .lapsePurchaseReturnsHeld, .buys("tiers.silver"), .does(.cancel), .waits("P2M"),
+                .buys("tiers.silver")),
+            habit(.declinedPurchaseArrives, .ordersPending(asked, .decline)),
+            Course(
+                name: Quirk.interruptedPurchaseFails.rawValue,
+                set: {
+                    $0.quirks = [.interruptedPurchaseFails]
+                    $0.rules.interruptsPurchases = true
+                }, steps: [.ordersPending(PurchaseOrder("tiers.silver"), .resolve)]),
+            Course(
+                name: Quirk.sandboxHasSixPeriods.rawValue, environment: .sandbox,
+                set: { $0.quirks = [.sandboxHasSixPeriods] },
+                steps: [.buys("tiers.silver"), .waits("PT1H")]),
+            Course(
+                name: Quirk.sandboxReceiptsShiftOriginalID.rawValue, environment: .sandbox,
+                set: { $0.quirks = [.sandboxReceiptsShiftOriginalID] },
+                steps: [.buys("tiers.silver"), .waits("PT10M")]),
+        ] + ofSeatHabits
 
     private static let asked: PurchaseOrder = {
         var order = PurchaseOrder("tiers.silver")

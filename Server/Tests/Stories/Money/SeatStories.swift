@@ -3,8 +3,8 @@ import Engine
 import Ledger
 import Testing
 
-/// Subscriptions that were bought with several seats. The simulator sells none yet, so that its
-/// documents are changed and signed anew.
+/// Documents about several seats, in an order and with contents of their own: the simulator's are
+/// changed and signed anew. What it does itself is played in ``SeatLifeStories``.
 @Suite(.serialized) struct SeatStories {
     private static func content(of jws: String) throws -> JSON {
         try JSON(parsing: CompactJWS(jws)?.payload ?? [])

@@ -1,0 +1,183 @@
+import AppStoreFormats
+import Foundation
+import HTTPTypes
+
+/// Calls about the seats that an app's server claims, and about groups. Apple has them in the
+/// sandbox only.
+enum SeatEndpoints {
+    static let all = [
+        endpoint(.post, "v1/transactions/{id}/seats") { simulator, call in
+            try simulator.claimSeat(call)
+        },
+        endpoint(.get, "v1/transactions/{id}/seats") { simulator, call in
+            try simulator.seatInfo(call)
+        },
+        endpoint(.delete, "v1/transactions/{id}/seats/{claim}") { simulator, call in
+            try simulator.unclaimSeat(call)
+        },
+        endpoint(.post, "v1/transactions/{id}/seats/{claim}/associate") { simulator, call in
+            try simulator.associateSeat(call)
+        },
+        endpoint(.get, "v1/currentGroups/{id}") { simulator, call in
+            try simulator.customerGroups(call)
+        },
+        endpoint(.get, "v1/group/{id}") { simulator, call in try simulator.groupMembers(call) },
+    ]
+
+    private static func endpoint(
+        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping APIEndpoint.Handler
+    ) -> APIEndpoint {
+        var endpoint = APIEndpoint(
+            method, path, perSecond: 50, place: .sandboxOnly, answer: answer)
+        endpoint.root = APIEndpoint.groups
+        return endpoint
+    }
+
+    /// What Apple answers about an account without a group of customers.
+    static let placeholderGroup = "900000000000000000"
+    static let placeholderMember = "700000000000000000"
+    /// Members in one answer at most (Apple).
+    static let membersMax = 100
+}
+
+// Apple's names; it does not document the numbers of the first four and of the group's. The
+// simulator's own have 9 in the place of the hundreds. The messages begin with the names.
+
+extension APIError {
+    static let transactionNotDeveloperGroup = Self(
+        4_000_901,
+        "TransactionNotDevManagedGroupError: the app does not manage the invitations of this "
+            + "transaction.")
+    static let noAvailableSeats = Self(
+        4_030_901, "NoAvailableSeatsError: every seat is claimed.")
+    static let seatClaimIDNotFound = Self(
+        4_040_901, "SeatClaimIdNotFoundError: seat claim id not found.")
+    static let appTransactionIDNotFound = Self(
+        4_040_902, "AppTransactionIdNotFoundError: app transaction id not found.")
+    static let invalidGroupID = Self(4_000_902, "InvalidGroupIdError: invalid group id.")
+    static let invalidLimit = Self(4_000_903, "InvalidLimitError: invalid limit.")
+    static let groupNotFound = Self(4_040_903, "GroupNotFoundError: group not found.")
+    static let assignedTransactionNotSupported = Self(
+        4_000_227, "Invalid request. Assigned transactions aren't supported by this endpoint.")
+    static let assignedExtensionIneligible = Self(
+        4_030_028, "Forbidden - assigned subscriptions are extended with their purchaser's.")
+}
+
+extension AppStoreSimulator {
+    // None of these waits for a turn: a backend may call while a notification is posted to it.
+
+    fileprivate func claimSeat(_ call: APICall) throws -> APIResponse {
+        let body = try call.body()
+        guard let request = body["requestIdentifier"]?.string.flatMap(UUID.init(uuidString:))
+        else { throw APIError.invalidRequestIdentifier }
+        let claim = try world.claimSeat(
+            request.uuidString.lowercased(), for: body["appTransactionId"]?.string,
+            of: call.parameter("id"), in: call.environment, at: clock.now)
+        return .ok([.init("seatClaimId", .string(claim.id))])
+    }
+
+    fileprivate func seatInfo(_ call: APICall) throws -> APIResponse {
+        let chain = try world.claimedChain(
+            call.parameter("id"), in: call.environment, at: clock.now)
+        let open = chain.group?.openClaims ?? []
+        let free = world.claimableSeats(of: chain, at: clock.now) - Int64(open.count)
+        return .ok([
+            .init("totalSeatCount", .integer(chain.seats(at: clock.now))),
+            .init("availableSeatCount", .integer(max(0, free))),
+            .init("assignedSeatClaimIds", .array(open.map { .string($0.id) })),
+        ])
+    }
+
+    fileprivate func unclaimSeat(_ call: APICall) throws -> APIResponse {
+        try world.unclaimSeat(
+            call.uuid("claim", else: .seatClaimIDNotFound), of: call.parameter("id"),
+            in: call.environment, at: clock.now)
+        return APIResponse(200)
+    }
+
+    fileprivate func associateSeat(_ call: APICall) throws -> APIResponse {
+        let app = try call.body()["appTransactionId"]?.string
+        guard let app else { throw APIError.appTransactionIDNotFound }
+        try world.associateSeat(
+            call.uuid("claim", else: .seatClaimIDNotFound), with: app, of: call.parameter("id"),
+            in: call.environment, at: clock.now)
+        return APIResponse(200)
+    }
+
+    // MARK: - Groups
+
+    fileprivate func customerGroups(_ call: APICall) throws -> APIResponse {
+        let account = try world.account(ofAny: call.parameter("id"), in: call.environment)
+        let chains = world.groups(of: account, at: clock.now)
+        var groups = chains.map { chain -> JSON in
+            var members = [JSON.Member("groupId", .string(chain.group?.id ?? ""))]
+            let isOrganization = chain.group?.isOrganization == true
+            members.append(.init("groupType", isOrganization ? "ORGANIZATION" : "CONSUMER"))
+            if isOrganization {
+                let role: JSON = [
+                    "productId": .string(chain.latest.product.id), "role": "NONE",
+                ]
+                members.append(.init("roles", [role]))
+            }
+            return .object(members)
+        }
+        if !chains.contains(where: { $0.group?.isOrganization == false }) {
+            groups.append([
+                "groupId": .string(SeatEndpoints.placeholderGroup), "groupType": "ORGANIZATION",
+                "roles": [],
+            ])
+        }
+        return .ok([.init("groups", .array(groups))])
+    }
+
+    fileprivate func groupMembers(_ call: APICall) throws -> APIResponse {
+        let id = call.parameter("id")
+        guard World.isID(id) else { throw APIError.invalidGroupID }
+        let limit = call.value("limit").map { Int($0) ?? 0 } ?? SeatEndpoints.membersMax
+        guard (1...SeatEndpoints.membersMax).contains(limit) else { throw APIError.invalidLimit }
+        let start = call.value("paginationToken").map { Int($0) ?? -1 } ?? 0
+        let all =
+            id == SeatEndpoints.placeholderGroup
+            ? [SeatEndpoints.placeholderMember]
+            : try world.members(ofGroup: id, in: call.environment, at: clock.now)
+        guard (0...all.count).contains(start) else { throw APIError.invalidPaginationToken }
+        let page = all[start...].prefix(limit)
+        let hasMore = page.endIndex < all.count
+        let token = JSON.Member("paginationToken", .string(String(page.endIndex)))
+        return .ok(
+            [
+                .init("members", .array(page.map { ["appTransactionId": .string($0)] })),
+                .init("hasMore", .bool(hasMore)),
+            ] + (hasMore ? [token] : []))
+    }
+}
+
+extension World {
+    /// The running subscriptions in whose groups an account is, by Apple's invitation or by an
+    /// organization. Who was invited by the app is in none.
+    fileprivate func groups(of account: Account.Key, at now: AppStoreDate) -> [Subscription] {
+        chains(of: account).compactMap { chain -> Subscription? in
+            let source = chain.sharedBy.flatMap { subscriptions[$0] } ?? chain
+            let isIn =
+                chain.sharedBy == nil || sharings[source.id]?.seated.contains(account) == true
+            let isAppleHosted = source.group.map { $0.invitations == .apple || $0.isOrganization }
+            return isIn && isAppleHosted == true && source.isOpen(at: now) ? source : nil
+        }
+    }
+
+    /// The app transaction ids of a group: the purchaser's first, unless that is an organization.
+    fileprivate func members(
+        ofGroup id: String, in environment: SimulatedEnvironment, at now: AppStoreDate
+    ) throws(APIError) -> [String] {
+        let chain = subscriptions.all.first {
+            $0.group?.id == id && $0.sharedBy == nil && $0.account.environment == environment
+        }
+        guard let chain, chain.isOpen(at: now), let group = chain.group,
+            group.invitations == .apple || group.isOrganization
+        else { throw .groupNotFound }
+        let purchaser = group.isOrganization ? [] : [chain.account]
+        return (purchaser + (sharings[chain.id]?.seated ?? [])).compactMap {
+            accounts[$0]?.appTransactionID
+        }
+    }
+}

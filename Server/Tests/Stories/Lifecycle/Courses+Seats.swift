@@ -1,0 +1,33 @@
+@testable import Simulator
+
+// What Apple does not document about several seats.
+
+extension Course {
+    /// The habits about seats, each played where it shows.
+    static let ofSeatHabits = [
+        seats(.seatAdditionSharesLineItem, order(2), .waits("P3D"), order(5)),
+        seats(.seatAdditionProrated, order(2), .waits("P3D"), order(5)),
+        seats(.seatRefundToldOnce, order(2), order(4), .waits("P3D"), .does(.refundSeats(3))),
+        seats(.seatRefundNamesPercentage, order(4), .waits("P3D"), .does(.refundSeats(1))),
+        seats(.unclaimSeatsLost, order(3), .waits("P3D"), .does(.refundSeats(1))),
+        seats(.purchaserUsesASeat, order(3), .does(.changeSeats(2)), .waits("P1M")),
+        // Whether it renews is known of the purchaser only, so that it does not.
+        seats(
+            .membersHaveNoRenewalInfo, .household, order(3), .does(.cancel),
+            .does(.joinGroup("ben")), .waits("P9D"), .does(.leaveGroup("ben"))),
+    ]
+
+    private static func order(_ seats: Int64) -> Step {
+        .orders(PurchaseOrder("tiers.silver", offerID: PurchaseOrder.noOffer, seats: seats))
+    }
+
+    private static func seats(_ habit: Quirk, _ steps: Step...) -> Course {
+        Course(
+            name: habit.rawValue,
+            set: {
+                $0.quirks = [habit]
+                let tiers = SeatPrices.Tiers(everywhere: [.init(from: 3, price: 7_990)])
+                $0.rules.seats.set(tiers, of: "tiers.silver")
+            }, steps: steps)
+    }
+}
