@@ -40,8 +40,8 @@ enum SeatEndpoints {
     static let membersMax = 100
 }
 
-// Apple's names; it does not document the numbers of the first four and of the group's. The
-// simulator's own have 9 in the place of the hundreds. The messages begin with the names.
+// Apple documents the names of the first seven errors, and not their numbers. The simulator's own
+// numbers have a 9 as their third last digit. The messages begin with the names.
 
 extension APIError {
     static let transactionNotDeveloperGroup = Self(

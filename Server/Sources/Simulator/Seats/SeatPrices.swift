@@ -8,6 +8,9 @@ package struct SeatPrices: Hashable, Sendable {
     /// Maximum number of seats of one purchase.
     package static let seatsMax: Int64 = 1_000_000
 
+    /// Maximum cost of one purchase, in thousandths of the currency's unit.
+    package static let costMax: Int64 = 1_000_000_000_000_000
+
     /// From which seat on a price applies.
     package struct Step: Hashable, Sendable {
         package let from: Int64

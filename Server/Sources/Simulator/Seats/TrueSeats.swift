@@ -78,10 +78,3 @@ extension Subscription {
         return transactions.contains { $0.covers(now) }
     }
 }
-
-extension JSON {
-    /// An object with one more member.
-    func adding(_ name: String, _ value: JSON) -> JSON {
-        .object((members ?? []) + [Member(name, value)])
-    }
-}

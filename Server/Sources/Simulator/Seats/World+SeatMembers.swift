@@ -60,7 +60,7 @@ extension World {
 
     // MARK: - Organizations
 
-    /// Maximum number of seats that an organization buys by itself when it assigns the first one.
+    /// How many seats an organization buys when it assigns the first one, unless it says how many.
     static let organizationSeats: Int64 = 100
 
     /// An organization assigns a seat. What it has bought for that reaches no app: only the
@@ -90,6 +90,10 @@ extension World {
     private mutating func buySeats(
         _ productID: String, _ seats: Int64, for key: Account.Key, at now: AppStoreDate
     ) throws(SimulatorProblem) -> String {
+        guard seats > 1 else {
+            throw .badRequest(
+                "seats must not be \(seats).", remedy: "An organization buys 2 seats or more.")
+        }
         guard accounts[key] == nil || unreportedAccounts.contains(key.name) else {
             throw .wrongState(
                 "\(key.name) is the account of a person.",
@@ -104,7 +108,7 @@ extension World {
             id: "", account: key, storefront: home ?? .unitedStates, appAccountToken: nil,
             pace: settings.pace(in: key.environment))
         // Its notification reaches no app.
-        let order = PurchaseOrder(productID, offerID: PurchaseOrder.noOffer, seats: max(2, seats))
+        let order = PurchaseOrder(productID, offerID: PurchaseOrder.noOffer, seats: seats)
         let (transaction, _) = try sell(order, to: device, at: now)
         var chain = try subscription(transaction.originalID)
         chain.group?.isOrganization = true

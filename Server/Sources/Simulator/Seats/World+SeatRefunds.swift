@@ -89,8 +89,8 @@ extension World {
             return SeatsBought.Refund(at: now, count: count, amount: amount, percentage: nil)
         }
         let earlier = seats?.percentage ?? 0
-        let share = amount * Self.wholePercentage / transaction.price
-        let sum = transaction.price * (earlier + share) / Self.wholePercentage
+        let share = Self.percentage(of: amount, in: transaction.price)
+        let sum = Self.part(earlier + share, of: transaction.price)
         return SeatsBought.Refund(
             at: now, count: count, amount: sum - (seats?.refunded ?? 0), percentage: share)
     }

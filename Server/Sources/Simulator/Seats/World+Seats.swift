@@ -6,7 +6,7 @@ import AppStoreFormats
 extension World {
     /// Refuses an order of seats that no subscription could carry out.
     func checkSeats(
-        _ order: PurchaseOrder, of product: StoreKitProduct
+        _ order: PurchaseOrder, of product: StoreKitProduct, in storefront: Storefront
     ) throws(SimulatorProblem) {
         guard let seats = order.seats else { return }
         guard (1...SeatPrices.seatsMax).contains(seats) else {
@@ -24,6 +24,20 @@ extension World {
         guard seats == 1 || order.billingPlan == .billedUpfront else {
             throw .badRequest(
                 "A commitment has one seat.", remedy: "Omit `billing_plan`, or order one seat.")
+        }
+        try checkCost(of: product, seats: seats, in: storefront)
+    }
+
+    /// Refuses seats that together cost more than the dearest product can.
+    func checkCost(
+        of product: StoreKitProduct, seats: Int64, in storefront: Storefront
+    ) throws(SimulatorProblem) {
+        let tiers = settings.rules.seats.tiers(
+            of: product.id, seats: 1..<seats + 1, at: product.price, in: storefront.country)
+        guard tiers.total <= SeatPrices.costMax else {
+            throw .badRequest(
+                "\(seats) seats of \(product.id) cost too much.",
+                remedy: "Order fewer, or lower the prices.")
         }
     }
 
@@ -161,7 +175,7 @@ extension World {
         if settings.has(.seatAdditionProrated) {
             let share = main.unusedPercentage(at: now)
             tiers = tiers.map {
-                SeatTier(price: $0.price * share / Self.wholePercentage, count: $0.count)
+                SeatTier(price: Self.part(share, of: $0.price), count: $0.count)
             }
         }
         var part = StoreTransaction(

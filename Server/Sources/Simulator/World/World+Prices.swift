@@ -34,6 +34,11 @@ extension World {
                 "The price \(order.price) is not higher than the current one, \(present).",
                 remedy: "Send a higher price. Lower prices need no announcement.")
         }
+        guard order.price <= SeatPrices.costMax / subscription.plannedSeats else {
+            throw .badRequest(
+                "\(subscription.plannedSeats) seats cost too much at the price \(order.price).",
+                remedy: "Send a lower price.")
+        }
         guard subscription.commitment == nil else {
             throw .wrongState(
                 "The price of a commitment is fixed.", remedy: "Raise it after the last month.")

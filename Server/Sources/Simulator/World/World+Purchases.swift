@@ -22,7 +22,7 @@ extension World {
                 "The product \(product.id) can be ordered only once, not \(order.quantity) times.",
                 remedy: "Order one. Consumables and non-renewing subscriptions have a quantity.")
         }
-        try checkSeats(order, of: product)
+        try checkSeats(order, of: product, in: device.storefront)
         guard chainOfTransaction.count + oneTimePurchases.count < Self.transactionsMax else {
             throw .full
         }

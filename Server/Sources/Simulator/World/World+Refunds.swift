@@ -23,6 +23,16 @@ extension World {
     /// 100 %, in thousandths of a percent, which is the unit of Apple's documents.
     static let wholePercentage: Int64 = 100_000
 
+    /// A percentage of an amount. In 128 bits, as a price of many digits would not fit otherwise.
+    static func part(_ percentage: Int64, of amount: Int64) -> Int64 {
+        wholePercentage.dividingFullWidth(amount.multipliedFullWidth(by: percentage)).quotient
+    }
+
+    /// Which percentage of a price an amount is. The price is not 0, and not below the amount.
+    static func percentage(of amount: Int64, in price: Int64) -> Int64 {
+        price.dividingFullWidth(amount.multipliedFullWidth(by: wholePercentage)).quotient
+    }
+
     /// Refunds one transaction. Refunding a subscription's latest transaction ends access and
     /// normally renewal; refunding an earlier one does not.
     mutating func refund(

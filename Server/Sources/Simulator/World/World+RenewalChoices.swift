@@ -82,6 +82,7 @@ extension World {
                 "The product \(productID) is not in the group \(subscription.groupID).",
                 remedy: "Choose a product of the same group.")
         }
+        try checkCost(of: product, seats: subscription.plannedSeats, in: storefront)
         let wasOff = !subscription.renews
         subscription.renews = true
         let isPresent = product.id == subscription.latest.product.id

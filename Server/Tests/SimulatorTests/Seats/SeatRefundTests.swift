@@ -125,4 +125,24 @@ import Testing
         #expect(days.map { $0.money["USD"]?.refunded } == [0, 15_980])
         #expect(days.map(\.counts.paid) == [1, 1])
     }
+
+    @Test(arguments: [[], [Quirk.seatRefundNamesPercentage]])
+    func `the dearest seats are refunded like others`(habits: Set<Quirk>) async throws {
+        let stage = try Stage { settings in
+            settings.quirks = habits
+            let tiers = SeatPrices.Tiers(everywhere: [.init(from: 2, price: 999_990_000_000)])
+            settings.rules.seats.set(tiers, of: "pro.monthly")
+        }
+        let id = try await stage.order(1_000).transactionID
+        #expect(try await stage.refusal(ofSeats: 2_000) == "bad_request")
+        try await stage.simulator.change(id, .refundSeats(400))
+        let part = try #require(
+            try await stage.simulator.groundTruth(of: "anna").purchases.first?.charges.first)
+        #expect(part.amount == 999 * 999_990_000_000 + 9_990)
+        #expect(part.refunded > part.amount / 3)
+        try await stage.simulator.change(id, .refund())
+        let all = try #require(
+            try await stage.simulator.groundTruth(of: "anna").purchases.first?.charges.first)
+        #expect(all.refunded == all.amount)
+    }
 }

@@ -26,6 +26,10 @@ extension Course {
             name: habit.rawValue,
             set: {
                 $0.quirks = [habit]
+                // Only an app that invites members itself claims seats.
+                if [.unclaimSeatsLost, .purchaserUsesASeat].contains(habit) {
+                    $0.rules.seatInvitations = .developer
+                }
                 let tiers = SeatPrices.Tiers(everywhere: [.init(from: 3, price: 7_990)])
                 $0.rules.seats.set(tiers, of: "tiers.silver")
             }, steps: steps)

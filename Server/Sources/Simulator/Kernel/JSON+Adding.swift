@@ -1,0 +1,8 @@
+import AppStoreFormats
+
+extension JSON {
+    /// An object with one more member.
+    func adding(_ name: String, _ value: JSON) -> JSON {
+        .object((members ?? []) + [Member(name, value)])
+    }
+}
