@@ -25,6 +25,7 @@ extension AppStoreSimulator {
         defer { releaseTurn() }
         let moment = target(clock.now)
         try check(moment)
+        if quiescesFirst, moment > clock.now { await quiesce() }
         try reserveTime(moment)
         try await run(until: moment)
         await quiesce()

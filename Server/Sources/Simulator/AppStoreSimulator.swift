@@ -20,6 +20,7 @@ package actor AppStoreSimulator {
     private let keepsRoot: Bool
     let post: @Sendable (_ url: String, _ body: [UInt8]) async -> PostResult
     let quiesce: @Sendable () async -> Void
+    let quiescesFirst: Bool
     let saveTime: @Sendable (AppStoreDate) throws -> Void
     private(set) var settings: SimulatorSettings
     var world: World
@@ -58,12 +59,14 @@ package actor AppStoreSimulator {
     ///   continues.
     /// - quiesce: awaited after each step that posted something, and at the end of each advance.
     ///   Lets the server finish what is due at the new time.
+    /// - quiescesFirst: whether `quiesce` is awaited before a caller moves the clock, too. For a
+    ///   server that also works by itself: what it has begun then ends at the time of its begin.
     /// - keepTime: called before virtual time passes a moment. If the process stops suddenly, the
     ///   next world can begin at that moment. An error stops time and is rethrown.
     package init(
         _ settings: SimulatorSettings, authority: SigningAuthority, keepsRoot: Bool = false,
         post: @escaping @Sendable (_ url: String, _ body: [UInt8]) async -> PostResult,
-        quiesce: @escaping @Sendable () async -> Void = {},
+        quiesce: @escaping @Sendable () async -> Void = {}, quiescesFirst: Bool = false,
         keepTime: @escaping @Sendable (AppStoreDate) throws -> Void = { _ in }
     ) {
         self.settings = settings
@@ -72,6 +75,7 @@ package actor AppStoreSimulator {
         signing = Mutex(authority)
         self.post = post
         self.quiesce = quiesce
+        self.quiescesFirst = quiescesFirst
         self.saveTime = keepTime
         clock = VirtualClock(settings.now)
         world = World(settings)

@@ -109,6 +109,17 @@ import Testing
         #expect(row.units == 1 && row.customerPrice == 9_990)
     }
 
+    @Test func `another product is sold without the items of the one before`() async throws {
+        let stage = try Stage()
+        try await stage.buy("pro.monthly")
+        let id = try await stage.truth().originalTransactionID
+        let change = AdvancedCommerceChange(.migration, skus: ["item.a"])
+        try await stage.simulator.change(id, .advancedCommerce(change))
+        try await stage.simulator.change(id, .changeProduct("plus.monthly"))
+        try await stage.advance("P35D")
+        #expect(try await stage.sale("2026-02-10").sku == "plus.monthly")
+    }
+
     @Test func `neither the sandbox nor a family member is in a report`() async throws {
         let stage = try Stage()
         for (name, environment) in [

@@ -1,5 +1,6 @@
 import AppStoreFormats
 import Eventually
+import Synchronization
 import Testing
 
 @testable import Simulator
@@ -181,6 +182,25 @@ import Testing
         // Ten months went by, whoever came first: at least anna renewed in each.
         let passed = stage.simulator.clock.now
         #expect(try passed == moment("2026-11-10T20:00:00Z"))
+    }
+
+    @Test func `what a server has begun ends before a caller moves the clock`() async throws {
+        let clock = Mutex<VirtualClock?>(nil)
+        let times = Mutex<[AppStoreDate?]>([])
+        let simulator = AppStoreSimulator(
+            SimulatorSettings(now: try moment(Stage.noon), shop: try ExampleShop.file()),
+            authority: try Stage.authority.get(), post: { _, _ in PostResult(status: 200) },
+            quiesce: {
+                let now = clock.withLock { $0?.now }
+                times.withLock { $0.append(now) }
+            }, quiescesFirst: true)
+        clock.withLock { $0 = simulator.clock }
+        let (before, after) = (try moment(Stage.noon), try moment("2026-01-11T20:00:00Z"))
+        try await simulator.advance(to: after)
+        #expect(times.withLock { $0 } == [before, after])
+        // Time does not move: once is enough.
+        try await simulator.advance(to: after)
+        #expect(times.withLock { $0 } == [before, after, after])
     }
 
     @Test func `a running clock does what falls due`() async throws {

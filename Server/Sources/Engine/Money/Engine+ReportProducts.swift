@@ -8,7 +8,7 @@ extension Engine {
     private static let itemSalesAtOnce = 500
 
     /// Which products the rows of reports are about. The documents of sales are read only if a row
-    /// lists items of which we do not know the product.
+    /// lists items: only documents say of which product. An item may have the id of another one.
     ///
     /// - Parameter known: products that are known without any document.
     func products(
@@ -16,7 +16,7 @@ extension Engine {
         of app: AppID
     ) async throws(EngineFailure) -> ReportProducts {
         var products = ReportProducts(known.union(sales.map(\.product)))
-        guard skus.contains(where: products.isUnknownList) else { return products }
+        guard skus.contains(where: { ReportProducts.items(of: $0) != nil }) else { return products }
         let read = sales.prefix(Self.itemSalesMax)
         for start in stride(from: 0, to: read.count, by: Self.itemSalesAtOnce) {
             let some = read[start..<min(start + Self.itemSalesAtOnce, read.count)]

@@ -45,11 +45,6 @@ struct ReportProducts: Sendable {
         return known.contains(id) ? id : folded[text.lowercased()]
     }
 
-    /// Whether a SKU names items, but no product that is known.
-    func isUnknownList(_ sku: String) -> Bool {
-        Self.items(of: sku) != nil && !known.contains(product(named: sku))
-    }
-
     /// The SKUs of the items that a text lists; nil if it is no such list.
     static func items(of sku: String) -> [String]? {
         let text = trimmed(sku[...])

@@ -120,7 +120,7 @@ private struct DeferredSimulator: Service {
                 await parts.teller.processDue()
                 await parts.forwarder.processDue()
                 await parts.courier.processDue()
-            }, keepTime: parts.settings.keepTime)
+            }, quiescesFirst: true, keepTime: parts.settings.keepTime)
         parts.clock.follow(simulator.clock)
         let secret = AppSecret(settings.sharedSecret)
         let credentials = try AppStoreCredentials.simulated(bundleID: settings.bundleID)

@@ -156,6 +156,10 @@ extension World {
             transaction.seats = SeatsBought(
                 period: transaction.id, invitations: subscription.invitations, tiers: seats)
         }
+        // Items belong to the product with which they were sold.
+        if let last = subscription.transactions.last, last.product.id != product.value.id {
+            subscription.advancedCommerce = nil
+        }
         subscription.transactions.append(transaction)
         if subscription.advancedCommerce != nil { subscription.writeAdvancedCommerce() }
         chainOfTransaction[transaction.id] = subscription.id

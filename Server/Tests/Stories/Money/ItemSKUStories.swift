@@ -42,7 +42,7 @@ import Testing
         return try #require(found)
     }
 
-    @Test(arguments: [["item.a"], ["item.a", "item.b"], [product]])
+    @Test(arguments: [["item.a"], ["item.a", "item.b"], [product], ["tiers.gold"]])
     func `a row of items is compared under the product of the signed transaction`(
         skus: [String]
     ) async throws {
