@@ -96,6 +96,19 @@ import Testing
         #expect(days[36]?.amounts.refunded == -9_990)
     }
 
+    @Test func `a renewal after the reversal says nothing of the time before it`() {
+        let (second, third) = (Payment.paid(month: 1), Payment.paid(month: 2))
+        let movements = Self.movements([
+            Self.told(.paid(month: 0), at: .month(0)),
+            // Charged ahead, and refunded before it began.
+            Self.refunded(second, at: .month(1) - .days(1)),
+            Self.told(second, at: .month(1) + .days(10)), Self.told(third, at: .month(2)),
+        ])
+        #expect(movements.allSatisfy { $0.counts.retry == 0 })
+        let days = Self.days(movements)
+        #expect(days[31]?.counts.active == -1 && days[41]?.counts.active == 1)
+    }
+
     @Test func `a free period that was revoked and given back was no trial meanwhile`() {
         let trial = Payment.trial(month: 0)
         let movements = Self.movements([

@@ -109,6 +109,18 @@ import Testing
         #expect(row.units == 1 && row.customerPrice == 9_990)
     }
 
+    @Test func `items are of the product that is paid, and not of the one planned next`()
+        async throws
+    {
+        let stage = try Stage()
+        try await stage.buy("pro.monthly")
+        let id = try await stage.truth().originalTransactionID
+        try await stage.simulator.change(id, .changeProduct("plus.monthly"))
+        try await stage.simulator.change(
+            id, .advancedCommerce(AdvancedCommerceChange(.migration)))
+        #expect(try await stage.sale("2026-01-10").sku == "'pro.monthly'")
+    }
+
     @Test func `another product is sold without the items of the one before`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")

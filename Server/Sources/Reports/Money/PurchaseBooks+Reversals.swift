@@ -24,10 +24,14 @@ extension PurchaseBooks {
             let inForce = reversals.filter { $0.contains(moment) }
             var known = movements
             if !inForce.isEmpty {
+                // What came later says nothing of this time: a renewal after the reversal does not
+                // mean that the App Store was collecting for it while the refund was in force.
                 let then = Timeline(
-                    of: timeline.purchase, Self.facts(of: timeline, payments, refundedBy: inForce))
+                    of: timeline.purchase,
+                    Self.facts(of: timeline, payments, refundedBy: inForce, before: next))
+                let told = renewals.filter { news in next.map { news.at < $0 } ?? true }
                 known =
-                    PurchaseBooks(of: then, renewals, commissionRates: rates, rules: rules)
+                    PurchaseBooks(of: then, told, commissionRates: rates, rules: rules)
                     .movements
                 for reversal in inForce { story.expect(reversal, in: then, known) }
             }
@@ -40,12 +44,16 @@ extension PurchaseBooks {
     }
 
     /// The statements about payments as if some refunds had not been reversed.
+    ///
+    /// - Parameter end: without the other periods that begin from then on; nil leaves none out.
     private static func facts(
-        of timeline: Timeline, _ payments: [AttestedPayment], refundedBy reversals: [ReversedRefund]
+        of timeline: Timeline, _ payments: [AttestedPayment],
+        refundedBy reversals: [ReversedRefund], before end: Instant?
     ) -> [Fact] {
         var refunds: [String: ReversedRefund] = [:]
         for reversal in reversals { refunds[reversal.period] = reversal }
         let others = payments.filter { one in
+            if let end, one.payment.from >= end { return false }
             let period = timeline.period(toldBy: one.payment, one.grade)
             return period.map { refunds[$0.id] == nil } ?? true
         }

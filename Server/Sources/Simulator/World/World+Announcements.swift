@@ -99,7 +99,7 @@ extension World {
         }
         var info =
             subscription.advancedCommerce?.value
-            ?? newAdvancedCommerce(subscription, change.skus ?? [subscription.nextProduct.id])
+            ?? newAdvancedCommerce(subscription, change.skus ?? [subscription.latest.product.id])
         if let name = change.displayName { info.descriptors?.displayName = name }
         if let text = change.description { info.descriptors?.description = text }
         info.requestReferenceId = newUUID()
@@ -115,7 +115,7 @@ extension World {
     private func newAdvancedCommerce(
         _ subscription: Subscription, _ skus: [String]
     ) -> AdvancedCommerceRenewal {
-        let product = subscription.nextProduct
+        let product = subscription.latest.product
         var info = AdvancedCommerceRenewal()
         info.descriptors = AdvancedCommerceDescriptors()
         info.descriptors?.displayName = product.displayName
