@@ -9,6 +9,7 @@ public struct Paths: Sendable {
     public static let sandboxVerifyReceipt = "/sandbox/verifyReceipt"
     public static let purchases = "/v1/purchases"
     public static let preview = "/v1/purchases/preview"
+    public static let seatClaims = "/v1/seats/claims"
     public static let offerSignatures = "/v1/offers/signatures"
     public static let offerings = "/v1/offerings"
     public static let publishedKeys = "/.well-known/jwks.json"
@@ -29,6 +30,30 @@ public struct Paths: Sendable {
     public static let ready = "/ready"
     public static let metrics = "/metrics"
     public static let openAPI = "/openapi.json"
+
+    /// The path of a group. With an app key, add `?customer_id=` with the purchaser's id.
+    public static func seats(of originalTransactionID: String) -> String {
+        "\(purchases)/\(percentEncoded(originalTransactionID))/seats"
+    }
+
+    /// The path of a group's invitations. With an app key, add `?customer_id=` with the purchaser's
+    /// id.
+    public static func invitations(of originalTransactionID: String) -> String {
+        "\(purchases)/\(percentEncoded(originalTransactionID))/invitations"
+    }
+
+    /// The path to withdraw an invitation.
+    public static func invitation(
+        _ id: String, of originalTransactionID: String
+    ) -> String {
+        "\(invitations(of: originalTransactionID))/\(percentEncoded(id))"
+    }
+
+    /// The path to end a claim. With an app key, add `?customer_id=` with the id of the purchaser
+    /// or of the member.
+    public static func seatClaim(_ id: String) -> String {
+        "\(seatClaims)/\(percentEncoded(id))"
+    }
 
     public static func customer(_ id: String) -> String { "/v1/customers/\(percentEncoded(id))" }
 

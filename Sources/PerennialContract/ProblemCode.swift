@@ -94,6 +94,21 @@ public struct ProblemCode: ContractWord {
     public static let offerUnknown = Self(rawValue: "offer_unknown")
     public static let offerNotForCustomer = Self(rawValue: "offer_not_for_customer")
 
+    // Seats
+    /// The subscription has no free seat for another member.
+    public static let seatsTaken = Self(rawValue: "seats_taken")
+    /// The App Store or an organization, not the app, invites the members.
+    public static let seatsNotOurs = Self(rawValue: "seats_not_ours")
+    /// The purchase is no subscription with seats for members.
+    public static let purchaseHasNoSeats = Self(rawValue: "purchase_has_no_seats")
+    public static let purchaseNotRunning = Self(rawValue: "purchase_not_running")
+    /// The purchaser needs no claim: the purchase itself is theirs.
+    public static let seatIsPurchasers = Self(rawValue: "seat_is_purchasers")
+    public static let invitationUnknown = Self(rawValue: "invitation_unknown")
+    public static let claimUnknown = Self(rawValue: "claim_unknown")
+    public static let tooManyClaims = Self(rawValue: "too_many_claims")
+    public static let tooManyInvitations = Self(rawValue: "too_many_invitations")
+
     // Forwards
     public static let forwardUnknown = Self(rawValue: "forward_unknown")
 
@@ -148,6 +163,8 @@ public struct ProblemCode: ContractWord {
         aliasIsFirst, aliasJoinsTwoPeople, aliasNotProven, purchaseUnknown,
         transferUnknown, transferSuperseded, entitlementUnknown, grantUnknown, grantWithoutTime,
         offersKeyMissing, offerUnknown, offerNotForCustomer,
+        seatsTaken, seatsNotOurs, purchaseHasNoSeats, purchaseNotRunning, seatIsPurchasers,
+        invitationUnknown, claimUnknown, tooManyClaims, tooManyInvitations,
         trustUndecided, serverBusy, storageUnavailable, appNotConfigured,
         serverNotReady, serverFailed,
     ]

@@ -88,6 +88,7 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case notManager(String)
     /// A link for an owner that was used, has ended, or never was.
     case unknownLink
+    case seatRefused(SeatRefusal)
     /// The cursor is past the end of the log.
     case unknownCursor(LogPosition)
     /// The cursor is from a log that existed before a restore. Up to `goOnFrom` both logs are the
@@ -197,6 +198,7 @@ extension EngineFailure: CustomStringConvertible {
         case .invalidOwner(let sentence): sentence
         case .notManager(let name): "\(name) may not manage owners"
         case .unknownLink: "the link was used, or has ended"
+        case .seatRefused(let why): "\(why)"
         case .unknownCursor(let place): "the log has no event \(place)"
         case .outdatedCursor: "the cursor is from the log before a restore"
         case .busy: "too many writers are waiting for the database, or a query took too long"

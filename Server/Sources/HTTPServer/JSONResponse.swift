@@ -21,6 +21,13 @@ enum JSONResponse {
         text(try json(value), mediaType: "application/json")
     }
 
+    /// For a POST that has made something.
+    static func created(_ value: some Encodable) throws -> Response {
+        var response = try ok(value)
+        response.status = .created
+        return response
+    }
+
     static func text(_ buffer: ByteBuffer, mediaType: String) -> Response {
         Response(
             status: .ok, headers: [.contentType: mediaType],

@@ -9,8 +9,8 @@
 package struct Timeline: Hashable, Sendable {
     package var purchase: PurchaseID
     /// Sorted by start.
-    package private(set) var periods: [Period]
-    package private(set) var renewal: Attested<Renewal>?
+    package internal(set) var periods: [Period]
+    package internal(set) var renewal: Attested<Renewal>?
     package private(set) var renewalSources = Sources<Renewal>.signed
     /// Of all grace periods that were named, the one that ends last. Once it is over, renewal info
     /// no longer names it.
@@ -20,6 +20,16 @@ package struct Timeline: Hashable, Sendable {
 
     /// Set if this is the purchase of the app itself, which has no periods.
     package var appProofs: AppProofs? { boxedAppProofs?.value }
+
+    /// Boxed, because few timelines are seen by a member.
+    private var boxedSeat: Box<MemberSeat>?
+
+    /// Set if this is somebody else's subscription as a member of its group sees it: see
+    /// ``seen(from:)``. It is not stored.
+    package internal(set) var seat: MemberSeat? {
+        get { boxedSeat?.value }
+        set { boxedSeat = newValue.map(Box.init) }
+    }
 
     /// A value, and when its signer wrote it.
     package struct Attested<Value: Hashable & Sendable>: Hashable, Sendable {

@@ -120,8 +120,8 @@ extension RevenueCatKind {
         case .revoked, .seatRevoked, .accessChanged, .credited, .priceCorrected, .renewalKnown,
             .commitmentRenewalTurnedOff, .commitmentRenewalTurnedOn, .productChangeCancelled,
             .offerRedeemed, .graceBegan, .accessUnconfirmed, .periodBegan, .customerMerged,
-            .aliasAdded, .aliasParted, .shared, .shareEnded, .blocked, .unblocked,
-            .customerErased, .termEnding, .consumptionAsked, .consumptionAnswered,
+            .aliasAdded, .aliasParted, .shared, .shareEnded, .seatClaimed, .seatReleased, .blocked,
+            .unblocked, .customerErased, .termEnding, .consumptionAsked, .consumptionAnswered,
             .consumptionUnanswered:
             return []
         }
@@ -235,7 +235,8 @@ extension Change.Kind {
     /// Whether it can change what a purchase gives. Who has it is another matter.
     fileprivate var isAboutAccess: Bool {
         switch self {
-        case .linked, .moved, .movedAway, .unlinked, .shared, .shareEnded, .granted, .grantEnded,
+        case .linked, .moved, .movedAway, .unlinked, .shared, .shareEnded, .seatClaimed,
+            .seatReleased, .granted, .grantEnded,
             .walletCredited, .walletCreditedByHand, .walletDebited, .walletClawedBack,
             .walletRestored, .walletAdjusted:
             false

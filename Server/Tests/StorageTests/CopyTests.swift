@@ -59,6 +59,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 PurchaseOrigin(placement: "paywall", sdk: nil, storefront: "AUT"),
                 of: [("t1", PurchaseID("1", in: .sandbox))], in: app, at: now)
             try fillWithPeople(tx)
+            try fillWithSeats(tx)
             try fillWithStanding(tx)
             try fillWithWebhooks(tx)
             try fillWithMoney(tx)
@@ -102,6 +103,21 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 payment: Payment(transaction: "1", product: "summer", from: now, until: nil))
             try tx.emitReminder(reminder, to: "ä", watch: watch, in: app, at: now)
         }
+    }
+
+    private func fillWithSeats(_ tx: DatabaseSession) throws {
+        let purchase = PurchaseID("ä", in: .production)
+        let claims = ["a", "b"].map {
+            SeatClaim(id: SeatClaimID(rawValue: $0), customer: "é", claimedAt: now)
+        }
+        try tx.insert(claims[0], on: purchase, in: app, at: now)
+        try tx.release([claims[0]], on: purchase, because: .left, in: app, at: now)
+        try tx.insert(claims[1], on: purchase, in: app, at: now)
+        let invitation = StoredInvitation(
+            id: "i", purchase: purchase, customer: "é", createdAt: now, expiresAt: now + .days(7))
+        let digest = [UInt8](repeating: 3, count: 32)
+        try tx.insert(invitation, digest: digest, in: app)
+        try tx.use(invitation, for: "b", in: app, at: now)
     }
 
     private func fillWithMoney(_ tx: DatabaseSession) throws {

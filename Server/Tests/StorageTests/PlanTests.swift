@@ -35,10 +35,21 @@ import Testing
                     [.text("birds"), .text("anna")]
                 ).map { try $0.text(3) }
             }
-            #expect(plan.count == 3, "\(plan)")
+            #expect(plan.count == 5, "\(plan)")
             #expect(plan[0].hasSuffix("(app=? AND id=?)"), "\(plan)")
             #expect(plan[1].contains("customer_ids_by_customer (app=? AND customer=?)"), "\(plan)")
             #expect(plan[2].contains("grants_by_customer (app=? AND customer=?)"), "\(plan)")
+            #expect(
+                plan[4].contains("seat_claims_by_customer (app=? AND customer=? "), "\(plan)")
+        }
+    }
+
+    @Test func `the claims on a purchase are found by their index`() async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            let plan = try await store.plan(
+                of: "SELECT cause FROM seat_claims WHERE \(DatabaseSession.openOnPurchase)",
+                [.text("birds"), .text("production"), .text("1")])
+            #expect(plan.count == 1 && plan[0].contains("seat_claims_by_rank (app=? "), "\(plan)")
         }
     }
 

@@ -18,6 +18,18 @@ enum Distribution {
         ("FROM events WHERE \\(Self.ofNobodyBefore)", "that condition begins with the app"),
         ("FROM grants WHERE \\(condition)", "the conditions in GrantRows begin with the app"),
         (
+            "FROM seat_claims WHERE \\(condition)",
+            "the conditions in SeatClaimRows begin with the app"
+        ),
+        (
+            "FROM seat_claims WHERE \\(Self.openOnPurchase)",
+            "that condition begins with the app"
+        ),
+        (
+            "FROM seat_invitations WHERE \\(condition)",
+            "the conditions in SeatInvitationRows begin with the app"
+        ),
+        (
             "FROM webhook_deliveries WHERE \\(condition)",
             "the condition in WebhookListRows begins with the app"
         ),

@@ -50,6 +50,8 @@ public struct Event: Hashable, Sendable, Codable {
     public var term: TermEnding?
     /// What was added to a wallet or taken out of it.
     public var wallet: WalletMovement?
+    /// Whose place in a group began or ended. Left out of other events.
+    public var seat: SeatChange?
     /// How many events the purchase had while it belonged to no customer. They are in the
     /// customer's history now, before this one. Set for `linked` only.
     public var earlierEvents: Int?
@@ -109,7 +111,8 @@ public struct Event: Hashable, Sendable, Codable {
         before: PurchaseCondition? = nil, after: PurchaseCondition? = nil, money: Money? = nil,
         why: String? = nil, offer: RedeemedOffer? = nil, nextProductID: String? = nil,
         nextPrice: Money? = nil, grant: Grant? = nil, term: TermEnding? = nil,
-        wallet: WalletMovement? = nil, earlierEvents: Int? = nil, cause: Cause
+        wallet: WalletMovement? = nil, seat: SeatChange? = nil, earlierEvents: Int? = nil,
+        cause: Cause
     ) {
         self.id = id
         self.sequence = sequence
@@ -136,6 +139,7 @@ public struct Event: Hashable, Sendable, Codable {
         self.grant = grant
         self.term = term
         self.wallet = wallet
+        self.seat = seat
         self.earlierEvents = earlierEvents
         self.cause = cause
     }
@@ -166,6 +170,7 @@ public struct Event: Hashable, Sendable, Codable {
         case grant
         case term
         case wallet
+        case seat
         case earlierEvents = "earlier_events"
         case cause
     }

@@ -53,6 +53,8 @@ public struct EventType: ContractWord {
     public static let blocked = Self(rawValue: "blocked")
     public static let unblocked = Self(rawValue: "unblocked")
     public static let customerErased = Self(rawValue: "customer_erased")
+    public static let seatClaimed = Self(rawValue: "seat_claimed")
+    public static let seatReleased = Self(rawValue: "seat_released")
     public static let granted = Self(rawValue: "granted")
     public static let grantEnded = Self(rawValue: "grant_ended")
     public static let termEnding = Self(rawValue: "term_ending")
@@ -76,7 +78,8 @@ public struct EventType: ContractWord {
         productChangeCancelled, offerRedeemed, priceIncreaseAnnounced, priceIncreaseAgreed,
         billingFailed, graceBegan, graceEnded, retryBegan, accessUnconfirmed, expired, periodBegan,
         accessChanged, linked, moved, customerMerged, aliasAdded, aliasParted, movedAway, unlinked,
-        shared, shareEnded, blocked, unblocked, customerErased, granted, grantEnded,
+        shared, shareEnded, blocked, unblocked, customerErased, seatClaimed,
+        seatReleased, granted, grantEnded,
         termEnding, consumptionAsked, consumptionAnswered, consumptionUnanswered, walletCredited,
         walletCreditedByHand, walletDebited, walletClawedBack, walletRestored, walletAdjusted,
     ]

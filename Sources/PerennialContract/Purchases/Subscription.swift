@@ -1,7 +1,10 @@
 /// A chain of renewals, with the period that counts at the time of the response.
 public struct Subscription: Hashable, Sendable, Codable {
+    /// The id of the claim if the customer is a member of a group that the app invited: see
+    /// ``seat``. A member does not learn which purchase pays.
     public var purchaseID: String
     public var productID: String
+    /// The id of the claim if the customer is a member: see ``purchaseID``.
     public var originalTransactionID: String
     public var state: AccessState
     public var period: Period
@@ -19,6 +22,10 @@ public struct Subscription: Hashable, Sendable, Codable {
     public var ownership: Ownership
     public var store: StoreName
     public var environment: StoreEnvironment
+    /// The customer's place in somebody else's group. Left out unless the app invited them.
+    public var seat: Seat?
+    /// How many people the customer pays for. Left out unless they bought seats.
+    public var seats: Seats?
 
     /// A period of time, excluding its end.
     public struct Period: Hashable, Sendable, Codable {
@@ -62,11 +69,49 @@ public struct Subscription: Hashable, Sendable, Codable {
         }
     }
 
+    /// A place in a group that somebody else pays for.
+    public struct Seat: Hashable, Sendable, Codable {
+        public var claimID: String
+        public var standing: SeatStanding
+
+        public init(claimID: String, standing: SeatStanding) {
+            self.claimID = claimID
+            self.standing = standing
+        }
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case claimID = "claim_id"
+            case standing
+        }
+    }
+
+    /// How many people a subscription is paid for, the purchaser among them.
+    public struct Seats: Hashable, Sendable, Codable {
+        /// Now.
+        public var count: Int
+        /// In the next period. Nil if the App Store has not said.
+        public var atRenewal: Int?
+        /// How many members have joined. Nil unless the app invites them.
+        public var claimed: Int?
+
+        public init(count: Int, atRenewal: Int? = nil, claimed: Int? = nil) {
+            self.count = count
+            self.atRenewal = atRenewal
+            self.claimed = claimed
+        }
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case count
+            case atRenewal = "at_renewal"
+            case claimed
+        }
+    }
+
     public init(
         purchaseID: String, productID: String, originalTransactionID: String, state: AccessState,
         period: Period, willRenew: Bool?, renewsTo: String?, graceUntil: Timestamp?, price: Money?,
         commitment: Commitment? = nil, ownership: Ownership, store: StoreName = .appStore,
-        environment: StoreEnvironment
+        environment: StoreEnvironment, seat: Seat? = nil, seats: Seats? = nil
     ) {
         self.purchaseID = purchaseID
         self.productID = productID
@@ -81,6 +126,8 @@ public struct Subscription: Hashable, Sendable, Codable {
         self.ownership = ownership
         self.store = store
         self.environment = environment
+        self.seat = seat
+        self.seats = seats
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {
@@ -97,5 +144,10 @@ public struct Subscription: Hashable, Sendable, Codable {
         case ownership
         case store
         case environment
+        case seat
+        case seats
     }
 }
+
+extension Subscription.Seat: AbsentIfNil {}
+extension Subscription.Seats: AbsentIfNil {}

@@ -35,7 +35,8 @@ extension Engine {
             lines += Explanation.lines(of: tx.shelf(of: state, in: app))
             lines += Explanation.lines(
                 of: app.offers.eligibility(
-                    for: state.purchases.map(\.timeline), at: now, rules: app.rules))
+                    for: state.purchases.filter { $0.timeline.seat == nil }.map(\.timeline),
+                    at: now, rules: app.rules))
             lines += Explanation.lines(of: app.tokens, for: state)
             for purchase in state.purchases {
                 let link = try tx.link(of: purchase.timeline.purchase, in: appID)
@@ -85,7 +86,13 @@ private enum Explanation {
     private static func line(of event: LoggedEvent, isForApp: Bool) -> String {
         let change = event.entry.change
         var line = "  \(event.sequence)  \(change.at.minute)  \(change.kind.rawValue)"
-        if let purchase = event.entry.purchase { line += "  \(purchase.original)" }
+        if let seat = change.seat {
+            line += "  seat \(seat.claim)" + (seat.cause.map { " (\($0.rawValue))" } ?? "")
+        }
+        // A member does not learn which purchase pays.
+        if let purchase = event.entry.purchase, change.seat == nil || !isForApp {
+            line += "  \(purchase.original)"
+        }
         if change.before != change.after {
             line += "  \(text(of: change.before)) → \(text(of: change.after))"
         }
@@ -206,7 +213,12 @@ private enum Explanation {
     ) -> [String] {
         var lines = ["Purchase \(state.timeline.purchase.original)"]
         let evidence = link.map { "linked by \($0.evidence.rawValue) on \($0.since.minute)" }
-        lines.append("  " + (evidence ?? "no link; found by its account token"))
+        if let seat = state.timeline.seat {
+            lines = ["Seat \(seat.claim)"]
+            lines.append("  claimed on \(seat.since.minute), \(seat.standing.rawValue)")
+        } else {
+            lines.append("  " + (evidence ?? "no link; found by its account token"))
+        }
         for period in state.timeline.periods {
             lines.append(line(of: period))
             if let origin = period.transactions.lazy.compactMap({ origins[$0] }).first {

@@ -189,7 +189,8 @@ extension DatabaseSession {
 
     fileprivate func reader(of state: CustomerState, in app: AppSettings) -> PublicationReader {
         PublicationReader(
-            of: state.purchases.map(\.timeline), state.terms, state.grants, app.entitlements,
+            of: state.purchases.map(\.timeline.sinceSeat), state.terms, state.grants,
+            app.entitlements,
             at: state.asOf, access: app.rules, rules: app.content.rules)
     }
 }

@@ -18,12 +18,15 @@ extension Engine {
         }
     }
 
-    /// Yields after this server has committed events about a customer, until it is finished. What
+    /// Yields after this server has committed events about a customer, or about a purchase that
+    /// they share or have a seat of, until it is finished. What
     /// other servers commit, and what time alone changes, gives no element.
     package func changeSignals(
         of state: CustomerState, app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
-        db.signals.signals(about: [state.id] + state.aliases, in: app)
+        // What happens to a purchase of somebody else's is an event of theirs.
+        let others = state.purchases.filter { !$0.isOwn }.map(\.timeline.payingPurchase)
+        return db.signals.signals(about: [state.id] + state.aliases, others, in: app)
     }
 
     /// The number of customers' ids, and of logs, that somebody waits for on this server.

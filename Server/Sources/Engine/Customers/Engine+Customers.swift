@@ -46,8 +46,14 @@ package struct PurchaseState: Hashable, Sendable {
     /// What the owner is, if that is another customer, who shares it. Nil if it is the customer's
     /// own.
     package var sharedBy: CustomerKind?
+    /// How many people it is paid for. Nil if it is no purchase of seats, or not the customer's
+    /// own.
+    package var seats: SeatCount?
     /// Its product, if the configuration does not list it, so that the purchase gives nothing.
     package var unlisted: MissingListing?
+
+    /// Whether it belongs to the customer, who neither shares it nor has a seat of it.
+    package var isOwn: Bool { sharedBy == nil && timeline.seat == nil }
 }
 
 /// Whether the app has said who a customer is.
@@ -185,9 +191,14 @@ extension DatabaseSession {
         let ids = known?.ids ?? [id]
         let own = try ownTimelines(of: known, ids, in: app.id, environment: environment)
         let shared = try sharedTimelines(with: known, in: app, environment: environment)
-        let timelines = own + shared.map(\.timeline)
+        let seats = try seatTimelines(of: known, in: app.id, environment: environment, at: now)
+        let timelines = own + shared.map(\.timeline) + seats
         let grants = try grants(of: known, in: app.id, environment: environment)
         let terms = app.terms.terms(of: timelines)
+        var ownStates = own.map { app.purchaseState($0, at: now) }
+        for index in ownStates.indices {
+            ownStates[index].seats = try seatCount(of: own[index], in: app, at: now)
+        }
         let balances = try balances(
             of: known?.customer, own.flatMap { $0.periods.map(\.payment) }, in: app,
             environment: environment)
@@ -198,8 +209,9 @@ extension DatabaseSession {
                 ? (known?.accountToken ?? id.asAccountToken) : nil,
             isAnonymous: known?.isAnonymous ?? id.isAnonymous, environment: environment, asOf: now,
             entitlements: app.rights(timelines, terms, grants, at: now),
-            purchases: own.map { app.purchaseState($0, at: now) }
-                + shared.map { app.purchaseState($0.timeline, sharedBy: $0.owner, at: now) },
+            purchases: ownStates
+                + shared.map { app.purchaseState($0.timeline, sharedBy: $0.owner, at: now) }
+                + seats.map { app.purchaseState($0, at: now) },
             terms: terms, displayedTerms: app.terms.displayed(terms),
             termsWithoutLength: app.terms.paymentsWithoutLength(of: timelines), grants: grants,
             balances: balances, clock: app.terms.clock)
@@ -269,7 +281,8 @@ extension AppSettings {
     ) -> PurchaseState {
         PurchaseState(
             timeline: timeline, access: timeline.access(at: now, rules: rules), sharedBy: owner,
-            unlisted: unlistedProduct(of: timeline, at: now).map(unlisted))
+            unlisted: timeline.seat == nil
+                ? unlistedProduct(of: timeline, at: now).map(unlisted) : nil)
     }
 
     /// The status of each entitlement that the customer has or had.

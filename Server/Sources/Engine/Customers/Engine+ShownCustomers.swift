@@ -88,7 +88,7 @@ extension DatabaseSession {
                 state.entitlements.sorted { $0.key < $1.key }.map { entitlement, status in
                     ShownEntitlement(entitlement, status, at: now)
                 }, of: customer, in: app.id, environment)
-            let payments = state.purchases.filter { $0.sharedBy == nil }
+            let payments = state.purchases.filter(\.isOwn)
                 .flatMap { $0.timeline.periods.map(\.payment) }
             for currency in app.wallets.allCurrencies.sorted() {
                 let wallet = try wallet(

@@ -52,6 +52,21 @@ extension Wallet {
     }
 }
 
+extension [SeatClaim] {
+    /// The claims after a position; all of them if it is nil.
+    package func rest(after position: ListCursor?) -> ArraySlice<SeatClaim> {
+        guard let position else { return self[...] }
+        let later = drop { $0.claimedAt < position.at }
+        let last = later.prefix { $0.claimedAt == position.at }
+            .lastIndex { $0.position == position }
+        return last.map { later[($0 + 1)...] } ?? later
+    }
+}
+
+extension SeatClaim {
+    package var position: ListCursor { ListCursor(at: claimedAt, ["seat", id.rawValue]) }
+}
+
 extension HistoryLine {
     package var position: ListCursor {
         ListCursor(

@@ -233,7 +233,7 @@ extension DatabaseSession {
             if isLonger ?? true { context.remainingTerms[term.purchase] = term }
         }
         context.remaining = state.purchases.filter {
-            $0.sharedBy == nil && $0.timeline.purchase != purchase
+            $0.isOwn && $0.timeline.purchase != purchase
                 && ($0.access?.isOpen == true
                     || context.remainingTerms[$0.timeline.purchase] != nil)
         }

@@ -78,7 +78,7 @@ extension Engine {
             .offerNotEligible, .offerForUnknownTransaction, .unknownCursor,
             .unknownReport, .invalidReport, .unknownWebhook, .webhookInConfiguration,
             .tooManyWebhooks, .unknownDelivery, .invalidWebhook, .unknownOwner, .invalidOwner,
-            .unknownLink, .notManager,
+            .unknownLink, .notManager, .seatRefused,
             .outdatedCursor, .queryTooLong, .documentBudgetExhausted, .growthBudgetExhausted,
             .unknownAlias,
             .primaryID, .aliasJoinsTwoPeople, .aliasNotProven, .unavailableInSandbox:

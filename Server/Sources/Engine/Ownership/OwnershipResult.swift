@@ -25,8 +25,10 @@ package struct OwnershipResult: Hashable, Sendable {
 
 extension CustomerState {
     /// Whose each of the customer's purchases is. A consumable gives no access, so it is left out.
+    /// A member does not learn which purchase pays for a seat.
     package var ownerships: [OwnershipResult] {
-        purchases.filter { !$0.timeline.hasConsumables }.map { purchase in
+        purchases.filter { !$0.timeline.hasConsumables && $0.timeline.seat == nil }.map {
+            purchase in
             OwnershipResult(
                 purchase: purchase.timeline.purchase,
                 kind: purchase.sharedBy == nil ? .theirs : .shared,

@@ -129,7 +129,9 @@ extension DatabaseSession {
             }
             return runs ? .termRunning : nil
         }
-        let has = timelines.contains {
+        let known = try customer(known: id, in: app.id)
+        let seats = try seatTimelines(of: known, in: app.id, environment: environment, at: now)
+        let has = (timelines + seats).contains {
             guard let access = $0.access(at: now, rules: app.rules) else { return false }
             return access.isOpen && access.product == product
         }

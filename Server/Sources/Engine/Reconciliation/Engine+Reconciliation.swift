@@ -80,7 +80,7 @@ extension Engine {
     ) async throws(EngineFailure) -> [(purchase: PurchaseID, outcome: CheckOutcome)] {
         let state = try await customer(id, app: appID, environment: environment)
         var outcomes: [(purchase: PurchaseID, outcome: CheckOutcome)] = []
-        for purchase in state.purchases.map(\.timeline.purchase)
+        for purchase in state.purchases.map(\.timeline.payingPurchase)
         where purchase.appTransaction == nil {
             outcomes.append((purchase, try await refresh(purchase, app: appID)))
         }
@@ -147,7 +147,7 @@ extension Engine {
     /// Requests an urgent check of each purchase that was reported as unconfirmed. Never waits.
     func requestUrgentChecks(for state: CustomerState, in app: AppID) {
         for purchase in state.purchases where purchase.access?.state == .unconfirmed {
-            urgentChecks.add(.init(app: app, purchase: purchase.timeline.purchase))
+            urgentChecks.add(.init(app: app, purchase: purchase.timeline.payingPurchase))
         }
     }
 

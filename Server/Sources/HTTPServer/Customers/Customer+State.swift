@@ -129,7 +129,20 @@ extension Subscription {
                 Commitment($0, renews: access.isOver ? false : renewal?.commitmentRenews)
             },
             ownership: Ownership(period.payment.ownership),
-            environment: StoreEnvironment(purchase.environment))
+            environment: StoreEnvironment(purchase.environment),
+            seat: state.timeline.seat.map { Seat($0) }, seats: state.seats.map { Seats($0) })
+    }
+}
+
+extension Subscription.Seat {
+    fileprivate init(_ seat: MemberSeat) {
+        self.init(claimID: seat.claim.rawValue, standing: SeatStanding(seat.standing))
+    }
+}
+
+extension Subscription.Seats {
+    fileprivate init(_ seats: SeatCount) {
+        self.init(count: seats.count, atRenewal: seats.atRenewal, claimed: seats.claimed)
     }
 }
 

@@ -161,7 +161,8 @@ extension EventsPage.What {
     ]
     private static let ownershipTypes: Set<EventType> = [
         .linked, .moved, .movedAway, .unlinked, .shared, .shareEnded, .familyShared,
-        .seatAssigned, .seatRevoked, .blocked, .unblocked, .granted, .grantEnded, .customerMerged,
+        .seatAssigned, .seatRevoked, .seatClaimed, .seatReleased, .blocked, .unblocked, .granted,
+        .grantEnded, .customerMerged,
         .aliasAdded, .aliasParted,
         .customerErased,
     ]

@@ -142,7 +142,15 @@ extension PerennialContract.Event {
             grant: change.grant.map { PerennialContract.Grant($0) },
             term: change.ending.map { PerennialContract.TermEnding($0) },
             wallet: change.wallet.map { WalletMovement($0) },
+            seat: change.seat.map { PerennialContract.SeatChange($0) },
             earlierEvents: entry.earlierEvents.map(Int.init), cause: Cause(entry))
+    }
+}
+
+extension PerennialContract.SeatChange {
+    fileprivate init(_ change: Ledger.SeatChange) {
+        self.init(
+            claimID: change.claim.rawValue, cause: change.cause.map { SeatEnd($0) })
     }
 }
 

@@ -46,9 +46,13 @@ extension OpenAPI {
         private static func schema(
             _ shape: ContractShape, _ name: String, isSent: Bool
         ) -> OpenAPIValue {
-            let required = shape.members.filter { !(isSent && $0.isOptional) }
+            func isLeftOut(_ member: ContractShape.Member) -> Bool {
+                member.isOptional && (isSent || omittedMembers.contains("\(name).\(member.name)"))
+            }
+            let required = shape.members.filter { !isLeftOut($0) }
             let properties = shape.members.map { member in
-                let own = schema(of: member.form, isNullable: member.isOptional && !isSent)
+                let isNullable = member.isOptional && !isLeftOut(member)
+                let own = schema(of: member.form, isNullable: isNullable)
                 return OpenAPIValue.Member(
                     member.name,
                     own.adding(memberNotes["\(name).\(member.name)"])
@@ -113,7 +117,8 @@ extension OpenAPI {
             "NotificationList.Line": "ReceivedNotification",
             "NotificationSummary.Hour": "NotificationHour",
             "StoreInquiries.Check": "StoreCheck",
-            "ConfigurationPreview.Change": "AccessChange",
+            "ConfigurationPreview.Change": "AccessChange", "Subscription.Seat": "MemberSeat",
+            "Subscription.Seats": "SeatCount",
         ]
     }
 }

@@ -35,6 +35,8 @@ extension OpenAPI {
         "PurchasesRequest.customer_id": customerIDLimits,
         "PreviewRequest.customer_id": customerIDLimits,
         "AliasRequest.customer_id": customerIDLimits,
+        "SeatClaimRequest.customer_id": customerIDLimits,
+        "SeatInvitationRequest.customer_id": customerIDLimits,
         "OfferSignatureRequest.customer_id": customerIDLimits,
         "WebhookReplayRequest.customer_id": customerIDLimits,
         "DebitRequest.reason": text(NewBooking.reasonBytesMax),

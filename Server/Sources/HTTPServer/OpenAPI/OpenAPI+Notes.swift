@@ -6,6 +6,8 @@ extension OpenAPI {
         "alias": "Another id of the customer.",
         "transfer_id": "From GET …/transfers.",
         "original_transaction_id": "The id of its first transaction.",
+        "invitation_id": "From GET …/invitations.",
+        "claim_id": "From GET …/seats, or the seat of a member's subscription.",
         "grant_id": "From GET …/grants.",
         "currency": "The currency's name in perennial.yaml.",
         "document_id": "The document_id of a forward, a notification, an event, or a list.",
@@ -20,6 +22,9 @@ extension OpenAPI {
         "Commitment": "The current month within the months of the commitment.",
         "Event": "Tolerate types that you do not know, and read after.",
     ]
+
+    /// What an answer leaves out if it is nil, where other members are null.
+    static let omittedMembers: Set = ["Subscription.seat", "Subscription.seats", "Event.seat"]
 
     static let memberNotes: [String: OpenAPIValue] = requestNotes.merging(answerNotes) { $1 }
 

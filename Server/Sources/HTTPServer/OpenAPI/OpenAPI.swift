@@ -21,7 +21,8 @@ struct OpenAPI {
         }
         for operation in operations {
             switch operation.output {
-            case .json(let output), .cacheable(let output), .events(let output):
+            case .json(let output), .created(let output), .cacheable(let output),
+                .events(let output):
                 try components.add(output, isSent: false)
             case .status, .object, .cacheableObject, .receiptStatus, .text, .file: break
             }
@@ -126,6 +127,11 @@ struct OpenAPI {
             .adding(["schema": parameter.schema])
     }
 
+    /// The answer is the same whether the request made something or it was there.
+    private static func created(_ answer: OpenAPIValue) -> OpenAPIValue {
+        .object([.init("201", answer), .init("200", answer)])
+    }
+
     private static func responses(of operation: OpenAPIOperation) -> OpenAPIValue {
         func json(_ schema: OpenAPIValue, _ description: String = "Success.") -> OpenAPIValue {
             [
@@ -138,6 +144,8 @@ struct OpenAPI {
         case .json(let type):
             return OpenAPIValue.object([.init("200", json(Components.reference(type)))])
                 .adding(problem)
+        case .created(let type):
+            return created(json(Components.reference(type))).adding(problem)
         case .cacheable(let type):
             return OpenAPIValue.object([
                 .init("200", json(Components.reference(type))),

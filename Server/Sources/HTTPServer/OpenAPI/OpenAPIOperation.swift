@@ -38,6 +38,8 @@ struct OpenAPIOperation: Sendable {
 
     enum Output: Sendable {
         case json(any (Decodable & Sendable).Type)
+        /// JSON, with the status 201 if the request has made it.
+        case created(any (Decodable & Sendable).Type)
         /// A JSON object with an ETag, or 304.
         case cacheable(any (Decodable & Sendable).Type)
         /// `{"status": "…"}`

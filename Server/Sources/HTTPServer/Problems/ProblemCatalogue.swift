@@ -71,6 +71,8 @@ enum ProblemCatalogue {
         .aliasNotProven,
         .purchaseUnknown, .transferUnknown,
         .transferSuperseded, .entitlementUnknown, .grantUnknown, .grantWithoutTime,
+        .seatsTaken, .seatsNotOurs, .purchaseHasNoSeats, .purchaseNotRunning, .seatIsPurchasers,
+        .invitationUnknown, .claimUnknown, .tooManyClaims(max: 1), .tooManyInvitations(max: 1),
         .offersKeyMissing, .offerUnknown, .offerNotForCustomer, .trustUndecided, .serverBusy,
         .storageUnavailable, .appNotConfigured, .serverNotReady, .serverFailed,
     ]

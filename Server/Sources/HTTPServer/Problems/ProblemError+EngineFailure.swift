@@ -71,6 +71,7 @@ extension ProblemError {
         case .invalidOwner: .ownerNotValid
         case .notManager: .roleNotEnough("admin of every app")
         case .unknownLink: .ownerLinkUnknown
+        case .seatRefused(let why): .seats(why)
         case .unknownCursor: .cursorUnknown
         case .outdatedCursor(let place): .cursorOutdated(after: place)
         case .busy: .serverBusy
@@ -144,7 +145,7 @@ extension ProblemError {
             .mixedEnvironments, .growthBudgetExhausted, .offerKeyMissing, .idempotencyKeyReused,
             .idempotencyKeyMissing,
             .notForwarded, .unknownWebhook, .tooManyWebhooks, .unknownDelivery, .unknownLink,
-            .notManager, .unknownCursor, .busy, .storage:
+            .notManager, .seatRefused, .unknownCursor, .busy, .storage:
             nil
         }
     }

@@ -72,7 +72,7 @@ extension Timeline {
         {
             access.willRenew = false
         }
-        return access
+        return seat?.standing == .waiting ? access.withoutSeat : access
     }
 
     /// The period that decides at a moment: the one that covers it, otherwise the one that began
@@ -202,7 +202,10 @@ extension Timeline {
                 let reason = Reason.refunded(at: revocation.at, revocation.percentage)
                 return makeAccess(period, .refunded, until: end, reason)
             case .sharingEnded:
-                return makeAccess(period, .revoked, until: end, .sharingEnded(at: revocation.at))
+                let isSeat = period.payment.ownership == .assigned
+                return makeAccess(
+                    period, .revoked, until: end,
+                    isSeat ? .seatRevoked(at: revocation.at) : .sharingEnded(at: revocation.at))
             }
         }
         guard let news = renewalInfo(about: period) else {

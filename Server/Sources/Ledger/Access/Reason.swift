@@ -17,6 +17,10 @@ package enum Reason: Hashable, Sendable {
     /// In thousandths of a percent, if the App Store says how much.
     case refunded(at: Instant, Int64?)
     case sharingEnded(at: Instant)
+    /// The group or the organization took the seat back.
+    case seatRevoked(at: Instant)
+    /// More members have joined than there are seats.
+    case seatsTaken
     case changed(to: ProductID, at: Instant)
     /// For a term, which does not renew.
     case termEnded(at: Instant)
@@ -55,6 +59,9 @@ package enum Reason: Hashable, Sendable {
                 + "Store never confirmed a renewal."
         case .refunded(let at, let share): "Refunded\(Self.part(share)) on \(at.minute)."
         case .sharingEnded(let at): "No longer shared by the family since \(at.minute)."
+        case .seatRevoked(let at): "The seat was taken back on \(at.minute)."
+        case .seatsTaken:
+            "There is no seat: the group has more members than seats, and others joined earlier."
         case .changed(let product, let at): "Changed to \(product) on \(at.minute)."
         case .termEnded(let at): "The time that was bought ended on \(at.minute)."
         case .granted(let until):

@@ -32,6 +32,8 @@ package struct Change: Hashable, Sendable {
     package var ending: TermEnding?
     /// What was credited to a wallet or debited from it.
     package var wallet: WalletChange?
+    /// The claim that began or ended.
+    package var seat: SeatChange?
 
     /// The kinds of events. A new one also needs a word in the contract's `EventType`, a row in
     /// docs/events.md, and a place that emits it, such as ``TimelineDiff``.
@@ -104,6 +106,9 @@ package struct Change: Hashable, Sendable {
         /// A customer has access to it beside its owner.
         case shared
         case shareEnded = "share_ended"
+        /// A member of the purchaser's group has a seat, by a claim.
+        case seatClaimed = "seat_claimed"
+        case seatReleased = "seat_released"
         /// Nobody may claim it from its owner.
         case blocked
         case unblocked
@@ -166,6 +171,18 @@ package struct Change: Hashable, Sendable {
     }
 }
 
+/// A claim on a seat that began or ended.
+package struct SeatChange: Hashable, Sendable {
+    package var claim: SeatClaimID
+    /// Nil if it began.
+    package var cause: SeatClaim.Cause?
+
+    package init(_ claim: SeatClaimID, cause: SeatClaim.Cause? = nil) {
+        self.claim = claim
+        self.cause = cause
+    }
+}
+
 extension Change {
     /// Creates a change about a period.
     init(_ kind: Kind, at: Instant, of period: Timeline.Period, money: Money? = nil) {
@@ -182,7 +199,8 @@ extension Change.ExpirationReason {
         case .ended(_, let ending): self.init(ending)
         case .neverConfirmed: self = .neverConfirmed
         case .paid, .trial, .offer, .owned, .ownedApp, .grace, .unconfirmed, .upgradedToUnknown,
-            .retrying, .refunded, .sharingEnded, .changed, .termEnded, .granted, .grantEnded:
+            .retrying, .refunded, .sharingEnded, .seatRevoked, .seatsTaken, .changed, .termEnded,
+            .granted, .grantEnded:
             return nil
         }
     }

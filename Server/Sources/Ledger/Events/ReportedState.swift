@@ -100,7 +100,7 @@ extension Access {
         switch reason {
         case .unconfirmed, .upgradedToUnknown, .neverConfirmed: true
         case .paid, .trial, .offer, .owned, .ownedApp, .grace, .retrying, .ended, .refunded,
-            .sharingEnded, .changed, .termEnded, .granted, .grantEnded:
+            .sharingEnded, .seatRevoked, .seatsTaken, .changed, .termEnded, .granted, .grantEnded:
             false
         }
     }
@@ -122,9 +122,9 @@ extension Change.Kind {
             1
         case .credited, .priceCorrected, .offerRedeemed, .priceIncreaseAnnounced,
             .priceIncreaseAgreed, .linked, .moved, .customerMerged, .aliasAdded,
-            .aliasParted, .movedAway, .unlinked, .shared, .shareEnded, .blocked, .unblocked,
-            .customerErased,
-            .granted, .grantEnded, .termEnding, .consumptionAsked, .consumptionAnswered,
+            .aliasParted, .movedAway, .unlinked, .shared, .shareEnded, .seatClaimed,
+            .seatReleased, .blocked, .unblocked, .customerErased, .granted, .grantEnded,
+            .termEnding, .consumptionAsked, .consumptionAnswered,
             .consumptionUnanswered, .walletCredited, .walletCreditedByHand, .walletDebited,
             .walletClawedBack, .walletRestored, .walletAdjusted:
             0
@@ -144,9 +144,9 @@ extension Change.Kind {
             .offerRedeemed, .priceIncreaseAnnounced, .priceIncreaseAgreed, .billingFailed,
             .graceBegan, .graceEnded, .retryBegan, .accessUnconfirmed, .expired, .periodBegan,
             .accessChanged, .linked, .moved, .customerMerged, .aliasAdded, .aliasParted, .movedAway,
-            .unlinked, .shared, .shareEnded, .blocked, .unblocked, .customerErased, .granted,
-            .grantEnded,
-            .termEnding, .consumptionAsked, .consumptionAnswered, .consumptionUnanswered,
+            .unlinked, .shared, .shareEnded, .seatClaimed, .seatReleased, .blocked, .unblocked,
+            .customerErased, .granted, .grantEnded, .termEnding, .consumptionAsked,
+            .consumptionAnswered, .consumptionUnanswered,
             .walletCredited, .walletCreditedByHand, .walletDebited, .walletClawedBack,
             .walletRestored, .walletAdjusted:
             false

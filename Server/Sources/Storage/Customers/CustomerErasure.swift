@@ -5,7 +5,8 @@ extension DatabaseSession {
     /// links, blocks, shares, grants, transfers and consent.
     ///
     /// Their purchases lose their owner, except for consumables, which stay with a pseudonym: see
-    /// ``transferConsumables(_:under:in:at:)``. Shares of their purchases end. Documents signed by
+    /// ``transferConsumables(_:under:in:at:)``. Shares of their purchases end, and so do
+    /// the groups that they paid for, and their own seats in other groups. Documents signed by
     /// Apple, and Apple's requests for consumption information, stay.
     ///
     /// In existing events their ids are replaced by meaningless pseudonyms. Their own events also
@@ -26,6 +27,7 @@ extension DatabaseSession {
         }
         try lockLog(of: app)
         try linkConsumablesByToken(of: person, in: app, at: now)
+        try eraseSeats(of: person, under: pseudonym, in: app, at: now)
         var counterparts = Set(
             try transfers(of: person.customer, in: app)
                 .flatMap { [$0.former, $0.customer] }.compactMap { $0 })

@@ -30,15 +30,18 @@ package struct StoredCustomer: Hashable, Sendable {
     package var accountTokens: Set<CustomerID>
     /// Whether the customer ever received a manual grant.
     package var hasGrants: Bool
+    /// Whether the customer has an open claim on a seat.
+    package var hasSeats: Bool
 
     package init(
         customer: CustomerID, ids: [CustomerID], accountTokens: Set<CustomerID> = [],
-        hasGrants: Bool = false
+        hasGrants: Bool = false, hasSeats: Bool = false
     ) {
         self.customer = customer
         self.ids = ids
         self.accountTokens = accountTokens
         self.hasGrants = hasGrants
+        self.hasSeats = hasSeats
     }
 
     /// The ids by which the app knows a person: not anonymous, and not made by the server.
@@ -78,7 +81,7 @@ extension DatabaseSession {
         }
         return StoredCustomer(
             customer: CustomerID(rawValue: try first.text(0)), ids: known, accountTokens: tokens,
-            hasGrants: try first.integer(2) > 0)
+            hasGrants: try first.integer(2) > 0, hasSeats: try first.integer(4) > 0)
     }
 
     /// Customers with an id that begins with a text, whatever the case of ASCII letters, in the
@@ -107,7 +110,9 @@ extension DatabaseSession {
         + "LIMIT $4"
 
     static let selectIDs =
-        "SELECT ids.customer, ids.id, count(grants.grant_id), ids.is_account_token "
+        "SELECT ids.customer, ids.id, count(grants.grant_id), ids.is_account_token, "
+        + "(SELECT count(*) FROM seat_claims WHERE seat_claims.app = $1 "
+        + "AND seat_claims.customer = ids.customer AND seat_claims.ended_at_ms IS NULL) "
         + "FROM customer_ids asked "
         + "CROSS JOIN customer_ids ids LEFT JOIN grants ON grants.app = ids.app "
         + "AND grants.customer = ids.customer WHERE asked.app = $1 AND asked.id = $2 "
@@ -195,6 +200,7 @@ extension DatabaseSession {
         try connection.run(
             "UPDATE transfers SET former = $1 WHERE app = $2 AND former = $3",
             [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
+        try mergeSeatClaims(of: other, into: customer, in: app, at: now)
         for table in ["wallets", "customers"] {
             try connection.run(
                 "DELETE FROM \(table) WHERE app = $1 AND customer = $2",
@@ -299,6 +305,7 @@ extension DatabaseSession {
     ) throws(StorageFailure) {
         let former = try walletCustomer(of: purchase, in: app)
         try deleteShare(in: purchase, of: customer, in: app)
+        try releaseSeat(ofOwner: customer, on: purchase, in: app, at: now)
         try emitOwnershipEvent(
             of: purchase, is: customer, in: app, named == nil ? .linked : .moved, from: named,
             evidence: evidence, at: now)

@@ -78,8 +78,8 @@ extension DatabaseSession {
             ])
     }
 
-    /// The customers of whom events say something, those included who share a purchase; and the
-    /// last of these events.
+    /// The customers of whom events say something, those included who share a purchase or
+    /// have a seat of it; and the last of these events.
     package func customersConcerned(
         in app: AppID, after sequence: Int64, limit: Int
     ) throws(StorageFailure) -> (customers: Set<CustomerID>, last: Int64?) {
@@ -92,6 +92,7 @@ extension DatabaseSession {
             }
             guard let purchase = event.entry.purchase else { continue }
             customers.formUnion(try sharers(of: purchase, in: app))
+            customers.formUnion(try members(of: purchase, in: app))
         }
         return (customers, events.last?.sequence)
     }

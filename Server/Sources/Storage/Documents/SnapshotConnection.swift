@@ -61,7 +61,7 @@ struct SnapshotConnection: Connection {
         "headers", "documents", "former_ids", "facts", "purchases", "links", "shares",
         "money_transactions", "money_movements", "money_subscriptions", "money_changes",
         "consumption_questions", "term_watches", "forwards", "forward_bodies", "pending_events",
-        "erasures", "secrets",
+        "erasures", "secrets", "seat_claims",
     ]
 
     let connection: any Connection

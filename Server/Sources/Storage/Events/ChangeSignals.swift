@@ -12,6 +12,8 @@ package final class ChangeSignals: Sendable {
         case log(AppID)
         /// The id is in lower case, because account tokens are compared without case.
         case id(AppID, String)
+        /// Of whoever has a purchase without being its owner.
+        case purchase(AppID, PurchaseID)
 
         init(_ app: AppID, _ id: String) { self = .id(app, id.lowercased()) }
     }
@@ -43,12 +45,13 @@ package final class ChangeSignals: Sendable {
         }
     }
 
-    /// Yields after each commit with events about one of these ids, until it is finished. Several
-    /// commits can give one element.
+    /// Yields after each commit with events about one of these ids or purchases, until it is
+    /// finished. Several commits can give one element.
     package func signals(
-        about ids: [CustomerID], in app: AppID
+        about ids: [CustomerID], _ purchases: [PurchaseID] = [], in app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
-        signals(about: Set(ids.map { Topic(app, $0.rawValue) }))
+        let topics = ids.map { Topic(app, $0.rawValue) } + purchases.map { .purchase(app, $0) }
+        return signals(about: Set(topics))
     }
 
     /// Yields after each commit with events of an app, until it is finished. Several commits can
@@ -93,7 +96,9 @@ package final class ChangeSignals: Sendable {
             guard !state.listeners.isEmpty else { return }
             for entry in entries {
                 let ids = [entry.customer?.rawValue, entry.other?.rawValue, entry.accountToken]
-                let named = ids.compactMap(\.self).map { Topic(entry.app, $0) }
+                let named =
+                    ids.compactMap(\.self).map { Topic(entry.app, $0) }
+                    + [entry.purchase.map { .purchase(entry.app, $0) }].compactMap(\.self)
                 for topic in [.log(entry.app)] + named {
                     if state.listeners[topic] != nil {
                         state.uncommitted[lane, default: []].insert(topic)

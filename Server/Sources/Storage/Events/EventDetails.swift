@@ -62,6 +62,7 @@ private struct EventDetails: JSONObject {
         try members.object("grant", &entry.change.grant)
         try members.object("term", &entry.change.ending)
         try members.object("wallet", &entry.change.wallet)
+        try members.object("seat", &entry.change.seat)
         var cause = CauseDetails(undocumentedCause, entry.author)
         try members.object("cause", &cause)
         guard type(of: members).isReading else { return }
@@ -206,6 +207,15 @@ extension WalletChange: JSONObject {
         try members.id("credit_id", &credit)
         try members.text("reason", &reason)
         try members.text("idempotency_key", &key)
+    }
+}
+
+extension SeatChange: JSONObject {
+    static var blank: Self { Self("") }
+
+    mutating func visit(_ members: inout some JSONMembers) throws(StorageFailure) {
+        try members.id("claim_id", required: &claim)
+        try members.word("cause", &cause) { $0.rawValue }
     }
 }
 

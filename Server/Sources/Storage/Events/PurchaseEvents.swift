@@ -247,6 +247,23 @@ extension DatabaseSession {
         ])
     }
 
+    /// Appends events that do not change the status of a purchase, each to a customer of its own.
+    func emitStatusNeutralEvents(
+        _ changes: [(change: Change, customer: CustomerID)], of purchase: PurchaseID, in app: AppID,
+        by cause: EventEntry.Cause, at now: Instant
+    ) throws(StorageFailure) {
+        let status = try emitTransitions(of: purchase, in: app, upTo: now)?.reportedState?.status
+        try append(
+            changes.map { change, customer in
+                var change = change
+                change.product = change.product ?? status?.product
+                (change.before, change.after) = (status, status)
+                return EventEntry(
+                    app: app, customer: customer, purchase: purchase, change: change, knownAt: now,
+                    cause: cause)
+            })
+    }
+
     /// Appends an event saying that an id was added to a customer, or that another customer was
     /// merged into them.
     func emitIdentityEvent(

@@ -94,6 +94,17 @@ struct CopiedTable: Hashable, Sendable {
             name: "blocks", key: ["app", "purchase", "environment"],
             others: ["reason", "since_ms"]),
         CopiedTable(
+            name: "seat_claims", key: ["app", "claim"],
+            others: [
+                "environment", "purchase", "customer", "claimed_at_ms", "ended_at_ms", "cause",
+            ]),
+        CopiedTable(
+            name: "seat_invitations", key: ["app", "invitation"],
+            others: [
+                "digest", "environment", "purchase", "customer", "created_at_ms", "expires_at_ms",
+                "used_at_ms", "claim", "withdrawn_at_ms",
+            ]),
+        CopiedTable(
             name: "grants", key: ["app", "grant_id"],
             others: [
                 "environment", "customer", "entitlement", "from_ms", "until_ms", "reason",

@@ -109,6 +109,8 @@ extension DatabaseSession {
                 at: now, &purses)
         }
         try deleteShare(in: purchase, of: customer, in: app)
+        try releaseSeat(ofOwner: customer, on: purchase, in: app, at: now)
+        try withdrawInvitations(of: purchase, in: app, at: now)
         // The block protected the former owner, not the next one.
         try unblock(purchase, of: former, in: app, at: now)
         try emitOwnershipEvent(
@@ -194,6 +196,7 @@ extension DatabaseSession {
         of purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) -> CustomerID? {
         guard let owner = try link(of: purchase, in: app)?.customer else { return nil }
+        try withdrawInvitations(of: purchase, in: app, at: now)
         try emitOwnershipEvent(of: purchase, is: owner, in: app, .unlinked, at: now)
         try connection.run(
             "DELETE FROM links WHERE app = $1 AND environment = $2 AND purchase = $3",

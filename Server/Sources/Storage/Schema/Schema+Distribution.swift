@@ -42,7 +42,7 @@ extension Schema {
             "webhook_deliveries", "webhook_attempts", "money_transactions", "money_movements",
             "money_subscriptions", "money_fills", "money_sums", "money_changes",
             "money_sum_fills", "shown_entitlements", "shown_wallet_entries", "showings",
-            "apple_reports", "audit_entries",
+            "apple_reports", "audit_entries", "seat_claims", "seat_invitations",
         ].map { Placement(table: $0, kind: .byApp) }) + [
             Placement(
                 table: "keys",

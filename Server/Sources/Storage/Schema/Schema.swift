@@ -5,6 +5,7 @@
 ///
 /// Primary tables, which cannot be derived from anything else: `headers`, `documents`, `customers`,
 /// `customer_ids`, `links`, `shares`, `blocks`, `transfers`, `grants`, `erasures`, `parted_ids`,
+/// `seat_claims` with `seat_invitations`,
 /// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `webhooks` with
 /// `webhook_deliveries` and `webhook_attempts`, `imports`, `reminders`, `purchase_origins`,
 /// `apple_reports`, `owners` with `owner_roles`, `owner_sessions` and `owner_links`,
@@ -91,6 +92,7 @@ package enum Schema {
             .init("transactions by product", soldProductIndexes),
             .init("places of signing in", signInPlaceTables(dialect)),
             .init("recordings", recordingTables(dialect)),
+            .init("seats", seatTables(dialect)),
         ]
     }
 

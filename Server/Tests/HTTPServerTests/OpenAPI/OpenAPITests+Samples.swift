@@ -155,8 +155,11 @@ extension OpenAPITests {
                 Subscription(
                     purchaseID: "1", productID: "p", originalTransactionID: "1", state: .paid,
                     period: .init(from: now, until: nil), willRenew: nil, renewsTo: nil,
-                    graceUntil: nil, price: nil, ownership: .purchased, environment: .sandbox)
+                    graceUntil: nil, price: nil, ownership: .purchased, environment: .sandbox,
+                    seat: .init(claimID: "1", standing: .held), seats: .init(count: 2))
             ),
+            ("MemberSeat", Subscription.Seat(claimID: "1", standing: .held)),
+            ("SeatCount", Subscription.Seats(count: 2)),
             ("Period", Subscription.Period(from: now, until: nil)),
             (
                 "NonRenewing",
@@ -219,7 +222,31 @@ extension OpenAPITests {
                 "Event",
                 Event(
                     id: "evt_1", sequence: 1, type: .renewed, at: now, knownAt: now,
-                    cause: .init(kind: "time"))
+                    seat: SeatChange(claimID: "1"), cause: .init(kind: "time"))
+            ),
+            ("SeatChange", SeatChange(claimID: "1")),
+            (
+                "SeatGroup",
+                SeatGroup(
+                    originalTransactionID: "1", environment: .sandbox, productID: "p",
+                    invitations: .developer, seats: 1)
+            ),
+            (
+                "SeatClaim",
+                SeatClaim(claimID: "1", customerID: nil, standing: .held, claimedAt: now)
+            ),
+            ("SeatInvitationList", SeatInvitationList(items: [])),
+            (
+                "SeatInvitation",
+                SeatInvitation(invitationID: "1", createdAt: now, expiresAt: now)
+            ),
+            (
+                "SeatClaimRequest",
+                SeatClaimRequest(customerID: "a", token: "t", originalTransactionID: "1")
+            ),
+            (
+                "SeatInvitationRequest",
+                SeatInvitationRequest(customerID: "a", expiresInSeconds: 60)
             ),
             ("Cause", Event.Cause(kind: "time")),
             ("TermEnding", TermEnding(chain: "c", from: now, until: now, daysBefore: 1)),

@@ -1,0 +1,115 @@
+import Crypto
+import Foundation
+import Ledger
+import Storage
+
+package typealias StoredInvitation = Storage.StoredInvitation
+
+/// The secret of an invitation: 128 random bits in hexadecimal. The database has its SHA-256 only,
+/// which is enough, because nobody can try out 128 bits.
+enum InvitationToken {
+    private static let digits = 32
+
+    static func new() -> String { IdempotencyKey.digits(for: nil, count: digits) }
+
+    static func digest(of token: String) -> [UInt8] {
+        Array(SHA256.hash(data: Array(token.utf8)))
+    }
+}
+
+/// An invitation that the purchaser or the app's server makes.
+package struct NewInvitation: Hashable, Sendable {
+    /// Who may use it; nil means whoever has the token.
+    package var customer: CustomerID?
+    package var life: Duration
+
+    package static let lifeDefault = Duration.days(7)
+    package static let lifeMin = Duration.seconds(60)
+    package static let lifeMax = Duration.days(30)
+
+    package init(customer: CustomerID? = nil, life: Duration = Self.lifeDefault) {
+        self.customer = customer
+        self.life = life
+    }
+}
+
+extension Engine {
+    /// The maximum number of invitations of one purchase that can be used.
+    package static let openInvitationsMax = 1_000
+
+    /// Makes an invitation to the group that a purchase pays for. Not idempotent: each call makes
+    /// another one.
+    ///
+    /// - Parameter speaker: the customer in whose name an app asks, who must have the purchase; nil
+    ///   for the app's server.
+    /// - Returns: the invitation, and its token, which is not stored.
+    package func invite(
+        _ order: NewInvitation, to purchase: PurchaseID, for speaker: CustomerID?,
+        app appID: AppID
+    ) async throws(EngineFailure) -> (invitation: StoredInvitation, token: String) {
+        let (app, _) = try app(appID)
+        try order.customer?.requireValid()
+        let now = now()
+        let token = InvitationToken.new()
+        let invitation = StoredInvitation(
+            id: UUID().uuidString.lowercased(), purchase: purchase, customer: order.customer,
+            createdAt: now, expiresAt: now + order.life)
+        let made = try await decide { tx -> Decision<StoredInvitation> in
+            guard let timeline = try tx.timeline(of: purchase, paidBy: speaker, in: appID) else {
+                return .refused(.unknownPurchase(purchase))
+            }
+            if let why = tx.refusal(of: timeline, in: app, at: now) {
+                return .refused(.seatRefused(why))
+            }
+            let open = try tx.invitations(of: purchase, in: appID).count { $0.isOpen(at: now) }
+            guard open < Self.openInvitationsMax else {
+                return .refused(
+                    .seatRefused(.tooManyInvitations(limit: Self.openInvitationsMax)))
+            }
+            try tx.insert(invitation, digest: InvitationToken.digest(of: token), in: appID)
+            return .done(invitation)
+        }
+        return (made, token)
+    }
+
+    /// The invitations of a purchase that can be used, the newest first.
+    ///
+    /// - Parameter speaker: as in ``invite(_:to:for:app:)``.
+    package func invitations(
+        of purchase: PurchaseID, for speaker: CustomerID?, app appID: AppID
+    ) async throws(EngineFailure) -> [StoredInvitation] {
+        _ = try app(appID)
+        let now = now()
+        return try await read { tx in
+            guard try tx.timeline(of: purchase, paidBy: speaker, in: appID) != nil else {
+                throw EngineFailure.unknownPurchase(purchase)
+            }
+            return try tx.invitations(of: purchase, in: appID).filter { $0.isOpen(at: now) }
+        }
+    }
+
+    /// Withdraws an invitation, so that nobody can use it. Idempotent; one that was used stays as
+    /// it is.
+    ///
+    /// - Parameter speaker: as in ``invite(_:to:for:app:)``.
+    package func withdrawInvitation(
+        _ id: String, of purchase: PurchaseID, for speaker: CustomerID?, app appID: AppID
+    ) async throws(EngineFailure) -> StoredInvitation {
+        _ = try app(appID)
+        let now = now()
+        return try await decide { tx in
+            guard try tx.timeline(of: purchase, paidBy: speaker, in: appID) != nil else {
+                return .refused(.unknownPurchase(purchase))
+            }
+            guard var invitation = try tx.invitation(id, in: appID),
+                invitation.purchase == purchase
+            else { return .refused(.seatRefused(.unknownInvitation)) }
+            guard invitation.usedAt == nil, invitation.withdrawnAt == nil else {
+                return .unchanged(invitation)
+            }
+            try tx.withdraw(invitation, in: appID, at: now)
+            invitation.withdrawnAt = now
+            return .done(invitation)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Ledger
+import Storage
+
+package typealias StoredSeatClaim = Storage.StoredSeatClaim
+
+/// A group: who uses one subscription, and how many people it is paid for.
+package struct SeatGroupState: Hashable, Sendable {
+    package var purchase: PurchaseID
+    package var product: ProductID
+    package var host: Seats.Invitations
+    /// 0 if the subscription does not run.
+    package var seats: Int
+    /// Nil if the App Store has not said.
+    package var seatsAtRenewal: Int?
+    /// Nil unless the app invites the members.
+    package var roster: SeatRoster?
+    /// A part of the claims of the roster.
+    package var page: ArraySlice<SeatClaim> = []
+    /// Nil if no claim follows the page.
+    package var next: ListCursor?
+    /// Nil if the subscription does not renew, or does not run.
+    package var renewsAt: Instant?
+    /// Nil if the subscription does not run.
+    package var endsAt: Instant?
+    /// The members on the page who have anonymous ids only.
+    package var anonymous: Set<CustomerID> = []
+}
+
+extension Engine {
+    /// The maximum number of claims on one page.
+    package static let seatClaimsPageMax = 500
+
+    /// The group that a purchase pays for.
+    ///
+    /// - Parameters:
+    ///   - speaker: the customer in whose name an app asks, who must have the purchase; nil for the
+    ///     app's server.
+    ///   - position: only the claims after it; nil begins with the first.
+    ///   - limit: the maximum number of claims.
+    package func seatGroup(
+        of purchase: PurchaseID, for speaker: CustomerID?, app appID: AppID,
+        after position: ListCursor? = nil, limit: Int = Self.seatClaimsPageMax
+    ) async throws(EngineFailure) -> SeatGroupState {
+        let (app, _) = try app(appID)
+        let now = now()
+        return try await read { tx in
+            guard let timeline = try tx.timeline(of: purchase, paidBy: speaker, in: appID) else {
+                throw EngineFailure.unknownPurchase(purchase)
+            }
+            guard let host = timeline.seatHost(at: now),
+                let period = timeline.period(at: now) ?? timeline.latestPeriod
+            else { throw EngineFailure.seatRefused(.noSeats) }
+            let access = timeline.access(at: now, rules: app.rules)
+            let isRunning = access?.isOpen == true
+            var group = SeatGroupState(
+                purchase: purchase, product: period.product, host: host,
+                seats: isRunning ? timeline.seatsInForce(at: now) : 0)
+            if isRunning {
+                group.endsAt = access?.until
+                group.renewsAt = access?.willRenew == true ? period.end : nil
+            }
+            guard host == .developer else { return group }
+            var roster = SeatRoster(
+                try tx.openSeatClaims(on: purchase, in: appID), of: timeline, at: now)
+            if !isRunning { roster.capacity = min(roster.capacity, roster.claims.count) }
+            group.roster = roster
+            let rest = roster.claims.rest(after: position)
+            group.page = rest.prefix(limit)
+            group.next = group.page.count < rest.count ? group.page.last?.position : nil
+            for claim in group.page where try tx.isAnonymous(claim.customer, in: appID) {
+                group.anonymous.insert(claim.customer)
+            }
+            return group
+        }
+    }
+}
+
+extension DatabaseSession {
+    /// The timeline of a purchase. Returns nil if it is unknown, or is not the speaker's: an app
+    /// does not learn which of the two.
+    func timeline(
+        of purchase: PurchaseID, paidBy speaker: CustomerID?, in app: AppID
+    ) throws -> Timeline? {
+        if let speaker, try !isPurchaser(speaker, of: purchase, in: app) { return nil }
+        return try timeline(of: purchase, in: app)
+    }
+
+    /// Whether a purchase belongs to the customer with an id.
+    func isPurchaser(
+        _ id: CustomerID, of purchase: PurchaseID, in app: AppID
+    ) throws -> Bool {
+        guard let owner = try beneficiary(of: purchase, in: app) else { return false }
+        return try customer(known: id, in: app)?.customer == owner
+    }
+
+    // MARK: - What members and purchasers see
+
+    /// The subscriptions of others in which a customer has a seat, as a member sees them.
+    func seatTimelines(
+        of known: StoredCustomer?, in app: AppID, environment: Environment, at now: Instant
+    ) throws -> [Timeline] {
+        guard let known, known.hasSeats else { return [] }
+        return try openSeatClaims(of: known.customer, in: app, environment: environment)
+            .compactMap { stored in
+                let (claim, purchase) = (stored.claim, stored.purchase)
+                guard let timeline = try timeline(of: purchase, in: app), timeline.isOpen(claim)
+                else { return nil }
+                let rank = try seatClaimCount(
+                    on: purchase, since: timeline.seatsBegin, before: claim, in: app)
+                let standing = SeatClaim.Standing(
+                    rank: rank, capacity: timeline.memberCapacity(at: now))
+                return timeline.seen(
+                    from: MemberSeat(
+                        claim: claim.id, standing: standing, since: claim.claimedAt,
+                        purchase: purchase))
+            }
+    }
+
+    /// How many people the customer pays for by a purchase. Nil if it is no purchase of seats.
+    func seatCount(
+        of timeline: Timeline, in app: AppSettings, at now: Instant
+    ) throws -> SeatCount? {
+        guard let host = timeline.seatHost(at: now) else { return nil }
+        let isRunning = timeline.access(at: now, rules: app.rules)?.isOpen == true
+        var count = SeatCount(count: isRunning ? timeline.seatsInForce(at: now) : 0)
+        guard host == .developer else { return count }
+        count.claimed = try seatClaimCount(
+            on: timeline.purchase, since: timeline.seatsBegin, in: app.id)
+        return count
+    }
+}
+
+/// How many people a subscription is paid for.
+package struct SeatCount: Hashable, Sendable {
+    /// Now; 0 if it does not run.
+    package var count: Int
+    /// In the next period. Nil if the App Store has not said.
+    package var atRenewal: Int?
+    /// How many members have joined. Nil unless the app invites them.
+    package var claimed: Int?
+}

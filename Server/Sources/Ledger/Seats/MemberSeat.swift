@@ -1,0 +1,81 @@
+/// A member's seat: what makes a purchase of somebody else's theirs to use.
+package struct MemberSeat: Hashable, Sendable {
+    package var claim: SeatClaimID
+    package var standing: SeatClaim.Standing
+    package var since: Instant
+    /// The purchase that pays for it. A member must not learn of it.
+    package var purchase: PurchaseID
+
+    package init(
+        claim: SeatClaimID, standing: SeatClaim.Standing, since: Instant, purchase: PurchaseID
+    ) {
+        self.claim = claim
+        self.standing = standing
+        self.since = since
+        self.purchase = purchase
+    }
+}
+
+extension Timeline {
+    /// The subscription as a member of its group sees it. The claim stands in place of the
+    /// purchase's number and of those of its transactions; prices, seats and the account token are
+    /// left out.
+    package func seen(from seat: MemberSeat) -> Timeline {
+        var view = self
+        view.seat = seat
+        view.purchase = PurchaseID(
+            TransactionID(rawValue: seat.claim.rawValue), in: purchase.environment)
+        for index in periods.indices {
+            view.periods[index].payment = periods[index].payment.asSeen(
+                from: TransactionID(rawValue: "\(seat.claim)-\(index + 1)"))
+        }
+        view.renewal?.value.price = nil
+        view.renewal?.value.offer = nil
+        return view
+    }
+
+    /// What a member has had since the claim began, without the time before. Nothing while the
+    /// claim waits. For what was published while somebody had access; only the whole timeline says
+    /// whether they have it.
+    package var sinceSeat: Timeline {
+        guard let seat else { return self }
+        var view = self
+        view.periods = periods.filter { period in
+            seat.standing == .held && (period.openUntil.map { $0 > seat.since } ?? true)
+        }
+        for index in view.periods.indices where view.periods[index].from < seat.since {
+            view.periods[index].payment.from = seat.since
+        }
+        return view
+    }
+
+    /// The purchase whose documents say what this one gives: that of the purchaser for a member.
+    package var payingPurchase: PurchaseID { seat?.purchase ?? purchase }
+}
+
+extension Payment {
+    fileprivate func asSeen(from transaction: TransactionID) -> Payment {
+        var view = self
+        view.transaction = transaction
+        view.line = nil
+        view.price = nil
+        view.commitment?.price = nil
+        view.quantity = 1
+        view.seats = nil
+        view.ownership = .assigned
+        view.accountToken = nil
+        view.storefront = nil
+        return view
+    }
+}
+
+extension Access {
+    /// What is left if there is no seat for the member.
+    var withoutSeat: Access {
+        guard isOpen else { return self }
+        var access = self
+        (access.state, access.reason) = (.revoked, .seatsTaken)
+        (access.until, access.alternative) = (nil, nil)
+        return access
+    }
+}

@@ -1,0 +1,149 @@
+// Who has the seats of a group whose members the app invites. The claims are the access: the App
+// Store gives these members no transaction.
+//
+// Claims are ranked by the moment they began. As many of them as there are seats besides the
+// purchaser's own are held, and the rest wait. Nothing is written when seats become fewer, so the
+// order in which documents arrive does not matter, and whoever waits has a seat again as soon as
+// there is one.
+
+/// One person's claim on a seat of somebody else's subscription.
+package struct SeatClaim: Hashable, Sendable {
+    package var id: SeatClaimID
+    package var customer: CustomerID
+    package var claimedAt: Instant
+    /// Nil while it is open. Once a claim has ended, it never opens again.
+    package var end: End?
+
+    package struct End: Hashable, Sendable {
+        package var at: Instant
+        package var cause: Cause
+
+        package init(_ cause: Cause, at moment: Instant) {
+            (at, self.cause) = (moment, cause)
+        }
+    }
+
+    /// Why a claim ended.
+    package enum Cause: String, Hashable, Sendable, CaseIterable {
+        /// The member gave it back.
+        case left
+        /// The purchaser or the app's server took it back.
+        case removed
+        /// The member or the purchaser was erased.
+        case erased
+        /// The App Store named it when it refunded seats.
+        case unclaimed
+        /// The subscription had ended, and was bought anew.
+        case boughtAnew = "bought_anew"
+        /// The member has another claim on the purchase, or the purchase itself.
+        case joined
+    }
+
+    /// Whether a claim gives access while the purchase does.
+    package enum Standing: String, Hashable, Sendable, CaseIterable {
+        case held
+        case waiting
+        case ended
+
+        /// Of an open claim.
+        ///
+        /// - Parameters:
+        ///   - rank: how many open claims of the same purchase come before it.
+        ///   - capacity: how many members there are seats for.
+        package init(rank: Int, capacity: Int) {
+            self = rank < capacity ? .held : .waiting
+        }
+    }
+
+    package init(
+        id: SeatClaimID, customer: CustomerID, claimedAt: Instant, end: End? = nil
+    ) {
+        self.id = id
+        self.customer = customer
+        self.claimedAt = claimedAt
+        self.end = end
+    }
+
+    /// Whether it gets a seat before another one.
+    package func precedes(_ other: Self) -> Bool { (claimedAt, id) < (other.claimedAt, other.id) }
+}
+
+/// A claim, by a UUID in lower case.
+package struct SeatClaimID: TextIdentifier {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// Who has the seats of one purchase at one moment.
+package struct SeatRoster: Hashable, Sendable {
+    /// How many members there are seats for: one less than were bought, which is the purchaser's.
+    package var capacity: Int
+    /// The open claims, in the order in which they get seats.
+    package var claims: [SeatClaim]
+
+    /// - Parameter claims: all of the purchase, in any order. Those that ended are left out, and
+    ///   those from before the subscription was bought anew.
+    package init(_ claims: [SeatClaim], of timeline: Timeline, at now: Instant) {
+        capacity = timeline.memberCapacity(at: now)
+        self.claims = claims.filter { timeline.isOpen($0) }.sorted { $0.precedes($1) }
+    }
+
+    /// How many more members can join.
+    package var available: Int { max(0, capacity - claims.count) }
+    /// How many members have no seat.
+    package var waiting: Int { max(0, claims.count - capacity) }
+
+    package func standing(of claim: SeatClaim) -> SeatClaim.Standing {
+        guard let rank = claims.firstIndex(where: { $0.id == claim.id }) else { return .ended }
+        return SeatClaim.Standing(rank: rank, capacity: capacity)
+    }
+}
+
+extension Timeline {
+    /// Whether a claim on a seat of this purchase has not ended.
+    package func isOpen(_ claim: SeatClaim) -> Bool {
+        claim.end == nil && seatsBegin.map { $0 <= claim.claimedAt } ?? true
+    }
+
+    /// When the subscription was bought for the last time, if it had ended before: claims from
+    /// before that are over. Nil if it has been bought only once.
+    ///
+    /// A renewal continues a subscription, however late its payment is. So does another product
+    /// that begins before the end.
+    package var seatsBegin: Instant? {
+        var begin: Instant?
+        var end: Instant?
+        for period in periods where !period.isVoid {
+            let isBought = !period.payment.isRenewal && !period.isAddition
+            if let end, isBought, end < period.from { begin = period.from }
+            let openUntil = period.openUntil ?? Instant(milliseconds: .max)
+            end = max(end ?? openUntil, openUntil)
+        }
+        return begin
+    }
+
+    /// Who invites the members of the group that this purchase pays for, as the latest payment for
+    /// seats says. Nil if it is no purchase of seats.
+    package func seatHost(at now: Instant) -> Seats.Invitations? {
+        let begun = periods.filter { $0.from <= now + Self.clockSkewMax && !$0.isVoid }
+        guard let payment = begun.last(where: { $0.payment.seats != nil })?.payment,
+            payment.ownership == .purchased, payment.kind == .autoRenewable
+        else { return nil }
+        return payment.seats?.invitations ?? .other
+    }
+
+    /// How many people the payment that decides about access is for: also in a grace period, and
+    /// while it is unknown whether the subscription was renewed.
+    package func seatsInForce(at now: Instant) -> Int {
+        guard let period = period(at: now) else { return 0 }
+        if period.from > now { return seats(at: period.from) }
+        guard let end = period.openUntil, end <= now else { return seats(at: now) }
+        return seats(at: end - .milliseconds(1))
+    }
+
+    /// How many members there are seats for, if the app invites them. The purchaser has one seat.
+    package func memberCapacity(at now: Instant) -> Int {
+        guard seatHost(at: now) == .developer else { return 0 }
+        return max(0, seatsInForce(at: now) - 1)
+    }
+}

@@ -1,0 +1,147 @@
+import Ledger
+
+/// What lets one person claim a seat of a purchase. Of its token only a digest is stored.
+package struct StoredInvitation: Hashable, Sendable {
+    package var id: String
+    package var purchase: PurchaseID
+    /// Who may use it; nil means whoever has the token.
+    package var customer: CustomerID?
+    package var createdAt: Instant
+    package var expiresAt: Instant
+    package var usedAt: Instant?
+    /// The claim that it was used for.
+    package var claim: SeatClaimID?
+    package var withdrawnAt: Instant?
+
+    package init(
+        id: String, purchase: PurchaseID, customer: CustomerID? = nil, createdAt: Instant,
+        expiresAt: Instant, usedAt: Instant? = nil, claim: SeatClaimID? = nil,
+        withdrawnAt: Instant? = nil
+    ) {
+        self.id = id
+        self.purchase = purchase
+        self.customer = customer
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.usedAt = usedAt
+        self.claim = claim
+        self.withdrawnAt = withdrawnAt
+    }
+
+    /// Whether somebody can use it.
+    package func isOpen(at now: Instant) -> Bool {
+        usedAt == nil && withdrawnAt == nil && now < expiresAt
+    }
+}
+
+extension DatabaseSession {
+    /// How many invitations of one purchase stay stored after they were used, withdrawn, or
+    /// expired: the newest ones.
+    package static let closedInvitationsMax = 1_000
+
+    // MARK: - Reading
+
+    /// - Parameter digest: of the token: 32 bytes.
+    package func invitation(
+        digest: [UInt8], in app: AppID
+    ) throws(StorageFailure) -> StoredInvitation? {
+        try invitations("app = $1 AND digest = $2", [.text(app.rawValue), .bytes(digest)]).first
+    }
+
+    package func invitation(
+        _ id: String, in app: AppID
+    ) throws(StorageFailure) -> StoredInvitation? {
+        try invitations("app = $1 AND invitation = $2", [.text(app.rawValue), .text(id)]).first
+    }
+
+    /// All stored invitations of a purchase, the newest first.
+    package func invitations(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> [StoredInvitation] {
+        try invitations(
+            "app = $1 AND environment = $2 AND purchase = $3", Self.key(of: purchase, in: app)
+        ).sorted { ($0.createdAt, $0.id) > ($1.createdAt, $1.id) }
+    }
+
+    private func invitations(
+        _ condition: String, _ values: [Value]
+    ) throws(StorageFailure) -> [StoredInvitation] {
+        let rows = try connection.rows(
+            "SELECT invitation, environment, purchase, customer, created_at_ms, expires_at_ms, "
+                + "used_at_ms, claim, withdrawn_at_ms FROM seat_invitations WHERE \(condition)",
+            values)
+        return try rows.map { (row) throws(StorageFailure) in
+            StoredInvitation(
+                id: try row.text(0),
+                purchase: PurchaseID(
+                    TransactionID(rawValue: try row.text(2)),
+                    in: try Environment.stored(try row.text(1))),
+                customer: try row.optionalText(3).map(CustomerID.init(rawValue:)),
+                createdAt: Instant(milliseconds: try row.integer(4)),
+                expiresAt: Instant(milliseconds: try row.integer(5)),
+                usedAt: try row.optionalInteger(6).map(Instant.init(milliseconds:)),
+                claim: try row.optionalText(7).map(SeatClaimID.init(rawValue:)),
+                withdrawnAt: try row.optionalInteger(8).map(Instant.init(milliseconds:)))
+        }
+    }
+
+    // MARK: - Writing
+
+    /// Inserts an invitation, and deletes the oldest ones that nobody can use any more.
+    package func insert(
+        _ invitation: StoredInvitation, digest: [UInt8], in app: AppID
+    ) throws(StorageFailure) {
+        try touch([invitation.purchase], in: app)
+        let closed = try invitations(of: invitation.purchase, in: app)
+            .filter { !$0.isOpen(at: invitation.createdAt) }
+        try connection.runEach(
+            "DELETE FROM seat_invitations WHERE app = $1 AND invitation = $2",
+            closed.dropFirst(Self.closedInvitationsMax - 1).map {
+                [.text(app.rawValue), .text($0.id)]
+            })
+        try connection.run(
+            "INSERT INTO seat_invitations (app, invitation, digest, environment, purchase, "
+                + "customer, created_at_ms, expires_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            [
+                .text(app.rawValue), .text(invitation.id), .bytes(digest),
+                .text(invitation.purchase.environment.rawValue),
+                .text(invitation.purchase.original.rawValue), .text(invitation.customer?.rawValue),
+                .integer(invitation.createdAt.milliseconds),
+                .integer(invitation.expiresAt.milliseconds),
+            ])
+    }
+
+    /// Records that an invitation was used for a claim.
+    package func use(
+        _ invitation: StoredInvitation, for claim: SeatClaimID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE seat_invitations SET used_at_ms = $1, claim = $2 "
+                + "WHERE app = $3 AND invitation = $4",
+            [
+                .integer(now.milliseconds), .text(claim.rawValue), .text(app.rawValue),
+                .text(invitation.id),
+            ])
+    }
+
+    package func withdraw(
+        _ invitation: StoredInvitation, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try touch([invitation.purchase], in: app)
+        try connection.run(
+            "UPDATE seat_invitations SET withdrawn_at_ms = $1 "
+                + "WHERE app = $2 AND invitation = $3",
+            [.integer(now.milliseconds), .text(app.rawValue), .text(invitation.id)])
+    }
+
+    /// Withdraws the invitations of a purchase that loses its owner: they were theirs. The claims
+    /// stay.
+    func withdrawInvitations(
+        of purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE seat_invitations SET withdrawn_at_ms = $1 WHERE app = $2 AND environment = $3 "
+                + "AND purchase = $4 AND used_at_ms IS NULL AND withdrawn_at_ms IS NULL",
+            [.integer(now.milliseconds)] + Self.key(of: purchase, in: app))
+    }
+}

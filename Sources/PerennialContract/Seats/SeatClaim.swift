@@ -1,0 +1,96 @@
+/// One person's place in a group: the access that a seat gives, from when on, and whether there is
+/// a seat for it now.
+public struct SeatClaim: Hashable, Sendable, Codable {
+    public var claimID: String
+    /// The member. Nil for an app key if the member has only ids that begin with `anon_`.
+    public var customerID: String?
+    public var standing: SeatStanding
+    public var claimedAt: Timestamp
+    /// Nil while the claim is open.
+    public var endedAt: Timestamp?
+    /// Why the claim ended. Nil while it is open.
+    public var cause: SeatEnd?
+
+    public init(
+        claimID: String, customerID: String?, standing: SeatStanding, claimedAt: Timestamp,
+        endedAt: Timestamp? = nil, cause: SeatEnd? = nil
+    ) {
+        self.claimID = claimID
+        self.customerID = customerID
+        self.standing = standing
+        self.claimedAt = claimedAt
+        self.endedAt = endedAt
+        self.cause = cause
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case claimID = "claim_id"
+        case customerID = "customer_id"
+        case standing
+        case claimedAt = "claimed_at"
+        case endedAt = "ended_at"
+        case cause
+    }
+}
+
+/// Whether a claim gives access.
+public struct SeatStanding: ContractWord {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// There is a seat for the claim: the member has access while the purchase gives it.
+    public static let held = Self(rawValue: "held")
+    /// There are fewer seats than members, and this one came later than others. The claim gives
+    /// access again as soon as there is a seat.
+    public static let waiting = Self(rawValue: "waiting")
+    /// The claim is over for ever.
+    public static let ended = Self(rawValue: "ended")
+
+    public static let known: [Self] = [held, waiting, ended]
+}
+
+/// Why a claim ended.
+public struct SeatEnd: ContractWord {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The member gave it back.
+    public static let left = Self(rawValue: "left")
+    /// The purchaser, or the app's server, took it back.
+    public static let removed = Self(rawValue: "removed")
+    /// The member or the purchaser was erased.
+    public static let erased = Self(rawValue: "erased")
+    /// The App Store named the claim when it refunded seats.
+    public static let unclaimed = Self(rawValue: "unclaimed")
+    /// The subscription had ended, and was bought anew.
+    public static let boughtAnew = Self(rawValue: "bought_anew")
+    /// Two ids of one person had a claim each, or the member and the purchaser turned out to be one
+    /// person.
+    public static let joined = Self(rawValue: "joined")
+
+    public static let known: [Self] = [left, removed, erased, unclaimed, boughtAnew, joined]
+}
+
+/// The body of `POST /v1/seats/claims`.
+public struct SeatClaimRequest: Hashable, Sendable, Codable {
+    /// Who takes the seat.
+    public var customerID: String
+    /// The token of an invitation. With an app key it is required.
+    public var token: String?
+    /// The purchase whose seat is taken. Only with a secret key, and only without a token.
+    public var originalTransactionID: String?
+
+    public init(
+        customerID: String, token: String? = nil, originalTransactionID: String? = nil
+    ) {
+        self.customerID = customerID
+        self.token = token
+        self.originalTransactionID = originalTransactionID
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case customerID = "customer_id"
+        case token
+        case originalTransactionID = "original_transaction_id"
+    }
+}

@@ -1,0 +1,81 @@
+/// The people who use one subscription, and how many it is paid for: the response of
+/// `GET /v1/purchases/{original_transaction_id}/seats`.
+public struct SeatGroup: Hashable, Sendable, Codable {
+    public var originalTransactionID: String
+    public var environment: StoreEnvironment
+    public var productID: String
+    /// Who invites the members.
+    public var invitations: SeatHost
+    /// How many people are paid for now, the purchaser among them. 0 if the subscription does not
+    /// run.
+    public var seats: Int
+    /// How many the next period is for. Nil if the App Store has not said.
+    public var seatsAtRenewal: Int?
+    /// How many open claims there are. Nil, as are the next three, unless the app invites the
+    /// members.
+    public var claimed: Int?
+    /// How many more members can join now.
+    public var available: Int?
+    /// How many open claims have no seat now.
+    public var waiting: Int?
+    /// When the next period begins. Nil if the subscription does not renew, or does not run.
+    public var renewsAt: Timestamp?
+    /// When the access ends unless it is paid for again. Nil if the subscription does not run.
+    public var endsAt: Timestamp?
+    /// Open claims, in the order in which they get seats.
+    public var claims: [SeatClaim]
+    /// Send it as `after` to get the claims that follow. Nil if there are no more.
+    public var nextCursor: String?
+
+    public init(
+        originalTransactionID: String, environment: StoreEnvironment, productID: String,
+        invitations: SeatHost, seats: Int, seatsAtRenewal: Int? = nil, claimed: Int? = nil,
+        available: Int? = nil, waiting: Int? = nil, renewsAt: Timestamp? = nil,
+        endsAt: Timestamp? = nil, claims: [SeatClaim] = [], nextCursor: String? = nil
+    ) {
+        self.originalTransactionID = originalTransactionID
+        self.environment = environment
+        self.productID = productID
+        self.invitations = invitations
+        self.seats = seats
+        self.seatsAtRenewal = seatsAtRenewal
+        self.claimed = claimed
+        self.available = available
+        self.waiting = waiting
+        self.renewsAt = renewsAt
+        self.endsAt = endsAt
+        self.claims = claims
+        self.nextCursor = nextCursor
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case originalTransactionID = "original_transaction_id"
+        case environment
+        case productID = "product_id"
+        case invitations
+        case seats
+        case seatsAtRenewal = "seats_at_renewal"
+        case claimed
+        case available
+        case waiting
+        case renewsAt = "renews_at"
+        case endsAt = "ends_at"
+        case claims
+        case nextCursor = "next_cursor"
+    }
+}
+
+/// Who invites the members of a group.
+public struct SeatHost: ContractWord {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The App Store, which gives each member a transaction.
+    public static let apple = Self(rawValue: "apple")
+    /// The app: a claim gives access.
+    public static let developer = Self(rawValue: "developer")
+    /// The App Store has not said, or said something new.
+    public static let other = Self(rawValue: "other")
+
+    public static let known: [Self] = [apple, developer, other]
+}

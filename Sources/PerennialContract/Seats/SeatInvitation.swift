@@ -1,0 +1,65 @@
+/// The body of `POST /v1/purchases/{original_transaction_id}/invitations`.
+public struct SeatInvitationRequest: Hashable, Sendable, Codable {
+    /// Who may use the invitation. Nil: whoever has its token.
+    public var customerID: String?
+    /// From 60 to 2,592,000, which is 30 days. Nil: 7 days.
+    public var expiresInSeconds: Int?
+
+    public init(customerID: String? = nil, expiresInSeconds: Int? = nil) {
+        self.customerID = customerID
+        self.expiresInSeconds = expiresInSeconds
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case customerID = "customer_id"
+        case expiresInSeconds = "expires_in_seconds"
+    }
+}
+
+/// What lets one person join a group.
+public struct SeatInvitation: Hashable, Sendable, Codable {
+    public var invitationID: String
+    /// The secret that the invited person sends. Only the response that makes the invitation has
+    /// it.
+    public var token: String?
+    /// Who may use it. Nil: whoever has the token.
+    public var customerID: String?
+    public var createdAt: Timestamp
+    public var expiresAt: Timestamp
+    /// Nil if nobody has used it.
+    public var usedAt: Timestamp?
+    /// Nil if it was not withdrawn.
+    public var withdrawnAt: Timestamp?
+
+    public init(
+        invitationID: String, token: String? = nil, customerID: String? = nil,
+        createdAt: Timestamp, expiresAt: Timestamp, usedAt: Timestamp? = nil,
+        withdrawnAt: Timestamp? = nil
+    ) {
+        self.invitationID = invitationID
+        self.token = token
+        self.customerID = customerID
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.usedAt = usedAt
+        self.withdrawnAt = withdrawnAt
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case invitationID = "invitation_id"
+        case token
+        case customerID = "customer_id"
+        case createdAt = "created_at"
+        case expiresAt = "expires_at"
+        case usedAt = "used_at"
+        case withdrawnAt = "withdrawn_at"
+    }
+}
+
+/// The response of `GET /v1/purchases/{original_transaction_id}/invitations`: those that can be
+/// used, the newest first.
+public struct SeatInvitationList: Hashable, Sendable, Codable {
+    public var items: [SeatInvitation]
+
+    public init(items: [SeatInvitation]) { self.items = items }
+}
