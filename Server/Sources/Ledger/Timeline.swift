@@ -181,7 +181,8 @@ package struct Timeline: Hashable, Sendable {
         let id = payment.id(grade)
         // A payment may be told with other seats of its period only later: then its id changes.
         let same = periods.firstIndex { $0.isSeated(as: payment) }
-        guard let index = same ?? periods.firstIndex(where: { $0.id == id }) else {
+        guard let index = same ?? periods.firstIndex(where: { $0.isTold(by: payment, id, grade) })
+        else {
             periods.append(Period([Copy(told)], of: purchase))
             return
         }
@@ -199,6 +200,7 @@ package struct Timeline: Hashable, Sendable {
             periods[index].end = periods[index].payment.until
             periods[index].isReplaced = false
             periods[index].isAddition = last.map { isAddition(index, to: $0) } ?? false
+            if periods[index].isAddition, let last { extend(index, with: last) }
             periods[index].isVoid =
                 !periods[index].isAddition
                 && last.map { isVoid(periods[index].payment, after: $0) } ?? false
@@ -227,6 +229,15 @@ package struct Timeline: Hashable, Sendable {
         }
     }
 
+    /// Seats that were added last as long as their period. A document about an extension may name
+    /// one payment only.
+    private mutating func extend(_ index: Int, with main: Int) {
+        guard let end = periods[main].end, periods[index].end.map({ $0 < end }) ?? false else {
+            return
+        }
+        periods[index].end = end
+    }
+
     /// A period and the seats that were added to it.
     private func parts(of index: Int, before next: Int) -> [Int] {
         [index] + (index + 1..<next).filter { periods[$0].isAddition }
@@ -251,7 +262,9 @@ package struct Timeline: Hashable, Sendable {
     /// Returns nil if its fact is not in this timeline.
     package func period(toldBy payment: Payment, _ grade: Grade) -> Period? {
         let id = payment.id(grade)
-        let own = periods.first { $0.id == id } ?? periods.first { $0.isSeated(as: payment) }
+        let own =
+            periods.first { $0.isTold(by: payment, id, grade) }
+            ?? periods.first { $0.isSeated(as: payment) }
         return own.map { betterDocumented($0) ?? $0 }
     }
 
@@ -282,21 +295,18 @@ extension Payment {
 }
 
 extension Timeline.Period {
-    /// Whether a payment is this one, though it may have another id: seats are told apart by their
-    /// transactions.
-    func isSeated(as other: Payment) -> Bool {
-        (payment.seats?.isPart ?? false || other.seats?.isPart ?? false)
-            && payment.transaction == other.transaction
+    /// Whether it is the same period, as it was known at another time.
+    package func isSame(as other: Self) -> Bool {
+        isTold(by: other.payment, other.id, other.sources.grade) || isSeated(as: other.payment)
     }
 
-    /// Whether it is the same period, as it was known at another time.
-    package func isSame(as other: Self) -> Bool { id == other.id || isSeated(as: other.payment) }
-
-    /// Whether these seats were bought within the period of the others.
+    /// Whether these seats were bought within the period of the others. Older documents do not say
+    /// so, but what begins later with the same line item can be nothing else.
     fileprivate func adds(to other: Self) -> Bool {
-        guard payment.seats?.isPart ?? false, product == other.product,
-            let until = other.payment.until
-        else { return false }
+        let isPart = payment.isPart || payment.hasLine(of: other.payment)
+        guard isPart, product == other.product, let until = other.payment.until else {
+            return false
+        }
         return from >= other.from && from < until
     }
 

@@ -121,6 +121,13 @@ private enum Told {
         #expect(timeline.periods.map(timeline.convertsFreePeriod) == [false, false, true])
     }
 
+    @Test func `added seats last as long as a period that is extended`() {
+        let longer = fact(payment("1000", seats: 4, until: end + .days(7)), at: start + .days(20))
+        let timeline = Timeline(of: purchase, [Told.first, Told.added, longer])
+        #expect(timeline.seats(at: end + .days(3)) == 6)
+        #expect(timeline.seats(at: end + .days(8)) == 0)
+    }
+
     @Test func `another product ends all parts of a period`() {
         var upgrade = payment("1003", seats: 1, from: start + .days(20), isPart: false)
         (upgrade.product, upgrade.line) = ("pro.yearly", "c")
@@ -171,5 +178,27 @@ private enum Told {
         #expect(changes.map(\.kind) == [.seatAssigned, .seatRevoked, .seatAssigned, .renewed])
         #expect(changes.compactMap(\.money).isEmpty)
         #expect(timeline.seats(at: start + .days(5)) == 0)
+    }
+
+    /// Older documents know no seats, and call the end of everything a refund.
+    @Test func `a seat that a receipt calls refunded was taken back`() {
+        func seat(_ ownership: Ownership, revokedAt: Instant? = nil) -> Payment {
+            Payment(
+                transaction: "1000", line: "a", product: "pro.monthly", from: start, until: end,
+                ownership: ownership,
+                revocation: revokedAt.map { Revocation(at: $0, kind: .refund) })
+        }
+        let assigned = fact(seat(.assigned), at: start)
+        let receipt = Fact(
+            about: purchase, attestedAt: start + .days(4), grade: .legacy,
+            .payment(seat(.purchased, revokedAt: start + .days(3))))
+        var state = ReportedState(nil, until: start)
+        let before = Timeline(of: purchase, [assigned])
+        _ = state.changes(from: Timeline(of: purchase, []), to: before, at: start)
+        let after = before.adding([receipt])
+        #expect(after == Timeline(of: purchase, [receipt, assigned]))
+        let changes = state.changes(from: before, to: after, at: start + .days(4))
+        #expect(changes.map(\.kind) == [.seatRevoked])
+        #expect(after.access(at: start + .days(5))?.state == .revoked)
     }
 }

@@ -237,8 +237,8 @@ import Testing
     }
 
     static let payments: [EventType] = [
-        .purchased, .trialStarted, .familyShared, .trialConverted, .renewed, .billingRecovered,
-        .resubscribed, .productChanged, .upgraded,
+        .purchased, .trialStarted, .familyShared, .seatAssigned, .trialConverted, .renewed,
+        .billingRecovered, .resubscribed, .productChanged, .upgraded,
     ]
 
     @Test(arguments: payments)
@@ -296,20 +296,26 @@ import Testing
         }
     }
 
-    @Test func `a family member pays nothing, and each event says whose it is`() throws {
+    @Test(arguments: [Ledger.Ownership.familyShared, .assigned])
+    func `whoever has what another pays for pays nothing, and only a family says so`(
+        ownership: Ledger.Ownership
+    ) throws {
         let shared = Payment(
             transaction: "1", product: "pro.month", from: Self.first,
             until: Self.first + .days(30), price: Ledger.Money(milliunits: 9_990, currency: "EUR"),
-            ownership: .familyShared)
+            ownership: ownership)
         let context = Self.context(
             Timeline(
                 of: Self.purchase,
                 [Fact(about: Self.purchase, attestedAt: Self.first, .payment(shared))]))
-        for type in [EventType.familyShared, .renewalTurnedOff, .expired] {
+        let beginning: EventType = ownership == .assigned ? .seatAssigned : .familyShared
+        for type in [beginning, .renewed, .renewalTurnedOff, .expired] {
             let event = Self.event(type) { $0.after = Self.status(.expired, active: false) }
             let rendered = try #require(RevenueCatEvent.events(for: event, in: context).first)
-            #expect(rendered.value("is_family_share") == .bool(true), "\(type.rawValue)")
+            let isFamily = RevenueCatValue.bool(ownership == .familyShared)
+            #expect(rendered.value("is_family_share") == isFamily, "\(type.rawValue)")
             #expect(rendered.value("price_in_purchased_currency") == .number(0))
+            #expect(rendered.value("price") == .number(0), "\(type.rawValue)")
         }
     }
 

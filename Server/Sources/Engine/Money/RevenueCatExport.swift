@@ -170,7 +170,7 @@ extension SoldTransaction {
 
     /// The net and the gross amount if no document names a price: nothing if that is certain.
     fileprivate var withoutPrice: [ExportedValue] {
-        let isFree = terms == .trial || ownership == "family_shared"
+        let isFree = terms == .trial || ownership != "purchased"
         return isFree ? [.text("0.00"), .text("0.00")] : [.none, .none]
     }
 

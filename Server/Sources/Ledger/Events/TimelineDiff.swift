@@ -53,10 +53,9 @@ struct TimelineDiff {
             }
         }
         guard !known.isEmpty else { return changed }
-        let byID = Dictionary(before.periods.map { ($0.id, $0) }) { one, _ in one }
         return after.periods.indices.compactMap { index in
             let period = after.periods[index]
-            let old = byID[period.id] ?? before.periods.first { $0.isSame(as: period) }
+            let old = before.periods.first { $0.isSame(as: period) }
             return old == after.periods[index] ? nil : (old, index)
         }
     }

@@ -194,11 +194,11 @@ extension Payment: Mergeable {
         return result
     }
 
-    /// Sets the ownership. A family member to whom a purchase is only shared cannot get a refund,
-    /// so the revocation becomes the end of sharing.
+    /// Sets the ownership. Whoever has what somebody else pays for cannot get a refund, so the
+    /// revocation becomes the end of sharing.
     private mutating func setOwnership(as ownership: Ownership) {
         self.ownership = ownership
-        if ownership == .familyShared { revocation?.kind = .sharingEnded }
+        if ownership != .purchased { revocation?.kind = .sharingEnded }
     }
 
     /// The fields that every legacy document has, in an arbitrary but fixed order.

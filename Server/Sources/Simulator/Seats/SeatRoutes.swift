@@ -16,7 +16,7 @@ enum SeatVerb: String, Hashable, Sendable, CaseIterable {
 }
 
 /// What an organization does with a seat.
-enum OrganizationVerb: String, Hashable, Sendable, CaseIterable {
+package enum OrganizationVerb: String, Hashable, Sendable, CaseIterable {
     case assign
     case unassign
 
@@ -131,9 +131,11 @@ extension AppStoreSimulator {
     }
 
     /// An organization assigns a seat, or takes it back.
-    fileprivate func changeOrganization(
+    ///
+    /// - Parameter seats: how many it buys with the first one; nil for the usual number.
+    package func changeOrganization(
         _ name: String, _ verb: OrganizationVerb, _ productID: String, account: String,
-        in environment: SimulatedEnvironment, seats: Int64?
+        in environment: SimulatedEnvironment = .production, seats: Int64? = nil
     ) async throws {
         _ = try await perform { world, now throws(SimulatorProblem) in
             let notices: [NotificationDraft]

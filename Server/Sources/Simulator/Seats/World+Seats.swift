@@ -178,10 +178,14 @@ extension World {
                 SeatTier(price: Self.part(share, of: $0.price), count: $0.count)
             }
         }
+        // Two payments of one moment have a line item each, or nothing would tell them apart.
+        let isFirstNow = !chain.transactions.contains {
+            $0.isPart(ofPeriodOf: main) && $0.purchased == now
+        }
+        let isShared = settings.has(.seatAdditionSharesLineItem) && isFirstNow
         var part = StoreTransaction(
             id: newID(), origin: main.origin, product: main.boxedProduct,
-            webOrderLineItemID: settings.has(.seatAdditionSharesLineItem)
-                ? main.webOrderLineItemID : newID(),
+            webOrderLineItemID: isShared ? main.webOrderLineItemID : newID(),
             purchased: now, expires: main.expires, quantity: count, reason: .purchase,
             price: tiers.total, offer: main.boxedOffer)
         if let token { part.appAccountToken = token }

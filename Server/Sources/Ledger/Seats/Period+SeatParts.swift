@@ -1,0 +1,42 @@
+// Which payment a statement is about, if a period can have several. All seats of a period may have
+// one line item; and one payment may be reported under several transaction numbers.
+
+extension Timeline.Period {
+    /// Documents without milliseconds, and those that round, differ by less than this from others
+    /// about the same payment.
+    private static let samePaymentMax = Duration.seconds(60)
+
+    /// Whether a statement is about this payment, by the identifiers that both have.
+    ///
+    /// - Parameter otherID: of the statement: see ``Payment/id(_:)``.
+    func isTold(by other: Payment, _ otherID: String, _ grade: Grade) -> Bool {
+        guard id == otherID else { return false }
+        // Older documents do not say that seats were added. Such seats begin later than the payment
+        // whose line item they have.
+        guard grade == .legacy || sources == .legacy, !payment.isBoughtOnce,
+            payment.line != nil
+        else { return true }
+        return begins(with: other)
+    }
+
+    /// Whether a statement is about this payment although it may have another id: seats of a period
+    /// that has several payments are told apart by their transactions. A statement that does not
+    /// know of the other payments may have another number, if it begins with this one.
+    func isSeated(as other: Payment) -> Bool {
+        guard payment.isPart || other.isPart else { return false }
+        if payment.transaction == other.transaction { return true }
+        return payment.isPart != other.isPart && payment.hasLine(of: other) && begins(with: other)
+    }
+
+    private func begins(with other: Payment) -> Bool {
+        max(from, other.from) - min(from, other.from) <= Self.samePaymentMax
+    }
+}
+
+extension Payment {
+    /// Whether it is one of several payments of its period.
+    var isPart: Bool { seats?.isPart ?? false }
+
+    /// Whether both have the same line item.
+    func hasLine(of other: Payment) -> Bool { line != nil && line == other.line }
+}
