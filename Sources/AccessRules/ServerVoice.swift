@@ -181,7 +181,7 @@ extension ServerWord.Right {
         case .renewing:
             guard !refund.isUpgraded || refund.isRevokedByFamily else { return false }
             // Seats that were added to a period, or the others, may be left of it.
-            guard !own.contains(where: { $0.isUnrevokedPart(ofPeriodOf: refund) }) else {
+            guard !own.contains(where: { $0.isLeft(ofPeriodOf: refund) }) else {
                 return false
             }
             guard let until, let end = refund.expiresAt else { return true }
@@ -195,8 +195,7 @@ extension ServerWord.Right {
 
 extension StoreTransaction {
     /// Whether it is another payment for the period of a refunded one, and is not refunded.
-    fileprivate func isUnrevokedPart(ofPeriodOf refund: StoreTransaction) -> Bool {
-        id != refund.id && productID == refund.productID && revokedAt == nil && !isUpgraded
-            && expiresAt != nil && expiresAt == refund.expiresAt
+    func isLeft(ofPeriodOf refund: StoreTransaction) -> Bool {
+        id != refund.id && isPart(ofPeriodOf: refund) && revokedAt == nil && !isUpgraded
     }
 }

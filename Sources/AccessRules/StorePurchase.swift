@@ -73,7 +73,11 @@ struct StorePurchase {
     private func revoked(
         among giving: [StoreTransaction], after valid: [StoreTransaction]
     ) -> Finding? {
-        guard let revoked = giving.last(where: isRevoked),
+        // A refund of added seats takes nothing from whoever has paid the rest of the period.
+        let isWholly = { (refund: StoreTransaction) in
+            isRevoked(refund) && !valid.contains { $0.isLeft(ofPeriodOf: refund) }
+        }
+        guard let revoked = giving.last(where: isWholly),
             valid.last.map({ $0.purchasedAt <= revoked.purchasedAt }) ?? true
         else { return nil }
         let isRefund = revoked.revokedAt != nil && !revoked.isRevokedByFamily

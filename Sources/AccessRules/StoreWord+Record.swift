@@ -103,7 +103,7 @@ extension StoreTransaction {
     /// content anew now and then.
     package func hasSameContent(as other: Self) -> Bool {
         expiresAt == other.expiresAt && revokedAt == other.revokedAt
-            && isUpgraded == other.isUpgraded
+            && isUpgraded == other.isUpgraded && seats == other.seats
     }
 
     fileprivate func outranks(_ other: Self) -> Bool {

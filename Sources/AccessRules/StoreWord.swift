@@ -10,12 +10,15 @@ package struct StoreTransaction: Hashable, Sendable {
     /// Nil for what has no end of its own.
     package var expiresAt: Timestamp?
     package var revokedAt: Timestamp?
-    /// Whether Family Sharing ended, and not a payment was given back.
+    /// Whether Family Sharing or an assignment ended, and not a payment was given back.
     package var isRevokedByFamily: Bool
     package var isUpgraded: Bool
     package var isFamilyShared: Bool
     /// How many units were bought at once.
     package var quantity: Int
+    /// Nil unless the customer bought several seats. A member's transaction has none: it repeats
+    /// the purchaser's numbers.
+    package var seats: Seats?
     package var offer: Offer
     /// When the App Store signed this document.
     package var signedAt: Timestamp
@@ -31,7 +34,7 @@ package struct StoreTransaction: Hashable, Sendable {
         id: String, originalID: String, productID: String, kind: Kind, purchasedAt: Timestamp,
         expiresAt: Timestamp? = nil, revokedAt: Timestamp? = nil, isRevokedByFamily: Bool = false,
         isUpgraded: Bool = false, isFamilyShared: Bool = false, quantity: Int = 1,
-        offer: Offer = .none,
+        seats: Seats? = nil, offer: Offer = .none,
         signedAt: Timestamp, isHeld: Bool = false, isAcknowledged: Bool = false,
         firstSeenFor: String? = nil, details: Details = Details()
     ) {
@@ -46,6 +49,7 @@ package struct StoreTransaction: Hashable, Sendable {
         self.isUpgraded = isUpgraded
         self.isFamilyShared = isFamilyShared
         self.quantity = quantity
+        self.seats = seats
         self.offer = offer
         self.signedAt = signedAt
         self.isHeld = isHeld
@@ -65,6 +69,18 @@ package struct StoreTransaction: Hashable, Sendable {
         case none
         case trial
         case other
+    }
+
+    /// The seats of one transaction. A period has several if seats were added within it.
+    package struct Seats: Hashable, Sendable {
+        package var bought: Int
+        /// How many of them a refund took.
+        package var revoked: Int
+
+        package init(bought: Int, revoked: Int = 0) {
+            self.bought = bought
+            self.revoked = revoked
+        }
     }
 
     /// What no rule asks for, and an app may want to show. In Apple's words, also new ones.
@@ -120,6 +136,41 @@ extension StoreTransaction {
         kind == .renewing && revokedAt == nil && !isUpgraded
             && (expiresAt.map { $0 > now } ?? true)
     }
+
+    /// Whether two transactions are payments for one period: seats were added to it.
+    package func isPart(ofPeriodOf other: StoreTransaction) -> Bool {
+        id == other.id
+            || originalID == other.originalID && productID == other.productID && expiresAt != nil
+                && expiresAt == other.expiresAt
+    }
+
+    /// The seats that are left of this transaction. One if it is for one person.
+    package var seatsLeft: Int {
+        guard revokedAt == nil, !isUpgraded else { return 0 }
+        return seats.map { max(0, $0.bought - max(0, $0.revoked)) } ?? 1
+    }
+}
+
+extension Collection<StoreTransaction> {
+    /// How many seats the period of a transaction has. Nil unless seats were bought.
+    package func seats(inPeriodOf transaction: StoreTransaction) -> Int? {
+        let parts = filter { $0.isPart(ofPeriodOf: transaction) }
+        guard parts.contains(where: { $0.seats != nil }) else { return nil }
+        return parts.map(\.seatsLeft).reduce(0) { sum, left in
+            let (total, isTooMany) = sum.addingReportingOverflow(left)
+            return isTooMany ? .max : total
+        }
+    }
+
+    /// Of all documents about one subscription, the one that shows its latest period: the first
+    /// payment for that period that is left. Nil if there are none.
+    package var latestPeriod: StoreTransaction? {
+        let inOrder = filter { !$0.isUpgraded }.sorted {
+            ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id)
+        }
+        guard let newest = inOrder.last else { return nil }
+        return inOrder.first { $0.isPart(ofPeriodOf: newest) && $0.revokedAt == nil } ?? newest
+    }
 }
 
 /// What the App Store on this device said about the renewal of one subscription.
@@ -132,6 +183,8 @@ package struct StoreStatus: Hashable, Sendable {
     package var renewsTo: String?
     /// Whether another commitment follows the present one. Nil without one.
     package var commitmentRenews: Bool?
+    /// How many seats the next period has, as is planned. Nil if the App Store has not said.
+    package var seatsAtRenewal: Int?
     package var graceUntil: Timestamp?
     /// When the renewal info was signed.
     package var signedAt: Timestamp
@@ -143,14 +196,15 @@ package struct StoreStatus: Hashable, Sendable {
 
     package init(
         originalID: String, state: State, willRenew: Bool?, renewsTo: String? = nil,
-        commitmentRenews: Bool? = nil, graceUntil: Timestamp? = nil, signedAt: Timestamp,
-        isConfirmed: Bool, firstLapse: Sighting? = nil
+        commitmentRenews: Bool? = nil, seatsAtRenewal: Int? = nil, graceUntil: Timestamp? = nil,
+        signedAt: Timestamp, isConfirmed: Bool, firstLapse: Sighting? = nil
     ) {
         self.originalID = originalID
         self.state = state
         self.willRenew = willRenew
         self.renewsTo = renewsTo
         self.commitmentRenews = commitmentRenews
+        self.seatsAtRenewal = seatsAtRenewal
         self.graceUntil = graceUntil
         self.signedAt = signedAt
         self.isConfirmed = isConfirmed

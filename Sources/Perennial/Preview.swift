@@ -58,6 +58,27 @@ struct Preview: Script {
         Perennial.Explanation(
             access: snapshot[entitlement], rule: 0, steps: [])
     }
+
+    func seats(of subscription: String) throws(Perennial.Failure) -> Perennial.SeatGroup {
+        throw Self.noSeats
+    }
+
+    func inviteToSeat(
+        of subscription: String, for invited: String?, within seconds: TimeInterval?
+    ) throws(Perennial.Failure) -> Perennial.SeatInvitation {
+        throw Self.noSeats
+    }
+
+    func withdrawInvitation(_ invitation: String, of subscription: String) {}
+
+    func claimSeat(_ token: String) throws(Perennial.Failure) -> Perennial.Snapshot {
+        throw Self.noSeats
+    }
+
+    func releaseSeat(_ claim: String) {}
+
+    private static let noSeats = Perennial.Failure(
+        "purchase_unknown", remedy: "A preview has no seats. Use a `ScriptedStore`.")
 }
 
 extension Perennial {

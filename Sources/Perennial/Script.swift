@@ -32,6 +32,16 @@ package protocol Script: Sendable {
         _ amount: Int, from wallet: Perennial.WalletID, key: UUID
     ) async throws(Perennial.Failure) -> Perennial.Wallet
     func explain(_ entitlement: Perennial.EntitlementID) -> Perennial.Explanation
+
+    func seats(of subscription: String) async throws(Perennial.Failure) -> Perennial.SeatGroup
+    func inviteToSeat(
+        of subscription: String, for invited: String?, within seconds: TimeInterval?
+    ) async throws(Perennial.Failure) -> Perennial.SeatInvitation
+    func withdrawInvitation(
+        _ invitation: String, of subscription: String
+    ) async throws(Perennial.Failure)
+    func claimSeat(_ token: String) async throws(Perennial.Failure) -> Perennial.Snapshot
+    func releaseSeat(_ claim: String) async throws(Perennial.Failure)
 }
 
 extension Perennial {

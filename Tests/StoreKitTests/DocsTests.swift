@@ -1,5 +1,6 @@
 import Eventually
 import Foundation
+import Synchronization
 import Testing
 
 @testable import StoreKit
@@ -32,7 +33,7 @@ private let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent(
         ]
         .map { plain(try text($0)) }
         let code = try snippets().filter { !$0.contains("PackageDescription") }
-        #expect(code.count == 2)
+        #expect(code.count == 3)
         for snippet in code {
             #expect(sources.contains { $0.contains(snippet) }, "\(snippet)")
         }
@@ -71,6 +72,35 @@ extension StoreTests {
             }
             await SimulatedDevice.$current.withValue(pad) {
                 #expect(await Transaction.currentEntitlement(for: "guide") != nil)
+            }
+        }
+    }
+}
+
+extension StoreTests {
+    @Suite struct SeatsOfThePage {
+        @Test func `seats are bought, and their tiers are named`() async throws {
+            let world = try await World()
+            let later: [String: any Sendable] = ["from": 6, "price": "7.99"]
+            try await world.post("reset", ["multi_seat": ["pro.monthly": ["tiers": [later]]]])
+            let said = Mutex<[String]>([])
+            try await world.device().use {
+                try await buy { text in said.withLock { $0.append(text) } }
+            }
+            #expect(said.withLock { $0.sorted() } == ["2 at 7.99", "5 at 9.99", "7 seats"])
+        }
+
+        private func buy(_ say: (String) -> Void) async throws {
+            guard let team = try await Product.products(for: ["pro.monthly"]).first,
+                team.supportsMultiSeatPurchase
+            else { return }
+            if case .success(let result) = try await team.purchase(options: [.seats(7)]) {
+                let bought = try result.payloadValue
+                say("\(bought.purchasedQuantity) seats")
+                for tier in bought.multiSeatInfo?.priceTiers ?? [] {
+                    say("\(tier.quantity) at \(tier.price)")
+                }
+                await bought.finish()
             }
         }
     }

@@ -43,6 +43,7 @@ extension StoreTests {
             case .notAvailableInStorefront: "not_available_in_storefront"
             case .notEntitled: "not_entitled"
             case .unsupported: "unsupported"
+            case .invalidPresentationContext: "invalid_presentation_context"
             }
         }
 

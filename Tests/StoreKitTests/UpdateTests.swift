@@ -64,7 +64,7 @@ extension StoreTests {
                 try await world.post("transactions/\(bought.id)/refund")
                 let revoked = try #require(await updates.next()).unsafePayloadValue
                 #expect(revoked.id == bought.id && revoked.revocationDate != nil)
-                #expect(revoked.revocationReason != nil && revoked.revocationType == .refundFull)
+                #expect(revoked.revocationReason != nil && revoked.revocationType == .fullRefund)
                 #expect(await Transaction.currentEntitlement(for: "guide") == nil)
             }
         }

@@ -149,7 +149,8 @@ extension Engine {
                 uniqueKeysWithValues: (meaning?.credits ?? [:]).map {
                     (Perennial.WalletID(rawValue: $0.key), Int($0.value))
                 }),
-            isFamilyShareable: product.isFamilyShareable, storeProduct: product.storeProduct)
+            isFamilyShareable: product.isFamilyShareable, seatTiers: product.seatTiers,
+            storeProduct: product.storeProduct)
     }
 }
 

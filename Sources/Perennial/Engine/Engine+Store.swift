@@ -71,16 +71,16 @@ extension Engine {
         await collect(renewals.map(\.transaction), intent: .sync)
     }
 
-    /// Writes down the transaction of each subscription whose renewal was switched on or off since
-    /// the server's last answer. Its renewal info is posted with it. Once for each renewal info.
+    /// Writes down the transaction of each subscription whose renewal was switched on or off, or
+    /// planned for another number of seats, since the server's last answer. Its renewal info is
+    /// posted with it. Once for each renewal info.
     private func collectChanged(_ renewals: [StoreRenewal]) async {
         var entries: [OutboxEntry] = []
         for renewal in renewals where renewal.renewalInfo.isVerified {
             guard let payload = RenewalPayload(renewal.renewalInfo),
                 let known = memory.answer?.subscriptions.first(where: {
                     $0.originalTransactionID == payload.originalTransactionId
-                })?.willRenew,
-                let says = payload.autoRenewStatus, known != (says == 1), let id = buyer.id,
+                }), payload.changes(known), let id = buyer.id,
                 renewal.transaction.isVerified, !memory.isXcode,
                 let transaction = TransactionPayload(renewal.transaction),
                 postedRenewals.insert(renewal.renewalInfo.jws).inserted
@@ -261,6 +261,17 @@ extension Engine {
         offeringsETag = nil
         mustAsk = true
         mustFetchOfferings = true
+    }
+}
+
+extension RenewalPayload {
+    /// Whether it says something else than the server about the next period.
+    fileprivate func changes(_ known: PerennialContract.Subscription) -> Bool {
+        if let renews = known.willRenew, let autoRenewStatus, renews != (autoRenewStatus == 1) {
+            return true
+        }
+        guard let seats = known.seats, let renewalQuantity else { return false }
+        return seats.atRenewal != renewalQuantity
     }
 }
 

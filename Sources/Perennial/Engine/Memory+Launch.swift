@@ -65,7 +65,9 @@ extension Memory {
             return false
         }
         clock.confirm()
-        if stored.hasMore, let more = try? file.readMore(proven, code: code) { proven = more }
+        if stored.hasMore, let more = try? file.readMore(proven, of: stored.version, code: code) {
+            proven = more
+        }
         if let named { proven.become(named) }
         state = proven
         readToken(now: clock.now(by: device))

@@ -126,8 +126,10 @@ extension Memory {
             }
         }
         guard state.words.isTrusted else { return [] }
-        return newestOfEachPurchase(.renewing).map { transaction in
-            Perennial.Subscription(transaction, state.words.statuses[transaction.originalID])
+        return latestOfEachPurchase(.renewing).map { transaction in
+            Perennial.Subscription(
+                transaction, state.words.statuses[transaction.originalID],
+                seats: state.words.transactions.values.seats(inPeriodOf: transaction))
         }
     }
 
@@ -136,12 +138,14 @@ extension Memory {
     private func transaction(of subscription: PerennialContract.Subscription) -> StoreTransaction? {
         guard state.words.isTrusted else { return nil }
         let period = subscription.period
-        return state.words.transactions.values.filter {
+        let own = state.words.transactions.values.filter {
             $0.originalID == subscription.originalTransactionID
                 && $0.productID == subscription.productID
-                && ($0.purchasedAt == period.from
-                    || period.until != nil && $0.expiresAt == period.until)
-        }.max { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }
+        }
+        // Seats that were added have the period's end, and were bought later.
+        return own.first { $0.purchasedAt == period.from }
+            ?? own.filter { period.until != nil && $0.expiresAt == period.until }
+            .max { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }
     }
 
     private func terms(_ evidence: Evidence) -> [Perennial.Term] {
@@ -171,7 +175,7 @@ extension Memory {
             }
         }
         guard state.words.isTrusted else { return [] }
-        return newestOfEachPurchase(.nonConsumable).map {
+        return latestOfEachPurchase(.nonConsumable).map {
             Perennial.OwnedProduct(
                 product: .init(rawValue: $0.productID), purchased: $0.purchasedAt.date,
                 revoked: $0.revokedAt?.date)
@@ -188,12 +192,12 @@ extension Memory {
         return wallets
     }
 
-    private func newestOfEachPurchase(_ kind: StoreTransaction.Kind) -> [StoreTransaction] {
-        let newest = Dictionary(
-            state.words.transactions.values.filter { $0.kind == kind && !$0.isUpgraded }
-                .map { ($0.originalID, $0) },
-            uniquingKeysWith: { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) ? $1 : $0 })
-        return newest.values.sorted { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }
+    private func latestOfEachPurchase(_ kind: StoreTransaction.Kind) -> [StoreTransaction] {
+        let purchases = Dictionary(
+            grouping: state.words.transactions.values.filter { $0.kind == kind },
+            by: \.originalID)
+        return purchases.values.compactMap(\.latestPeriod)
+            .sorted { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }
     }
 }
 

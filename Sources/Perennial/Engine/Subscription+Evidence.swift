@@ -20,10 +20,19 @@ extension Perennial.Subscription {
             },
             offer: AppliedOffer(details),
             bundle: details.bundleProductID.map(Perennial.ProductID.init(rawValue:)),
-            ownership: Ownership(rawValue: subscription.ownership.rawValue))
+            ownership: Ownership(rawValue: subscription.ownership.rawValue),
+            seats: subscription.seats.map {
+                Seats(count: $0.count, atRenewal: $0.atRenewal, members: $0.claimed)
+            },
+            seat: subscription.seat.map {
+                Seat(id: $0.claimID, standing: .init(rawValue: $0.standing.rawValue))
+            })
     }
 
-    package init(_ transaction: StoreTransaction, _ status: StoreStatus?) {
+    /// - Parameters:
+    ///   - transaction: that of the present period.
+    ///   - seats: how many the period has. Nil unless the customer bought seats.
+    package init(_ transaction: StoreTransaction, _ status: StoreStatus?, seats: Int? = nil) {
         let state: Perennial.AccessState =
             switch status?.state {
             case .retry: .retry
@@ -47,7 +56,12 @@ extension Perennial.Subscription {
             },
             offer: AppliedOffer(details),
             bundle: details.bundleProductID.map(Perennial.ProductID.init(rawValue:)),
-            ownership: Ownership(transaction))
+            ownership: Ownership(transaction),
+            seats: seats.map {
+                Seats(
+                    count: Self.overStates.contains(state) ? 0 : $0,
+                    atRenewal: news?.seatsAtRenewal)
+            })
     }
 
     /// Nothing follows after them.
@@ -57,7 +71,7 @@ extension Perennial.Subscription {
 extension StoreTransaction {
     /// What it says by itself, without a status.
     fileprivate var paidState: Perennial.AccessState {
-        if revokedAt != nil { return .refunded }
+        if revokedAt != nil { return isRevokedByFamily ? .revoked : .refunded }
         return switch offer {
         case .none: .paid
         case .trial: .trial

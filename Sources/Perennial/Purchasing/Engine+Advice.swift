@@ -6,11 +6,13 @@ internal import PerennialContract
 
 extension Engine {
     /// The outcome without a sheet, if the customer should not buy.
+    ///
+    /// - Parameter addsSeats: whether the customer wants more seats than there are.
     func advisedAgainst(
-        _ product: Perennial.ProductID
+        _ product: Perennial.ProductID, addsSeats: Bool
     ) throws(Perennial.Failure) -> Perennial.Purchase.Outcome? {
         switch advice(on: product).reason {
-        case .alreadyHad?: return .alreadyHad
+        case .alreadyHad?: return addsSeats ? nil : .alreadyHad
         case .storeAccountOfAnother?:
             throw Perennial.Failure(
                 .storeAccountOfAnother,

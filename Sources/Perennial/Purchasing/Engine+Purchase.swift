@@ -12,7 +12,9 @@ extension Engine {
         anchor: PurchaseAnchor?
     ) async -> PurchaseOutcome {
         await open()
-        let (tap, buyer) = (Tap(product: product, customer: buyer.id), buyer)
+        let (tap, buyer) = (
+            Tap(product: product, customer: buyer.id, seats: options.seats), buyer
+        )
         if let running = purchasing[tap] { return await running.value }
         let before = lastPurchase
         let task = Task { () -> PurchaseOutcome in
@@ -30,6 +32,8 @@ extension Engine {
     struct Tap: Hashable, Sendable {
         var product: Perennial.ProductID
         var customer: String?
+        /// Another number of seats is another purchase.
+        var seats: Int?
     }
 
     private func buy(
@@ -41,8 +45,9 @@ extension Engine {
         do throws(Perennial.Failure) {
             try checkMayBuy()
             try checkStays(buyer.id)
+            if let seats = options.seats { try await check(seats, of: product) }
             if !options.regardlessOfAdvice,
-                let outcome = try advisedAgainst(product)
+                let outcome = try advisedAgainst(product, addsSeats: options.seats != nil)
             {
                 return .success(await makePurchase(outcome, product))
             }
@@ -280,6 +285,7 @@ extension Engine {
     ) async throws(Perennial.Failure) -> StorePurchaseOptions {
         var made = StorePurchaseOptions()
         made.quantity = options.quantity
+        made.seats = options.seats
         made.plan = options.plan?.kind
         made.custom = CustomOptions(options.storeOptions)
         made.accountToken = await accountToken()
@@ -310,7 +316,7 @@ extension Engine {
 }
 
 extension Perennial.Failure {
-    init(_ error: StoreError) {
+    package init(_ error: StoreError) {
         switch error {
         case .cancelled:
             self.init(.storeFailed, remedy: "The customer cancelled.")
@@ -328,6 +334,18 @@ extension Perennial.Failure {
         case .offerNotAccepted(let part):
             self.init(
                 .offerNotAccepted, remedy: "The App Store did not accept the offer (\(part)).")
+        case .seatsNotSold:
+            self.init(
+                .seatsNotSold,
+                remedy:
+                    "Ask the product's `isSoldInSeats` first. It needs iOS 27.3 or macOS 27.3, an "
+                    + "app built for them, and seats for this product in App Store Connect."
+            )
+        case .seatReduction:
+            self.init(
+                .seatReductionNotAllowed,
+                remedy: "The purchaser gives seats up in the App Store, for the next period: show "
+                    + "`Perennial.ManageButton`.")
         case .failed(let type):
             self.init(
                 .storeFailed, remedy: "StoreKit failed (\(type)). Try again later.",

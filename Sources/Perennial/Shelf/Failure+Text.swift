@@ -27,12 +27,19 @@ extension Perennial.Failure: LocalizedError {
         .customerChanged: .customerChanged,
         .previewOutdated: .customerChanged,
         .walletHasTooLittle: .walletHasTooLittle,
+        .seatsNotSold: .seatsNotSold,
+        .seatsNotPositive: .seatsNotSold,
+        .seatsUnchanged: .seatsUnchanged,
+        .seatReductionNotAllowed: .seatReduction,
         // The server's own.
         Code(rawValue: "purchase_belongs_to_another_customer"): .restoreRefused,
         Code(rawValue: "offer_not_for_customer"): .offerNotAccepted,
         Code(rawValue: "customer_proof_missing"): .customerMissing,
         Code(rawValue: "customer_proof_not_valid"): .customerMissing,
         Code(rawValue: "content_not_open"): .contentNotOpen,
+        Code(rawValue: "seats_taken"): .seatsTaken,
+        Code(rawValue: "invitation_unknown"): .invitationUnknown,
+        Code(rawValue: "seat_is_purchasers"): .seatIsPurchasers,
         Code(rawValue: "server_busy"): .failedForNow,
     ]
 }

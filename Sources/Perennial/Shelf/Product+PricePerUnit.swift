@@ -15,10 +15,15 @@ extension Perennial.Product {
     {
         guard let currencyCode, let amount = price(per: unit, digits: digits(of: currencyCode))
         else { return nil }
-        let style =
-            storeProduct?.priceFormatStyle
+        return amount.formatted(priceStyle(currencyCode, locale))
+    }
+
+    /// How the store writes its prices, or else how a locale does.
+    func priceStyle(
+        _ currencyCode: String, _ locale: Locale
+    ) -> Decimal.FormatStyle.Currency {
+        storeProduct?.priceFormatStyle
             ?? Decimal.FormatStyle.Currency(code: currencyCode, locale: locale)
-        return amount.formatted(style)
     }
 
     /// The price of one unit, cut down to a number of decimals.

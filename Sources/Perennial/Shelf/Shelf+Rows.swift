@@ -96,6 +96,7 @@ extension Wording {
         case .begins(let day): text(.beginsOn, [.date: date(day)])
         case .endsAfterMonth(let months): text(.endsAfterMonth, count: months)
         case .familyShared: text(.familyShared)
+        case .assigned: text(.assigned)
         case .paymentProblem: text(.paymentProblem)
         case .waiting(.approval): text(.waitingForApproval)
         case .waiting(.restore): text(.waitingForRestore)

@@ -51,6 +51,7 @@ struct ShelfSituation {
         case begins(Date)
         case endsAfterMonth(Int)
         case familyShared
+        case assigned
         case paymentProblem
         case waiting(Perennial.WaitingPurchase.Reason)
         case checking
@@ -93,7 +94,7 @@ struct ShelfSituation {
     private func planStanding(of product: Product) -> Standing {
         if let held = held(product) {
             if held.isOfAnother {
-                return Standing(.included, held.isFamilyShared ? .familyShared : nil)
+                return Standing(.included, held.isFamilyShared ? .familyShared : .assigned)
             }
             return Standing(.owned, status(of: held))
         }

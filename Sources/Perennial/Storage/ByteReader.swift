@@ -3,8 +3,13 @@ struct ByteReader {
     struct Damaged: Error {}
 
     private var rest: ArraySlice<UInt8>
+    /// The version of the layout. Earlier ones lack values.
+    let version: UInt8
 
-    init(_ bytes: some Collection<UInt8>) { rest = Array(bytes)[...] }
+    init(_ bytes: some Collection<UInt8>, version: UInt8 = StateFile.version) {
+        rest = Array(bytes)[...]
+        self.version = version
+    }
 
     var isAtEnd: Bool { rest.isEmpty }
 

@@ -57,9 +57,9 @@ extension DeviceState {
     }
 
     func adding(
-        _ more: [UInt8], identity: [UInt8]
+        _ more: SealedContent, identity: [UInt8]
     ) throws(ByteReader.Damaged) -> DeviceState {
-        var reader = ByteReader(more)
+        var reader = ByteReader(more.bytes, version: more.version)
         var state = self
         guard try reader.bytes() == identity, try reader.optionalText() == customerID,
             try reader.optionalText() == environment?.rawValue

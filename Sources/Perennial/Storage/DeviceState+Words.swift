@@ -76,6 +76,10 @@ extension ByteWriter {
         write(transaction.isFamilyShared)
         // Few are bought several at a time.
         write(transaction.quantity == 1 ? nil : Int64(transaction.quantity))
+        write(transaction.seats) { writer, seats in
+            writer.write(Int64(seats.bought))
+            writer.write(Int64(seats.revoked))
+        }
         write(transaction.offer.rawValue)
         write(transaction.signedAt.milliseconds)
         write(transaction.isHeld)
@@ -105,6 +109,7 @@ extension ByteWriter {
         write(status.willRenew) { $0.write($1) }
         write(status.renewsTo)
         write(status.commitmentRenews) { $0.write($1) }
+        write(status.seatsAtRenewal.map(Int64.init))
         write(status.graceUntil?.milliseconds)
         write(status.signedAt.milliseconds)
         write(status.isConfirmed)
@@ -188,10 +193,22 @@ extension ByteReader {
             revokedAt: try optionalTimestamp(), isRevokedByFamily: try bool(),
             isUpgraded: try bool(), isFamilyShared: try bool(),
             quantity: try optional { reader throws(Damaged) in try reader.integer() } ?? 1,
+            seats: try optionalWithSeats { reader throws(Damaged) in try reader.seats() },
             offer: try word(), signedAt: try timestamp(), isHeld: try bool(),
             isAcknowledged: try bool(), firstSeenFor: try optionalText(),
             details: try optional { reader throws(Damaged) in try reader.details() }
                 ?? StoreTransaction.Details())
+    }
+
+    /// Files of earlier versions have no such values.
+    private mutating func optionalWithSeats<Value>(
+        _ read: (inout ByteReader) throws(Damaged) -> Value
+    ) throws(Damaged) -> Value? {
+        version < StateFile.versionWithSeats ? nil : try optional(read)
+    }
+
+    private mutating func seats() throws(Damaged) -> StoreTransaction.Seats {
+        StoreTransaction.Seats(bought: try integer(), revoked: try integer())
     }
 
     private mutating func details() throws(Damaged) -> StoreTransaction.Details {
@@ -214,6 +231,9 @@ extension ByteReader {
             willRenew: try optional { reader throws(Damaged) in try reader.bool() },
             renewsTo: try optionalText(),
             commitmentRenews: try optional { reader throws(Damaged) in try reader.bool() },
+            seatsAtRenewal: try optionalWithSeats { reader throws(Damaged) in
+                try reader.integer()
+            },
             graceUntil: try optionalTimestamp(), signedAt: try timestamp(),
             isConfirmed: try bool(),
             firstLapse: try optional { reader throws(Damaged) in try reader.sighting() })

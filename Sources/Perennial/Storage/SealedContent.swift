@@ -4,11 +4,14 @@ struct SealedContent: Hashable, Sendable {
     private static let checksumBytes = 8
 
     let bytes: [UInt8]
+    /// The version of the file's layout.
+    let version: UInt8
     /// Empty if there was no key to make one.
     private let seal: [UInt8]
 
-    init(_ bytes: [UInt8], code: MessageCode?) {
+    init(_ bytes: [UInt8], version: UInt8 = StateFile.version, code: MessageCode?) {
         self.bytes = bytes
+        self.version = version
         seal = code?.code(of: bytes) ?? []
     }
 
@@ -25,10 +28,11 @@ struct SealedContent: Hashable, Sendable {
         guard let bytes = try? reader.bytes(), let seal = try? reader.bytes(), reader.isAtEnd
         else { return nil }
         self.bytes = bytes
+        self.version = version
         self.seal = seal
     }
 
-    func file(version: UInt8) -> [UInt8] {
+    var file: [UInt8] {
         var writer = ByteWriter()
         writer.write(bytes)
         writer.write(seal)

@@ -7,14 +7,16 @@ struct StoredState: Hashable, Sendable {
     /// The keys as the file has them. If the app has pinned keys, those and what they introduce;
     /// otherwise nothing proves them before the seal was checked.
     private(set) var keysAsWritten: KeyRing
-    /// Whether there is a second file: see ``StateFile/readMore(_:code:)``.
+    /// Whether there is a second file: see ``StateFile/readMore(_:of:code:)``.
     let hasMore: Bool
     private let content: SealedContent
+    /// The version of its files.
+    var version: UInt8 { content.version }
 
     init(
         _ content: SealedContent, identity: [UInt8], pinned: [SigningKey]
     ) throws(ByteReader.Damaged) {
-        var reader = ByteReader(content.bytes)
+        var reader = ByteReader(content.bytes, version: content.version)
         (state, hasMore) = try DeviceState.read(&reader, identity: identity, pinned: pinned)
         guard reader.isAtEnd else { throw ByteReader.Damaged() }
         keysAsWritten = state.keys

@@ -79,6 +79,8 @@ package struct StorePurchaseOptions: Hashable, Sendable {
     /// In lower case. Nil: none.
     package var accountToken: String?
     package var quantity = 1
+    /// How many seats there are after the purchase. Nil: it is for one person.
+    package var seats: Int?
     package var offer: Offer?
     package var plan: Perennial.Plan.Kind?
     /// Purchase options that the app adds itself.
@@ -99,6 +101,10 @@ package enum StoreError: Error, Hashable, Sendable {
     case productUnavailable
     case notAllowed
     case offerNotAccepted(String)
+    /// The product is not sold in several seats, or not by this build.
+    case seatsNotSold
+    /// Fewer seats than there are.
+    case seatReduction
     case notInStorefront
     /// The name of the error's type. Its text is not kept, because it can contain account names.
     case failed(String)

@@ -11,7 +11,7 @@ extension StoreProduct {
         #if os(Linux) || compiler(>=6.3.2)
             guard #available(iOS 26.4, macOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *)
             else { return [] }
-            return subscription.pricingTerms.map { terms in
+            return subscription.pricingTerms.filter { !isOfSeats($0) }.map { terms in
                 Perennial.Plan(
                     kind: .init(rawValue: terms.billingPlanType.rawValue),
                     billingPrice: terms.billingPrice, displayPrice: terms.billingDisplayPrice,

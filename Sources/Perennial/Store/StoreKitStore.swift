@@ -187,6 +187,7 @@ extension StorePurchaseOptions {
             options.insert(.appAccountToken(token))
         }
         if quantity > 1 { options.insert(.quantity(quantity)) }
+        if let seats { options.insert(try .total(seats)) }
         if let plan { options.insert(try .plan(plan)) }
         switch offer {
         case .promotional(let id, let jws):
@@ -208,7 +209,8 @@ extension StoreError {
         case let error as StoreError: self = error
         case is CancellationError: self = .cancelled
         case let error as StoreKitError: self.init(error)
-        case let error as StoreKit.Product.PurchaseError: self.init(error)
+        case let error as StoreKit.Product.PurchaseError:
+            self = Self.seats(error) ?? Self(error)
         default: self = .failed("\(type(of: error))")
         }
     }
@@ -233,7 +235,7 @@ extension StoreError {
         case .invalidOfferSignature: self = .offerNotAccepted("signature")
         case .missingOfferParameters: self = .offerNotAccepted("parameters")
         case .invalidQuantity: self = .failed("PurchaseError.invalidQuantity")
-        @unknown default: self = .failed("PurchaseError")
+        default: self = .failed("PurchaseError")
         }
     }
 }

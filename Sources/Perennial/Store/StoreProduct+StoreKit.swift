@@ -13,7 +13,8 @@ extension StoreProduct {
             plans: subscription.map(Self.plans) ?? [],
             group: subscription?.subscriptionGroupID,
             offers: subscription.map(Self.offers) ?? [],
-            isFamilyShareable: product.isFamilyShareable, storeProduct: product)
+            isFamilyShareable: product.isFamilyShareable, seatTiers: Self.seatTiers(of: product),
+            storeProduct: product)
     }
 
     private static func currencyCode(of product: StoreKit.Product) -> String? {

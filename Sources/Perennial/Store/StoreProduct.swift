@@ -15,13 +15,15 @@ package struct StoreProduct: Sendable {
     package var group: String?
     package var offers: [Perennial.Offer]
     package var isFamilyShareable: Bool
+    package var seatTiers: [Perennial.SeatTier]
     package var storeProduct: StoreKit.Product?
 
     package init(
         id: String, kind: Perennial.Product.Kind, name: String, details: String, price: Decimal,
         displayPrice: String, currencyCode: String?, period: Perennial.Period?,
         plans: [Perennial.Plan] = [], group: String?, offers: [Perennial.Offer],
-        isFamilyShareable: Bool, storeProduct: StoreKit.Product? = nil
+        isFamilyShareable: Bool, seatTiers: [Perennial.SeatTier] = [],
+        storeProduct: StoreKit.Product? = nil
     ) {
         self.id = id
         self.kind = kind
@@ -35,6 +37,7 @@ package struct StoreProduct: Sendable {
         self.group = group
         self.offers = offers
         self.isFamilyShareable = isFamilyShareable
+        self.seatTiers = seatTiers
         self.storeProduct = storeProduct
     }
 }

@@ -29,6 +29,12 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
     /// StoreKit calls it `bundleProductID`. The name in documents follows Apple's other names.
     var bundleProductId: String?
     var commitmentInfo: Commitment?
+    /// Nil unless several seats were bought.
+    var multiSeatInfo: Seats?
+
+    struct Seats: Decodable, Hashable, Sendable {
+        var revokedSeatQuantity: Int?
+    }
 
     /// The month of a year that is paid by the month.
     struct Commitment: Decodable, Hashable, Sendable {
@@ -54,7 +60,7 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
             revokedAt: revocationDate.map(Timestamp.init(milliseconds:)),
             isRevokedByFamily: isFamilyShared || inAppOwnershipType == "ASSIGNED",
             isUpgraded: isUpgraded ?? false,
-            isFamilyShared: isFamilyShared, quantity: quantity ?? 1, offer: offer,
+            isFamilyShared: isFamilyShared, quantity: quantity ?? 1, seats: seats, offer: offer,
             signedAt: Timestamp(milliseconds: signedDate), isHeld: isHeld,
             firstSeenFor: firstSeenFor,
             details: StoreTransaction.Details(
@@ -70,6 +76,12 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
         case "Consumable": .consumable
         default: .nonConsumable
         }
+    }
+
+    /// A member's transaction repeats the purchaser's numbers, which say nothing about the member.
+    private var seats: StoreTransaction.Seats? {
+        guard let multiSeatInfo, [nil, "PURCHASED"].contains(inAppOwnershipType) else { return nil }
+        return .init(bought: quantity ?? 1, revoked: multiSeatInfo.revokedSeatQuantity ?? 0)
     }
 
     private var offer: StoreTransaction.Offer {
@@ -96,6 +108,8 @@ struct RenewalPayload: Decodable, Hashable, Sendable {
     var gracePeriodExpiresDate: Int64?
     var signedDate: Int64
     var commitmentInfo: Commitment?
+    /// The seats of the next period.
+    var renewalQuantity: Int?
 
     /// What follows a year that is paid by the month.
     struct Commitment: Decodable, Hashable, Sendable {
@@ -121,6 +135,7 @@ extension StoreRenewal {
             willRenew: payload.autoRenewStatus.map { $0 == 1 },
             renewsTo: payload.autoRenewProductId,
             commitmentRenews: payload.commitmentInfo?.commitmentAutoRenewStatus.map { $0 != 0 },
+            seatsAtRenewal: payload.renewalQuantity,
             graceUntil: payload.gracePeriodExpiresDate.map(Timestamp.init(milliseconds:)),
             signedAt: Timestamp(milliseconds: payload.signedDate), isConfirmed: false)
     }

@@ -40,6 +40,14 @@ extension Perennial {
             public static let placementUnknown = Self(rawValue: "placement_unknown")
             public static let purchaseNotAllowed = Self(rawValue: "purchase_not_allowed")
             public static let offerNotAccepted = Self(rawValue: "offer_not_accepted")
+            /// The product is not sold in several seats, or not on this version of the system.
+            public static let seatsNotSold = Self(rawValue: "seats_not_sold")
+            /// The subscription has this number of seats already.
+            public static let seatsUnchanged = Self(rawValue: "seats_unchanged")
+            /// A purchase cannot reduce the number of seats.
+            public static let seatReductionNotAllowed =
+                Self(rawValue: "seat_reduction_not_allowed")
+            public static let seatsNotPositive = Self(rawValue: "seats_not_positive")
             public static let purchaseNotVerified = Self(rawValue: "purchase_not_verified")
             public static let purchaseResultUnknown = Self(rawValue: "purchase_result_unknown")
             /// The store returned a transaction of another product, or one that has ended.

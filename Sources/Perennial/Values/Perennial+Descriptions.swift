@@ -76,6 +76,14 @@ extension Perennial.Role: CustomStringConvertible {
     public var description: String { rawValue }
 }
 
+extension Perennial.SeatHost: CustomStringConvertible {
+    public var description: String { rawValue }
+}
+
+extension Perennial.SeatStanding: CustomStringConvertible {
+    public var description: String { rawValue }
+}
+
 extension Perennial.Shelf.Action: CustomStringConvertible {
     public var description: String { rawValue }
 }

@@ -59,6 +59,8 @@ extension Perennial {
         public var entitlements: Set<EntitlementID>
         public var credits: [WalletID: Int]
         public var isFamilyShareable: Bool
+        /// What seats cost, in order. Empty if it is not sold in seats: see ``price(of:)``.
+        public var seatTiers: [SeatTier]
         /// StoreKit's own product, for what is missing here. Nil in previews.
         public var storeProduct: StoreKit.Product?
 
@@ -68,7 +70,7 @@ extension Perennial {
             plans: [Plan] = [], group: String? = nil, offers: [Offer] = [],
             entitlements: Set<EntitlementID> = [],
             credits: [WalletID: Int] = [:], isFamilyShareable: Bool = false,
-            storeProduct: StoreKit.Product? = nil
+            seatTiers: [SeatTier] = [], storeProduct: StoreKit.Product? = nil
         ) {
             self.id = id
             self.kind = kind
@@ -84,6 +86,7 @@ extension Perennial {
             self.entitlements = entitlements
             self.credits = credits
             self.isFamilyShareable = isFamilyShareable
+            self.seatTiers = seatTiers
             self.storeProduct = storeProduct
         }
 

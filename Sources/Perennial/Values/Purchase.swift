@@ -10,6 +10,9 @@ extension Perennial {
         public var plan: Plan?
         /// 1 to 10, for consumables and terms.
         public var quantity: Int
+        /// How many seats the subscription has after the purchase: 12, to add 4 to 8. Nil: it is
+        /// bought for one person.
+        public var seats: Int?
         /// The place in the app from which it is bought.
         public var placement: PlacementID?
         /// Buys also what the customer has already, or what would belong to another customer.
@@ -18,7 +21,7 @@ extension Perennial {
         public var storeOptions: Set<StoreKit.Product.PurchaseOption>
 
         public init(
-            offer: Offer? = nil, plan: Plan? = nil, quantity: Int = 1,
+            offer: Offer? = nil, plan: Plan? = nil, quantity: Int = 1, seats: Int? = nil,
             placement: PlacementID? = nil,
             regardlessOfAdvice: Bool = false,
             storeOptions: Set<StoreKit.Product.PurchaseOption> = []
@@ -26,6 +29,7 @@ extension Perennial {
             self.offer = offer
             self.plan = plan
             self.quantity = quantity
+            self.seats = seats
             self.placement = placement
             self.regardlessOfAdvice = regardlessOfAdvice
             self.storeOptions = storeOptions

@@ -67,6 +67,15 @@ extension Perennial {
         /// Whether anything is known: what is open, or that nothing else is.
         var isAnythingKnown: Bool { isKnown || access.values.contains(where: \.isActive) }
 
+        /// The subscriptions that the customer has bought for several people.
+        public var groups: [Subscription] { subscriptions.filter { $0.seats != nil } }
+
+        /// The subscriptions in which somebody else pays for the customer's seat. An organization's
+        /// are among them.
+        public var memberships: [Subscription] {
+            subscriptions.filter { $0.ownership == .assigned }
+        }
+
         /// The entitlements that are open.
         public var active: Set<EntitlementID> {
             Set(access.values.lazy.filter(\.isActive).map(\.entitlement))

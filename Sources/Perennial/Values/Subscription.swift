@@ -3,7 +3,7 @@ public import Foundation
 extension Perennial {
     /// A subscription that renews.
     public struct Subscription: Hashable, Sendable, Identifiable {
-        /// The id of its first transaction.
+        /// The id of its first transaction. Of a seat that the app gave, the id of the claim.
         public var id: String
         public var product: ProductID
         public var state: AccessState
@@ -23,12 +23,17 @@ extension Perennial {
         /// device, like ``offer``.
         public var bundle: ProductID?
         public var ownership: Ownership
+        /// How many people it is paid for. Nil unless the customer bought seats.
+        public var seats: Seats?
+        /// The customer's place in somebody else's group. Nil unless the app invited them.
+        public var seat: Seat?
 
         public init(
             id: String, product: ProductID, state: AccessState, from: Date? = nil,
             until: Date? = nil, willRenew: Bool? = nil, renewsTo: ProductID? = nil,
             graceUntil: Date? = nil, commitment: Commitment? = nil, offer: AppliedOffer? = nil,
-            bundle: ProductID? = nil, ownership: Ownership = .purchased
+            bundle: ProductID? = nil, ownership: Ownership = .purchased, seats: Seats? = nil,
+            seat: Seat? = nil
         ) {
             self.id = id
             self.product = product
@@ -42,6 +47,8 @@ extension Perennial {
             self.offer = offer
             self.bundle = bundle
             self.ownership = ownership
+            self.seats = seats
+            self.seat = seat
         }
 
         /// Whether a member of the customer's family pays for it.
@@ -54,7 +61,7 @@ extension Perennial {
 
             public static let purchased = Self(rawValue: "purchased")
             public static let familyShared = Self(rawValue: "family_shared")
-            /// An organization has assigned it.
+            /// The purchaser of a group, or an organization, pays for it.
             public static let assigned = Self(rawValue: "assigned")
         }
 

@@ -10,7 +10,7 @@ extension ScriptedBooks {
             person: person,
             // So that everything is known, also what was never bought.
             server: ServerWord(
-                asOf: now, isLive: true, offlineUntil: nil, rights: grants[customer.id] ?? [:],
+                asOf: now, isLive: true, offlineUntil: nil, rights: rights,
                 verdicts: [:]),
             store: StoreWord(
                 transactions: Dictionary(uniqueKeysWithValues: transactions.map { ($0.id, $0) }),
@@ -36,6 +36,7 @@ extension ScriptedBooks {
                 originalID: id, state: renewal.state, willRenew: isPromised || renewal.isOn,
                 renewsTo: (change ?? last.product).rawValue,
                 commitmentRenews: last.details.commitment == nil ? nil : renewal.isOn,
+                seatsAtRenewal: seatsAtRenewal(after: last),
                 signedAt: renewal.signedAt, isConfirmed: true)
         }
     }
@@ -74,13 +75,22 @@ extension ScriptedBooks {
     }
 
     private func subscriptions(_ own: [StoreTransaction]) -> [Perennial.Subscription] {
-        let newest = Dictionary(
-            own.filter { $0.kind == .renewing }.map { ($0.originalID, $0) },
-            uniquingKeysWith: { $1 })
+        let bought = Dictionary(grouping: own.filter { $0.kind == .renewing }, by: \.originalID)
         let statuses = statuses
-        return newest.values.sorted { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }.map {
-            Perennial.Subscription($0, statuses[$0.originalID])
-        }
+        return bought.values.compactMap(\.latestPeriod)
+            .sorted { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }
+            .map { transaction in
+                var shown = Perennial.Subscription(
+                    transaction, statuses[transaction.originalID],
+                    seats: transactions.seats(inPeriodOf: transaction))
+                shown.seats?.members = groups[transaction.originalID]?.members.count ?? 0
+                return shown
+            } + (memberships[customer.id] ?? []).map(\.subscription)
+    }
+
+    /// What was given by hand, and by seats in other people's groups.
+    private var rights: [String: ServerWord.Right] {
+        (grants[customer.id] ?? [:]).merging(seatRights) { given, _ in given }
     }
 
     func explain(

@@ -10,17 +10,25 @@ struct ScriptedBooks: Sendable {
     private(set) var now: Timestamp
     private(set) var customer = Perennial.Customer(id: "anonymous-1", isAnonymous: true)
     var waiting: [Perennial.WaitingPurchase] = []
-    private(set) var transactions: [StoreTransaction] = []
+    var transactions: [StoreTransaction] = []
     /// By original transaction id.
-    private(set) var renewals: [String: Renewal] = [:]
+    var renewals: [String: Renewal] = [:]
+    /// Groups whose purchaser is one of the customers, by original transaction id.
+    var groups: [String: ScriptedGroup] = [:]
+    /// Seats in somebody else's group, by customer.
+    var memberships: [String: [ScriptedMembership]] = [:]
+    /// What an invitation of somebody else gives, by its token.
+    var invitationsOfOthers: [String: Perennial.ProductID] = [:]
     /// By customer.
     private(set) var grants: [String: [String: ServerWord.Right]] = [:]
     /// By customer.
-    private(set) var wallets: [String: [Perennial.WalletID: Int]] = [:]
+    var wallets: [String: [Perennial.WalletID: Int]] = [:]
     /// How the purchases that wait were ordered.
     private var orders: [Perennial.ProductID: Perennial.PurchaseOptions] = [:]
-    private var spendings: Set<UUID> = []
+    var spendings: Set<UUID> = []
     private var customersMade = 1
+    /// Of invitations and claims.
+    var idsMade = 0
 
     /// What happens to a subscription at the end of its period.
     struct Renewal: Sendable {
@@ -31,6 +39,8 @@ struct ScriptedBooks: Sendable {
         var plan: Perennial.Plan?
         /// What follows the period, or the commitment, instead of the same product and plan.
         var change: (product: Perennial.ProductID, plan: Perennial.Plan?)?
+        /// What the next period has. Nil: as many seats as this one.
+        var seats: Int?
         var state = StoreStatus.State.subscribed
         var signedAt: Timestamp
     }
@@ -102,6 +112,7 @@ struct ScriptedBooks: Sendable {
         waiting.removeAll { $0.product == id }
         let options = options ?? (isOrdered ? order : nil) ?? .init()
         guard let product = product(id) else { return nil }
+        if let seats = options.seats, let added = addSeats(for: seats, of: product) { return added }
         let offer = offer(of: product, options)
         let before = transactions.last { $0.kind == .renewing && group(of: $0) == group(product) }
         for index in transactions.indices
@@ -111,7 +122,8 @@ struct ScriptedBooks: Sendable {
             transactions[index].isUpgraded = true
         }
         add(
-            product, options.quantity, offer, plan(of: id, options), original: before?.originalID)
+            product, options.seats ?? options.quantity, offer, plan(of: id, options),
+            hasSeats: options.seats != nil, original: before?.originalID)
         for (wallet, amount) in product.credits { credit(amount * options.quantity, to: wallet) }
         return transactions.last?.id
     }
@@ -120,7 +132,7 @@ struct ScriptedBooks: Sendable {
     private mutating func add(
         _ product: Perennial.Product, _ quantity: Int, _ offer: Perennial.Offer?,
         _ plan: Perennial.Plan?, after commitment: StoreTransaction.Commitment? = nil,
-        original: String?
+        hasSeats: Bool = false, original: String?
     ) {
         let id = "\(transactions.count + 1)"
         let isRenewing = product.kind == .renewing
@@ -139,6 +151,7 @@ struct ScriptedBooks: Sendable {
             id: id, originalID: original ?? id, productID: product.id.rawValue,
             kind: StoreTransaction.Kind(rawValue: product.kind.rawValue) ?? .nonConsumable,
             purchasedAt: now, expiresAt: isRenewing ? end : nil, quantity: quantity,
+            seats: hasSeats && isRenewing ? .init(bought: quantity) : nil,
             offer: offer.map { $0.paymentMode == .freeTrial ? .trial : .other } ?? .none,
             signedAt: now, firstSeenFor: person, details: details)
         transactions.append(transaction)
@@ -193,7 +206,7 @@ struct ScriptedBooks: Sendable {
         else { return }
         transactions[index].revokedAt = now
         transactions[index].signedAt = now
-        renewals[transactions[index].originalID]?.isOn = false
+        stopRenewing(ifNothingIsLeftOf: transactions[index])
         for (wallet, amount) in product(id)?.credits ?? [:] {
             credit(-amount * transactions[index].quantity, to: wallet)
         }
@@ -233,7 +246,7 @@ struct ScriptedBooks: Sendable {
             }.map(\.originalID))
     }
 
-    private func isRunning(_ transaction: StoreTransaction) -> Bool {
+    func isRunning(_ transaction: StoreTransaction) -> Bool {
         guard let end = transaction.expiresAt else { return false }
         return end > now && transaction.revokedAt == nil && !transaction.isUpgraded
     }
@@ -274,8 +287,12 @@ struct ScriptedBooks: Sendable {
             renewals[transaction.originalID]?.signedAt = end
             return
         }
-        add(product, 1, nil, next.plan, after: promised, original: transaction.originalID)
+        let seats = seatsAtRenewal(after: transaction)
+        add(
+            product, seats ?? 1, nil, next.plan, after: promised, hasSeats: seats != nil,
+            original: transaction.originalID)
         transactions[transactions.count - 1].firstSeenFor = transaction.firstSeenFor
+        transactions[transactions.count - 1].details.ownership = transaction.details.ownership
         guard promised != nil else { return }
         renewals[transaction.originalID]?.isOn = renewal.isOn
         renewals[transaction.originalID]?.change = renewal.change
@@ -309,25 +326,6 @@ struct ScriptedBooks: Sendable {
         wallets[customer.id] = nil
         grants[customer.id] = nil
         signOut()
-    }
-
-    // MARK: - Wallets
-
-    mutating func credit(_ amount: Int, to wallet: Perennial.WalletID) {
-        wallets[customer.id, default: [:]][wallet, default: 0] += amount
-    }
-
-    /// False if there is too little. Once for each key.
-    mutating func spend(_ amount: Int, from id: Perennial.WalletID, key: UUID) -> Bool {
-        if spendings.contains(key) { return true }
-        guard amount >= 0, wallet(id).balance >= amount else { return false }
-        spendings.insert(key)
-        credit(-amount, to: id)
-        return true
-    }
-
-    func wallet(_ id: Perennial.WalletID) -> Perennial.Wallet {
-        Perennial.Wallet(balance: wallets[customer.id]?[id] ?? 0)
     }
 }
 

@@ -18,7 +18,7 @@ extension ScriptedStore: Script {
     /// Waits while nobody answers, then fails if the script says so.
     ///
     /// - Parameter unreachable: what cannot be reached without a network.
-    private func reach(_ unreachable: Perennial.Failure.Code) async throws(Perennial.Failure) {
+    func reach(_ unreachable: Perennial.Failure.Code) async throws(Perennial.Failure) {
         await withCheckedContinuation { continuation in
             let isAnswered = state.withLock { state in
                 if state.reach == .silent { state.waiters.append(continuation) }
@@ -103,7 +103,12 @@ extension ScriptedStore {
     ) -> ScriptedResult {
         var outcome = Perennial.Purchase.Outcome.alreadyHad
         var transactionID: String?
-        if state.books.advice(on: product).buy || options.regardlessOfAdvice {
+        if let refusal = options.seats.flatMap({ state.books.refusal(of: $0, product) }) {
+            return .failure(refusal)
+        }
+        if state.books.advice(on: product).buy || options.regardlessOfAdvice
+            || options.seats != nil
+        {
             if let kind = options.plan?.kind, !state.books.has(kind, product) {
                 return .failure(
                     Perennial.Failure(

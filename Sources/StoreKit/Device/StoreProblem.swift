@@ -42,6 +42,7 @@ struct StoreProblem: Sendable {
         case "not_available_in_storefront": StoreKitError.notAvailableInStorefront
         case "not_entitled": StoreKitError.notEntitled
         case "unsupported": StoreKitError.unsupported
+        case "invalid_presentation_context": StoreKitError.invalidPresentationContext
         case "invalid_quantity": Product.PurchaseError.invalidQuantity
         case "product_unavailable": Product.PurchaseError.productUnavailable
         case "purchase_not_allowed": Product.PurchaseError.purchaseNotAllowed
@@ -50,6 +51,8 @@ struct StoreProblem: Sendable {
         case "invalid_offer_price": Product.PurchaseError.invalidOfferPrice
         case "invalid_offer_signature": Product.PurchaseError.invalidOfferSignature
         case "missing_offer_parameters": Product.PurchaseError.missingOfferParameters
+        case "seat_reduction_not_allowed": Product.PurchaseError.seatReductionNotAllowed
+        case "multi_seat_purchase_disabled": Product.PurchaseError.multiSeatPurchaseDisabled
         case "duplicate_request": Transaction.RefundRequestError.duplicateRequest
         case "failed": Transaction.RefundRequestError.failed
         default: nil
@@ -61,6 +64,10 @@ struct StoreProblem: Sendable {
         "unknown_product": .productUnavailable, "product_not_for_sale": .productUnavailable,
         "offer_not_eligible": .ineligibleForOffer, "unknown_offer": .invalidOfferIdentifier,
         "invalid_offer_signature": .invalidOfferSignature,
+        "seat_reduction_not_allowed": .seatReductionNotAllowed,
+        "multi_seat_purchase_disabled": .multiSeatPurchaseDisabled,
+        // Apple documents only that the total must be higher, and no error of its own.
+        "seats_unchanged": .invalidQuantity,
     ]
 
     private static func code(_ number: Int?) -> URLError.Code {

@@ -16,6 +16,10 @@ extension Product {
         case invalidOfferPrice
         case invalidOfferSignature
         case missingOfferParameters
+        /// Fewer seats than the subscription has: those are given up in the App Store, for the next
+        /// period.
+        case seatReductionNotAllowed
+        case multiSeatPurchaseDisabled
     }
 
     /// Shows the payment sheet. What the customer does with it is ordered by the test, with the
@@ -42,6 +46,8 @@ extension Product.PurchaseError: LocalizedError {
         case .invalidOfferPrice: "The price of the offer is not valid."
         case .invalidOfferSignature: "The signature of the offer is not valid."
         case .missingOfferParameters: "The offer lacks parameters."
+        case .seatReductionNotAllowed: "A purchase cannot reduce the number of seats."
+        case .multiSeatPurchaseDisabled: "The product is not sold in several seats."
         }
     }
 
@@ -95,6 +101,7 @@ struct PurchaseCall: Sendable {
                     throw Product.PurchaseError.invalidQuantity
                 }
                 fields["quantity"] = quantity
+            case .seats(let total): fields["seats"] = total
             case .winBack(let id):
                 guard let id else { throw Product.PurchaseError.invalidOfferIdentifier }
                 fields["offer"] = id
@@ -106,7 +113,7 @@ struct PurchaseCall: Sendable {
             case .billingPlan(let plan): fields["billing_plan"] = plan
             case .asksToBuy(true):
                 if try await isSandbox() { fields["choice"] = "ask" }
-            case .asksToBuy(false), .custom, .onStorefrontChange: break
+            case .asksToBuy(false), .custom, .onStorefrontChange, .invitationSheetSuppressed: break
             }
         }
         return fields

@@ -22,6 +22,8 @@ public struct Product: Identifiable, Sendable {
     public let displayPrice: String
     public let isFamilyShareable: Bool
     public let subscription: SubscriptionInfo?
+    /// Whether several seats can be bought at once.
+    public let supportsMultiSeatPurchase: Bool
 
     private let payload: Data
     /// The customer's locale, with the currency of the storefront.
@@ -29,8 +31,10 @@ public struct Product: Identifiable, Sendable {
     /// The storefront that sent the product, ISO 3166-1 alpha-3.
     let country: String
 
-    /// - Parameter payload: the JSON of the store's product request.
-    init(jsonRepresentation payload: Data) throws {
+    /// - Parameters:
+    ///   - payload: the JSON of the store's product request.
+    ///   - seatTiers: the prices of seats. Empty if the product is not sold in seats.
+    init(jsonRepresentation payload: Data, seatTiers: [SeatTierPayload] = []) throws {
         let json = try JSONDecoder().decode(ProductPayload.self, from: payload)
         let attributes = json.attributes
         guard let offer = attributes.offers.first, let price = Decimal(string: offer.price)
@@ -43,7 +47,8 @@ public struct Product: Identifiable, Sendable {
         self.price = price
         displayPrice = offer.priceFormatted
         isFamilyShareable = attributes.isFamilyShareable == 1
-        subscription = SubscriptionInfo(attributes, offer)
+        subscription = SubscriptionInfo(attributes, offer, seatTiers: seatTiers)
+        supportsMultiSeatPurchase = subscription != nil && !seatTiers.isEmpty
         priceLocale = Locale(identifier: attributes.icuLocale ?? "xx_XX")
         country = json.country
     }
@@ -59,7 +64,9 @@ public struct Product: Identifiable, Sendable {
 }
 
 extension Product: Equatable, Hashable {
-    public static func == (left: Product, right: Product) -> Bool { left.payload == right.payload }
+    public static func == (left: Product, right: Product) -> Bool {
+        left.payload == right.payload && left.subscription == right.subscription
+    }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(payload) }
 }

@@ -28,8 +28,17 @@ struct ProductRequest: Sendable {
             }
             return try Product(
                 jsonRepresentation: JSONSerialization.data(
-                    withJSONObject: json, options: [.sortedKeys, .withoutEscapingSlashes]))
+                    withJSONObject: json, options: [.sortedKeys, .withoutEscapingSlashes]),
+                seatTiers: seatTiers(of: product))
         }
+    }
+
+    /// The simulator has them beside Apple's JSON, whose names for them are not known.
+    private func seatTiers(of product: [String: Any]) throws -> [SeatTierPayload] {
+        guard product["supports_multi_seat"] as? Bool == true, let tiers = product["price_tiers"]
+        else { return [] }
+        let json = try JSONSerialization.data(withJSONObject: tiers)
+        return try JSONDecoder.simulator.decode([SeatTierPayload].self, from: json)
     }
 }
 

@@ -5,6 +5,9 @@ extension Product {
             /// Apple sends these to nobody but the app's own tests.
             case custom(key: String, value: String)
             case quantity(Int)
+            /// The total after the purchase.
+            case seats(Int)
+            case invitationSheetSuppressed(Bool)
             case asksToBuy(Bool)
             /// An offer that needs no signature.
             /// Nil if the offer is none for customers who have left.
@@ -68,6 +71,18 @@ extension Product {
         }
 
         public static func quantity(_ quantity: Int) -> Self { Self(.quantity(quantity)) }
+
+        /// - Parameter targetSeatQuantity: how many seats there are in all after the purchase: 12,
+        ///   to add 4 to 8.
+        public static func seats(_ targetSeatQuantity: Int) -> Self {
+            Self(.seats(targetSeatQuantity))
+        }
+
+        /// Apple's sheet for invitations, which follows a purchase of seats, is not simulated: the
+        /// option changes nothing.
+        public static func multiSeatInvitationSheetSuppressed(_ isSuppressed: Bool) -> Self {
+            Self(.invitationSheetSuppressed(isSuppressed))
+        }
 
         public static func simulatesAskToBuyInSandbox(_ simulateAskToBuy: Bool) -> Self {
             Self(.asksToBuy(simulateAskToBuy))

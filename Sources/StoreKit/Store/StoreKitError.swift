@@ -7,6 +7,8 @@ public enum StoreKitError: Error, Sendable {
     case notAvailableInStorefront
     case notEntitled
     case unsupported
+    /// A sheet has no window to be shown in. No call on Linux throws it.
+    case invalidPresentationContext
 }
 
 extension StoreKitError: LocalizedError {
@@ -22,6 +24,7 @@ extension StoreKitError: LocalizedError {
         case .notAvailableInStorefront: "The product is not available in this storefront."
         case .notEntitled: "The app has no entitlement for this call."
         case .unsupported: "This device does not support the call."
+        case .invalidPresentationContext: "The sheet has no window to be shown in."
         }
     }
 

@@ -27,6 +27,8 @@ extension Product.SubscriptionInfo {
         public let billingPeriod: BillingPeriod
         public let commitmentInfo: CommitmentInfo
         public let subscriptionOffers: [Product.SubscriptionOffer]
+        /// Of a product that is sold in seats, the last terms are those of several seats.
+        public let pricingModel: PricingModel
 
         public subscript(
             offers type: Product.SubscriptionOffer.OfferType
@@ -37,8 +39,16 @@ extension Product.SubscriptionInfo {
 }
 
 extension Product.SubscriptionInfo.PricingTerms {
-    /// The terms of a product: those of its own price, and of each further plan.
+    /// The terms of a product: those of its own price, of each further plan, and of seats.
     static func all(
+        of buy: ProductPayload.Offer, period: Product.SubscriptionPeriod,
+        offers: [Product.SubscriptionOffer], seatTiers: [SeatTierPayload]
+    ) -> [Self] {
+        plans(of: buy, period: period, offers: offers)
+            + [seats(seatTiers, period: period)].compactMap { $0 }
+    }
+
+    private static func plans(
         of buy: ProductPayload.Offer, period: Product.SubscriptionPeriod,
         offers: [Product.SubscriptionOffer]
     ) -> [Self] {
@@ -48,11 +58,11 @@ extension Product.SubscriptionInfo.PricingTerms {
         guard !plans.contains(where: { $0.billingPlanType == .upFront }),
             let price = Decimal(string: buy.price)
         else { return plans }
+        let billing = Product.SubscriptionInfo.BillingInfo(
+            price: price, displayPrice: buy.priceFormatted, period: period)
         let upFront = Self(
-            billingPlanType: .upFront, billingPrice: price,
-            billingDisplayPrice: buy.priceFormatted, billingPeriod: period,
-            commitmentInfo: .init(price: price, displayPrice: buy.priceFormatted, period: period),
-            subscriptionOffers: offers.filter { ($0.billingPlan ?? .upFront) == .upFront })
+            .upFront, billing,
+            .init(price: price, displayPrice: buy.priceFormatted, period: period), offers)
         return [upFront] + plans
     }
 
@@ -64,12 +74,27 @@ extension Product.SubscriptionInfo.PricingTerms {
             let total = Decimal(string: plan.commitmentPrice)
         else { return nil }
         let type = Product.SubscriptionInfo.BillingPlanType(rawValue: plan.billingPlanType)
-        billingPlanType = type
-        billingPrice = price
-        billingDisplayPrice = plan.priceFormatted
-        billingPeriod = type == .monthly ? .monthly : period
-        commitmentInfo = .init(
-            price: total, displayPrice: plan.commitmentPriceFormatted, period: period)
-        subscriptionOffers = offers.filter { ($0.billingPlan ?? .upFront) == type }
+        self.init(
+            type,
+            .init(
+                price: price, displayPrice: plan.priceFormatted,
+                period: type == .monthly ? .monthly : period),
+            .init(price: total, displayPrice: plan.commitmentPriceFormatted, period: period),
+            offers)
+    }
+
+    /// The terms of one subscription.
+    private init(
+        _ type: Product.SubscriptionInfo.BillingPlanType,
+        _ billing: Product.SubscriptionInfo.BillingInfo,
+        _ commitment: Product.SubscriptionInfo.CommitmentInfo,
+        _ offers: [Product.SubscriptionOffer]
+    ) {
+        self.init(
+            billingPlanType: type, billingPrice: billing.price,
+            billingDisplayPrice: billing.displayPrice, billingPeriod: billing.period,
+            commitmentInfo: commitment,
+            subscriptionOffers: offers.filter { ($0.billingPlan ?? .upFront) == type },
+            pricingModel: .singlePrice(.init(billingInfo: billing, commitmentInfo: commitment)))
     }
 }

@@ -68,6 +68,10 @@ extension Product.SubscriptionInfo {
         public let appAccountToken: UUID?
         public let appTransactionID: String
         public let commitmentInfo: CommitmentInfo?
+        /// How many seats the next period has, as is planned now.
+        public let renewalQuantity: Int?
+        /// Nil unless the next period has several seats.
+        public let multiSeatInfo: MultiSeatInfo?
 
         let document: SignedDocument
     }
@@ -126,6 +130,8 @@ extension Product.SubscriptionInfo.RenewalInfo: SignedValue {
         var appAccountToken: String?
         var appTransactionId: String?
         var commitmentInfo: Commitment?
+        var renewalQuantity: Int?
+        var multiSeatInfo: MultiSeatPayload?
     }
 
     init?(_ document: SignedDocument) {
@@ -163,6 +169,8 @@ extension Product.SubscriptionInfo.RenewalInfo: SignedValue {
         appAccountToken = json.appAccountToken.flatMap { UUID(uuidString: $0) }
         appTransactionID = json.appTransactionId ?? ""
         commitmentInfo = json.commitmentInfo.flatMap { CommitmentInfo($0) }
+        renewalQuantity = json.renewalQuantity
+        multiSeatInfo = json.multiSeatInfo.map { MultiSeatInfo($0) }
     }
 }
 

@@ -5,14 +5,17 @@ extension Product {
         public let winBackOffers: [SubscriptionOffer]
         public let subscriptionGroupID: String
         public let subscriptionPeriod: SubscriptionPeriod
-        /// One for each billing plan of the product.
+        /// One for each billing plan of the product, then that of seats if it is sold in seats.
         public let pricingTerms: [PricingTerms]
         /// 1 is the highest level; 0 if the store did not send it.
         public let groupLevel: Int
         public let groupDisplayName: String
 
         /// Returns nil if the product is not an auto-renewable subscription.
-        init?(_ attributes: ProductPayload.Attributes, _ buy: ProductPayload.Offer) {
+        init?(
+            _ attributes: ProductPayload.Attributes, _ buy: ProductPayload.Offer,
+            seatTiers: [SeatTierPayload]
+        ) {
             guard let group = attributes.subscriptionFamilyId,
                 let period = buy.recurringSubscriptionPeriod.flatMap({
                     SubscriptionPeriod(iso8601: $0)
@@ -25,7 +28,8 @@ extension Product {
             winBackOffers = general.filter { $0.type == .winBack }
             subscriptionGroupID = group
             subscriptionPeriod = period
-            pricingTerms = PricingTerms.all(of: buy, period: period, offers: offers)
+            pricingTerms = PricingTerms.all(
+                of: buy, period: period, offers: offers, seatTiers: seatTiers)
             groupLevel = attributes.subscriptionFamilyRank ?? 0
             groupDisplayName = attributes.subscriptionFamilyName ?? ""
         }

@@ -23,6 +23,7 @@ extension Transaction {
                 public let description: String
                 public let offer: Offer?
                 public let price: Decimal
+                public let seatPriceTiers: [SeatPriceTier]
             }
         }
 
@@ -42,11 +43,17 @@ extension Transaction {
             }
         }
 
+        public struct SeatPriceTier: Equatable, Hashable, Sendable {
+            public let price: Decimal
+            public let maximumSeatQuantity: Int?
+        }
+
         public struct Refund: Equatable, Hashable, Sendable {
             public let reason: Reason
             public let type: RefundType
             public let date: Date
             public let amount: Decimal
+            public let revokedSeatQuantity: Int?
 
             public struct Reason: RawRepresentable, Equatable, Hashable, Sendable {
                 public let rawValue: String

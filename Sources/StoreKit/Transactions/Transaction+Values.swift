@@ -23,9 +23,11 @@ extension Transaction {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        public static let refundFull = Self(rawValue: "REFUND_FULL")
-        public static let refundProrated = Self(rawValue: "REFUND_PRORATED")
-        public static let familyRevoke = Self(rawValue: "FAMILY_REVOKE")
+        public static let fullRefund = Self(rawValue: "REFUND_FULL")
+        public static let proratedRefund = Self(rawValue: "REFUND_PRORATED")
+        public static let familyRevocation = Self(rawValue: "FAMILY_REVOKE")
+        /// The purchaser or an organization took the seat back, or its holder gave it up.
+        public static var assignmentRevocation: Self { Self(rawValue: "ASSIGNMENT_REVOKE") }
     }
 
     public struct OfferType: RawRepresentable, Equatable, Hashable, Sendable {
@@ -60,6 +62,7 @@ extension Transaction {
             switch self {
             case .purchased: "Purchased"
             case .familyShared: "Family Shared"
+            case .assigned: "Assigned"
             default: rawValue
             }
         }

@@ -10,6 +10,7 @@ public struct Transaction: Identifiable, Sendable {
     public let purchaseDate: Date
     public let originalPurchaseDate: Date
     public let expirationDate: Date?
+    /// How many units were bought, or seats. A member's transaction repeats the purchaser's number.
     public let purchasedQuantity: Int
     public let isUpgraded: Bool
     public let offer: Offer?
@@ -23,7 +24,7 @@ public struct Transaction: Identifiable, Sendable {
     public let environment: AppStore.Environment
     public let reason: Reason
     public let storefront: Storefront
-    /// In units of the currency. Not for accounting.
+    /// In units of the currency; of several seats, the average of one. Not for accounting.
     public let price: Decimal?
     public let currency: Locale.Currency?
     public let appTransactionID: String
@@ -37,6 +38,10 @@ public struct Transaction: Identifiable, Sendable {
     public let advancedCommerceInfo: AdvancedCommerceInfo?
     public let billingPlanType: SubscriptionInfo.BillingPlanType?
     public let commitmentInfo: CommitmentInfo?
+    /// Nil unless several seats were bought.
+    public let multiSeatInfo: MultiSeatInfo?
+    /// Nil if the period has one transaction.
+    public let additionalTransactionReason: AdditionalTransactionReason?
 
     let document: SignedDocument
 
@@ -127,6 +132,8 @@ extension Transaction: SignedValue {
         var bundleProductId: String?
         var billingPlanType: String?
         var commitmentInfo: Commitment?
+        var multiSeatInfo: MultiSeatPayload?
+        var additionalTransactionReason: String?
     }
 
     init?(_ document: SignedDocument) {
@@ -170,5 +177,7 @@ extension Transaction: SignedValue {
         advancedCommerceInfo = nil
         billingPlanType = json.billingPlanType.map { .init(rawValue: $0) }
         commitmentInfo = json.commitmentInfo.flatMap { CommitmentInfo($0) }
+        multiSeatInfo = json.multiSeatInfo.map { MultiSeatInfo($0) }
+        additionalTransactionReason = json.additionalTransactionReason.map { .init(rawValue: $0) }
     }
 }

@@ -149,7 +149,7 @@ import Testing
         #expect(try status { $0.state = .grace } == "There is a problem with your payment")
         #expect(try status { $0.state = .retry } == "There is a problem with your payment")
         #expect(try status { $0.ownership = .familyShared } == "Shared with you by your family")
-        #expect(try status { $0.ownership = .assigned } == nil)
+        #expect(try status { $0.ownership = .assigned } == "Somebody else pays for you")
         let past = RageShop.now.addingTimeInterval(-60)
         #expect(try status { ($0.state, $0.until) = (.unconfirmed, past) } == nil)
         #expect(

@@ -26,6 +26,7 @@ struct StateFileTests {
             id: "20000000000\(number)", originalID: "2000000000001", productID: "pro.monthly",
             kind: .renewing, purchasedAt: Timestamp(milliseconds: 1_798_000_000_000),
             expiresAt: Timestamp(milliseconds: 1_800_000_000_000), quantity: 1 + number % 3,
+            seats: number % 3 == 0 ? nil : .init(bought: 1 + number % 3, revoked: number % 2),
             offer: .trial,
             signedAt: Timestamp(milliseconds: 1_798_000_000_000 + Int64(number)),
             isAcknowledged: true, firstSeenFor: "anna",
@@ -64,7 +65,7 @@ struct StateFileTests {
         state.words.statuses = [
             "2000000000001": StoreStatus(
                 originalID: "2000000000001", state: .grace, willRenew: false,
-                renewsTo: "pro.yearly", commitmentRenews: true,
+                renewsTo: "pro.yearly", commitmentRenews: true, seatsAtRenewal: 4,
                 graceUntil: Timestamp(milliseconds: 9), signedAt: Timestamp(milliseconds: 8),
                 isConfirmed: true),
             "2000000000009": StoreStatus(

@@ -17,7 +17,7 @@ extension Stories {
                 #expect(try await phone.finishesAll(first))
                 await phone.stop(first)
                 try await phone.update(toVersion: "2.0")
-                let state = try phone.files().appendingPathComponent("state-4")
+                let state = try phone.files().appendingPathComponent("state-5")
                 var bytes = try Data(contentsOf: state)
                 // The byte of version, after the four letters.
                 bytes[4] += 1
@@ -43,7 +43,7 @@ extension Stories {
                 try await first.purchase("pro.monthly")
                 #expect(try await phone.finishesAll(first))
                 await phone.stop(first)
-                let state = try phone.files().appendingPathComponent("state-4")
+                let state = try phone.files().appendingPathComponent("state-5")
                 var bytes = try Data(contentsOf: state)
                 switch damage {
                 case "empty": bytes = Data()
@@ -56,7 +56,7 @@ extension Stories {
                     #expect(try await other.finishesAll(perennial))
                     await other.stop(perennial)
                     bytes = try Data(
-                        contentsOf: other.files().appendingPathComponent("state-4"))
+                        contentsOf: other.files().appendingPathComponent("state-5"))
                 }
                 try bytes.write(to: state)
                 let second = try await phone.launch()

@@ -25,6 +25,7 @@ extension Phrases {
         .endsAfterMonth: .plural(
             one: "Ends after month {count}", other: "Ends after month {count}"),
         .familyShared: "Shared with you by your family",
+        .assigned: "Somebody else pays for you",
         .waitingForApproval: "Waiting for approval",
         .waitingForServer: "Paid. It is being confirmed.",
         .waitingForRestore: "Bought before you signed in. Restore your purchases to use it.",
@@ -104,6 +105,27 @@ extension Phrases {
         .consentAgree: "Allow",
         .consentDecline: "Do not allow",
 
+        .seats: .plural(one: "{count} seat", other: "{count} seats"),
+        .seatsAtRenewal: .plural(
+            one: "{count} seat from the next period on",
+            other: "{count} seats from the next period on"),
+        .seatsFree: .plural(one: "{count} free", other: "{count} free"),
+        .listOfTwo: "{first}, {second}",
+        .members: "Members",
+        .noMembers: "Nobody has joined yet.",
+        .memberUnnamed: "Member",
+        .joinedOn: "Joined on {date}",
+        .seatWaiting: "Waits for a free seat",
+        .invite: "Invite",
+        .inviteLink: "Send this link to one person. It can be used once, until {date}.",
+        .invitationOpen: "Invitation, valid until {date}",
+        .withdrawInvitation: "Withdraw",
+        .removeMember: "Remove",
+        .removeQuestion: "Remove this member? Their access ends at once.",
+        .yourSeatWaits: "There is no free seat for you at the moment.",
+        .leaveGroup: "Leave the group",
+        .leaveQuestion: "Leave the group? Your access ends at once.",
+
         .failedForNow: "That did not work. Please try again later.",
         .failed: "That did not work. Please contact the app’s support.",
         .serverUnreachable: "There is no connection. Please try again later.",
@@ -123,5 +145,11 @@ extension Phrases {
         .customerChanged: "Something has changed in the meantime. Please try again.",
         .walletHasTooLittle: "There is not enough left.",
         .contentNotOpen: "You need to buy this before you can open it.",
+        .seatsNotSold: "This cannot be bought for so many people. Nothing was charged.",
+        .seatsUnchanged: "You have this number of seats already. Nothing was charged.",
+        .seatReduction: "You can give seats up in the App Store, for the next period.",
+        .seatsTaken: "No seat is free in this group.",
+        .invitationUnknown: "This invitation is not valid any more.",
+        .seatIsPurchasers: "You pay for this group, and need no seat of your own.",
     ]
 }

@@ -26,6 +26,7 @@ extension Phrases {
         .endsAfterMonth: .plural(
             one: "Prend fin après le mois {count}", other: "Prend fin après le mois {count}"),
         .familyShared: "Partagé avec vous par votre famille",
+        .assigned: "Quelqu’un d’autre paie pour vous",
         .waitingForApproval: "En attente d’une autorisation",
         .waitingForServer: "Payé. Confirmation en cours.",
         .waitingForRestore: """
@@ -111,6 +112,27 @@ extension Phrases {
         .consentAgree: "Autoriser",
         .consentDecline: "Ne pas autoriser",
 
+        .seats: .plural(one: "{count} place", other: "{count} places"),
+        .seatsAtRenewal: .plural(
+            one: "{count} place à partir de la prochaine période",
+            other: "{count} places à partir de la prochaine période"),
+        .seatsFree: .plural(one: "{count} libre", other: "{count} libres"),
+        .listOfTwo: "{first}, {second}",
+        .members: "Membres",
+        .noMembers: "Personne n’a encore rejoint le groupe.",
+        .memberUnnamed: "Membre",
+        .joinedOn: "Membre depuis le {date}",
+        .seatWaiting: "Attend une place libre",
+        .invite: "Inviter",
+        .inviteLink: "Envoyez ce lien à une personne. Il sert une fois, jusqu’au {date}.",
+        .invitationOpen: "Invitation valable jusqu’au {date}",
+        .withdrawInvitation: "Retirer",
+        .removeMember: "Exclure",
+        .removeQuestion: "Exclure ce membre ? Son accès prend fin aussitôt.",
+        .yourSeatWaits: "Aucune place n’est libre pour vous en ce moment.",
+        .leaveGroup: "Quitter le groupe",
+        .leaveQuestion: "Quitter le groupe ? Votre accès prend fin aussitôt.",
+
         .failedForNow: "Cela n’a pas fonctionné. Réessayez plus tard.",
         .failed: "Cela n’a pas fonctionné. Contactez l’assistance de l’app.",
         .serverUnreachable: "Il n’y a pas de connexion. Réessayez plus tard.",
@@ -129,5 +151,12 @@ extension Phrases {
         .customerChanged: "Quelque chose a changé entre-temps. Réessayez.",
         .walletHasTooLittle: "Il n’en reste pas assez.",
         .contentNotOpen: "Vous devez l’acheter avant de pouvoir l’ouvrir.",
+        .seatsNotSold: "Cela n’est pas vendu pour autant de personnes. Rien n’a été débité.",
+        .seatsUnchanged: "Vous avez déjà ce nombre de places. Rien n’a été débité.",
+        .seatReduction:
+            "Vous pouvez réduire les places dans l’App Store, pour la prochaine période.",
+        .seatsTaken: "Aucune place n’est libre dans ce groupe.",
+        .invitationUnknown: "Cette invitation n’est plus valable.",
+        .seatIsPurchasers: "Vous payez pour ce groupe et n’avez pas besoin d’une place.",
     ]
 }

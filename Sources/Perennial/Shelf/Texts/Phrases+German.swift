@@ -25,6 +25,7 @@ extension Phrases {
         .endsAfterMonth: .plural(
             one: "Endet nach Monat {count}", other: "Endet nach Monat {count}"),
         .familyShared: "Von deiner Familie mit dir geteilt",
+        .assigned: "Jemand anderes zahlt für dich",
         .waitingForApproval: "Wartet auf Zustimmung",
         .waitingForServer: "Bezahlt. Wird gerade bestätigt.",
         .waitingForRestore: """
@@ -107,6 +108,27 @@ extension Phrases {
         .consentAgree: "Erlauben",
         .consentDecline: "Nicht erlauben",
 
+        .seats: .plural(one: "{count} Platz", other: "{count} Plätze"),
+        .seatsAtRenewal: .plural(
+            one: "{count} Platz ab dem nächsten Zeitraum",
+            other: "{count} Plätze ab dem nächsten Zeitraum"),
+        .seatsFree: .plural(one: "{count} frei", other: "{count} frei"),
+        .listOfTwo: "{first}, {second}",
+        .members: "Mitglieder",
+        .noMembers: "Noch ist niemand beigetreten.",
+        .memberUnnamed: "Mitglied",
+        .joinedOn: "Beigetreten am {date}",
+        .seatWaiting: "Wartet auf einen freien Platz",
+        .invite: "Einladen",
+        .inviteLink: "Schicke diesen Link einer Person. Er gilt einmal, bis zum {date}.",
+        .invitationOpen: "Einladung, gültig bis zum {date}",
+        .withdrawInvitation: "Zurückziehen",
+        .removeMember: "Entfernen",
+        .removeQuestion: "Dieses Mitglied entfernen? Sein Zugang endet sofort.",
+        .yourSeatWaits: "Im Moment ist kein Platz für dich frei.",
+        .leaveGroup: "Gruppe verlassen",
+        .leaveQuestion: "Gruppe verlassen? Dein Zugang endet sofort.",
+
         .failedForNow: "Das hat nicht geklappt. Versuche es bitte später noch einmal.",
         .failed: "Das hat nicht geklappt. Wende dich bitte an den Support der App.",
         .serverUnreachable: "Es gibt keine Verbindung. Versuche es bitte später noch einmal.",
@@ -131,5 +153,11 @@ extension Phrases {
         .customerChanged: "Inzwischen hat sich etwas geändert. Versuche es bitte noch einmal.",
         .walletHasTooLittle: "Es ist nicht mehr genug übrig.",
         .contentNotOpen: "Du musst dies erst kaufen, bevor du es öffnen kannst.",
+        .seatsNotSold: "Für so viele Personen wird das nicht verkauft. Es wurde nichts berechnet.",
+        .seatsUnchanged: "So viele Plätze hast du bereits. Es wurde nichts berechnet.",
+        .seatReduction: "Plätze kannst du im App Store für den nächsten Zeitraum abgeben.",
+        .seatsTaken: "In dieser Gruppe ist kein Platz frei.",
+        .invitationUnknown: "Diese Einladung gilt nicht mehr.",
+        .seatIsPurchasers: "Du zahlst für diese Gruppe und brauchst keinen eigenen Platz.",
     ]
 }

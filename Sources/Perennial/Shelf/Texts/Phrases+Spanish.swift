@@ -26,6 +26,7 @@ extension Phrases {
         .endsAfterMonth: .plural(
             one: "Termina tras el mes {count}", other: "Termina tras el mes {count}"),
         .familyShared: "Tu familia lo comparte contigo",
+        .assigned: "Otra persona paga por ti",
         .waitingForApproval: "A la espera de autorización",
         .waitingForServer: "Pagado. Se está confirmando.",
         .waitingForRestore: """
@@ -106,6 +107,27 @@ extension Phrases {
         .consentAgree: "Permitir",
         .consentDecline: "No permitir",
 
+        .seats: .plural(one: "{count} plaza", other: "{count} plazas"),
+        .seatsAtRenewal: .plural(
+            one: "{count} plaza a partir del próximo periodo",
+            other: "{count} plazas a partir del próximo periodo"),
+        .seatsFree: .plural(one: "{count} libre", other: "{count} libres"),
+        .listOfTwo: "{first}, {second}",
+        .members: "Miembros",
+        .noMembers: "Todavía no se ha unido nadie.",
+        .memberUnnamed: "Miembro",
+        .joinedOn: "Miembro desde el {date}",
+        .seatWaiting: "Espera una plaza libre",
+        .invite: "Invitar",
+        .inviteLink: "Envía este enlace a una persona. Sirve una vez, hasta el {date}.",
+        .invitationOpen: "Invitación válida hasta el {date}",
+        .withdrawInvitation: "Retirar",
+        .removeMember: "Eliminar",
+        .removeQuestion: "¿Eliminar a este miembro? Su acceso termina al momento.",
+        .yourSeatWaits: "Ahora mismo no hay ninguna plaza libre para ti.",
+        .leaveGroup: "Dejar el grupo",
+        .leaveQuestion: "¿Dejar el grupo? Tu acceso termina al momento.",
+
         .failedForNow: "No ha funcionado. Inténtalo más tarde.",
         .failed: "No ha funcionado. Contacta con el soporte de la app.",
         .serverUnreachable: "No hay conexión. Inténtalo más tarde.",
@@ -124,5 +146,11 @@ extension Phrases {
         .customerChanged: "Algo ha cambiado entretanto. Inténtalo de nuevo.",
         .walletHasTooLittle: "No queda suficiente.",
         .contentNotOpen: "Tienes que comprarlo para poder abrirlo.",
+        .seatsNotSold: "No se vende para tantas personas. No se ha cobrado nada.",
+        .seatsUnchanged: "Ya tienes ese número de plazas. No se ha cobrado nada.",
+        .seatReduction: "Puedes reducir las plazas en el App Store, para el próximo periodo.",
+        .seatsTaken: "No hay ninguna plaza libre en este grupo.",
+        .invitationUnknown: "Esta invitación ya no es válida.",
+        .seatIsPurchasers: "Tú pagas este grupo y no necesitas una plaza propia.",
     ]
 }

@@ -9,6 +9,7 @@ package enum TextKey: String, CaseIterable, Sendable {
     case buy, subscribe, renew, switchPlan, waiting
     // What a row says about a product that the customer has
     case renewsOn, endsOn, paidUntil, changesOn, beginsOn, endsAfterMonth, familyShared
+    case assigned
     case waitingForApproval, waitingForServer, waitingForRestore, checking
     // Lengths and prices
     case days, weeks, months, years, lengthAndLength
@@ -27,11 +28,16 @@ package enum TextKey: String, CaseIterable, Sendable {
     case manage, termsOfUse, privacyPolicy, redeem, requestRefund
     case accept, cancel, close, done, tryAgain, owned, shopFailed
     case timesRemaining, consentQuestion, consentAgree, consentDecline
+    // A group, for its purchaser and for a member
+    case seats, seatsAtRenewal, seatsFree, listOfTwo, members, noMembers, memberUnnamed, joinedOn
+    case seatWaiting, invite, inviteLink, invitationOpen, withdrawInvitation
+    case removeMember, removeQuestion, yourSeatWaits, leaveGroup, leaveQuestion
     // Failures
     case failedForNow, failed, serverUnreachable, storeUnreachable, productUnknown
     case purchaseNotAllowed, offerNotAccepted, paidAndSafe, chargeUnclear
     case accountOfAnother, customerMissing, customerChanged, walletHasTooLittle
-    case contentNotOpen
+    case contentNotOpen, seatsNotSold, seatsUnchanged, seatReduction, seatsTaken
+    case invitationUnknown, seatIsPurchasers
 
     /// What a phrase has in braces: `{count}`.
     package enum Placeholder: String, CaseIterable, Sendable {

@@ -1,4 +1,5 @@
-// After Apple's documentation of AppKit, and of "purchase(confirmIn:options:)" in StoreKit.
+// After Apple's documentation of AppKit, and of "purchase(confirmIn:options:)" and
+// "presentMultiSeatInvitationSheet(from:subscriptionGroupID:)" in StoreKit.
 
 public import StoreKit
 
@@ -12,6 +13,16 @@ extension Product {
     public func purchase(
         confirmIn window: NSWindow, options: Set<PurchaseOption> = []
     ) async throws -> PurchaseResult {
+        preconditionFailure("a stub has declarations only")
+    }
+}
+
+extension AppStore {
+    @available(macOS 27.3, *)
+    @MainActor
+    public static func presentMultiSeatInvitationSheet(
+        from window: NSWindow, subscriptionGroupID: String
+    ) async throws {
         preconditionFailure("a stub has declarations only")
     }
 }

@@ -43,7 +43,22 @@ extension View {
     nonisolated public func keyboardShortcut(_ shortcut: KeyboardShortcut) -> some View { self }
     nonisolated public func disabled(_ disabled: Bool) -> some View { self }
     nonisolated public func padding() -> some View { self }
+    nonisolated public func textSelection<S: TextSelectability>(_ selectability: S) -> some View {
+        self
+    }
     nonisolated public func font(_ font: Font?) -> some View { self }
     nonisolated public func foregroundColor(_ color: Color?) -> some View { self }
     nonisolated public func accessibilityLabel(_ label: Text) -> some View { self }
+}
+
+public protocol TextSelectability {
+    static var allowsSelection: Bool { get }
+}
+
+public struct EnabledTextSelectability: TextSelectability {
+    public static let allowsSelection = true
+}
+
+extension TextSelectability where Self == EnabledTextSelectability {
+    public static var enabled: EnabledTextSelectability { EnabledTextSelectability() }
 }

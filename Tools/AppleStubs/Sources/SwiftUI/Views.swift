@@ -116,6 +116,13 @@ extension ForEach where Content: View, Data.Element: Identifiable, ID == Data.El
     ) {}
 }
 
+extension ForEach where Content: View {
+    nonisolated public init(
+        _ data: Data, id: KeyPath<Data.Element, ID>,
+        @ViewBuilder content: @escaping (Data.Element) -> Content
+    ) {}
+}
+
 public protocol TimelineSchedule {}
 
 public struct EveryMinuteTimelineSchedule: TimelineSchedule, Sendable {}

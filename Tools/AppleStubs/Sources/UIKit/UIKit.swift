@@ -1,4 +1,5 @@
-// After Apple's documentation of UIKit, and of "purchase(confirmIn:options:)" in StoreKit.
+// After Apple's documentation of UIKit, and of "purchase(confirmIn:options:)" and
+// "presentMultiSeatInvitationSheet(from:subscriptionGroupID:)" in StoreKit.
 
 public import StoreKit
 
@@ -32,6 +33,14 @@ extension Product {
     public func purchase(
         confirmIn viewController: UIViewController, options: Set<PurchaseOption> = []
     ) async throws -> PurchaseResult { declarationOnly() }
+}
+
+extension AppStore {
+    @available(iOS 27.3, *)
+    @MainActor
+    public static func presentMultiSeatInvitationSheet(
+        from controller: UIViewController, subscriptionGroupID: String
+    ) async throws { declarationOnly() }
 }
 
 private func declarationOnly() -> Never {

@@ -46,6 +46,20 @@ extension View {
     nonisolated public func offerCodeRedemption(
         isPresented: Binding<Bool>, onCompletion: @escaping (Result<Void, any Error>) -> Void
     ) -> some View { self }
+
+    nonisolated public func multiSeatInvitationSheet(
+        isPresented: Binding<Bool>, subscriptionGroupID: String,
+        onCompletion: @escaping @MainActor (Result<Void, any Error>) -> Void = { _ in }
+    ) -> some View { self }
+
+    nonisolated public func multiSeatInvitationBehavior(
+        _ behavior: MultiSeatInvitationBehavior
+    ) -> some View { self }
+}
+
+public struct MultiSeatInvitationBehavior: Equatable, Hashable, Sendable {
+    public static let automatic = MultiSeatInvitationBehavior()
+    public static let manual = MultiSeatInvitationBehavior()
 }
 
 private func declarationOnly() -> Never {

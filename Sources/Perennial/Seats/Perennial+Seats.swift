@@ -1,0 +1,97 @@
+public import Foundation
+
+// MARK: - For the purchaser
+
+extension Perennial {
+    /// The members of a subscription that the customer has bought for several people, its seats,
+    /// and the invitations that can be used. Asks the server.
+    ///
+    /// - Parameter subscription: one of ``Snapshot/groups``.
+    /// - Throws: `Failure`: `purchase_unknown` if the customer is not its purchaser;
+    ///   `purchase_has_no_seats`; or if the server cannot be asked.
+    public func seats(of subscription: Subscription.ID) async throws(Failure) -> SeatGroup {
+        switch part {
+        case .script(let script): try await script.seats(of: subscription)
+        case .engine(let engine): try await engine.seats(of: subscription)
+        }
+    }
+
+    /// Makes an invitation for one person, if your app invites the members. Each call makes another
+    /// one; it reserves no seat.
+    ///
+    /// - Parameters:
+    ///   - subscription: one of ``Snapshot/groups``.
+    ///   - customer: who may use it. Nil: whoever has its token.
+    ///   - seconds: how long it can be used, from a minute to 30 days. Nil: 7 days.
+    /// - Returns: the invitation with its token, which is shown only here. Send it to the person,
+    ///   whose app calls ``claimSeat(_:)``.
+    /// - Throws: `Failure`: `seats_not_ours` if the App Store invites the members;
+    ///   `purchase_not_running`, `too_many_invitations`; or if the server cannot be asked.
+    public func inviteToSeat(
+        of subscription: Subscription.ID, for customer: String? = nil,
+        within seconds: TimeInterval? = nil
+    ) async throws(Failure) -> SeatInvitation {
+        switch part {
+        case .script(let script):
+            try await script.inviteToSeat(of: subscription, for: customer, within: seconds)
+        case .engine(let engine):
+            try await engine.inviteToSeat(of: subscription, for: customer, within: seconds)
+        }
+    }
+
+    /// Makes an invitation useless. Idempotent.
+    ///
+    /// - Throws: `Failure` if the server has not confirmed it.
+    public func withdrawInvitation(
+        _ invitation: SeatInvitation.ID, of subscription: Subscription.ID
+    ) async throws(Failure) {
+        switch part {
+        case .script(let script):
+            try await script.withdrawInvitation(invitation, of: subscription)
+        case .engine(let engine):
+            try await engine.withdrawInvitation(invitation, of: subscription)
+        }
+    }
+
+    /// Takes a member's seat back: the access ends at once, and somebody else can join. Idempotent.
+    ///
+    /// - Throws: `Failure`: `claim_unknown` if it is no member of the customer's group; or if the
+    ///   server has not confirmed it.
+    public func removeSeat(_ member: SeatMember.ID) async throws(Failure) {
+        switch part {
+        case .script(let script): try await script.releaseSeat(member)
+        case .engine(let engine): try await engine.releaseSeat(member)
+        }
+    }
+}
+
+// MARK: - For a member
+
+extension Perennial {
+    /// Joins a group. The access is open when it returns. Joining twice is joining once.
+    ///
+    /// - Parameter token: of an invitation.
+    /// - Throws: `Failure`: `invitation_unknown` if the token is not valid, was used, withdrawn or
+    ///   has expired; `seats_taken` if no seat is free; `seat_is_purchasers` if the customer pays
+    ///   for the group; or if the server cannot be asked.
+    @discardableResult
+    public func claimSeat(_ token: String) async throws(Failure) -> Snapshot {
+        switch part {
+        case .script(let script): try await script.claimSeat(token)
+        case .engine(let engine): try await engine.claimSeat(token)
+        }
+    }
+
+    /// Gives the customer's own seat up: the access ends at once. Idempotent.
+    ///
+    /// - Parameter seat: ``Subscription/seat`` of one of ``Snapshot/memberships``.
+    /// - Throws: `Failure` if the server has not confirmed it. Then nothing has changed here.
+    @discardableResult
+    public func leaveSeat(_ seat: Subscription.Seat.ID) async throws(Failure) -> Snapshot {
+        switch part {
+        case .script(let script): try await script.releaseSeat(seat)
+        case .engine(let engine): try await engine.releaseSeat(seat)
+        }
+        return snapshot
+    }
+}

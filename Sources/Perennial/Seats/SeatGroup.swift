@@ -1,0 +1,136 @@
+public import Foundation
+
+extension Perennial.Subscription {
+    /// How many people a subscription is paid for, the purchaser among them.
+    public struct Seats: Hashable, Sendable {
+        /// Now. 0 if the subscription does not run.
+        public var count: Int
+        /// In the next period. Nil if the App Store has not said.
+        public var atRenewal: Int?
+        /// How many members have joined. Nil unless your app invites them, and as long as the
+        /// server has not said.
+        public var members: Int?
+
+        public init(count: Int, atRenewal: Int? = nil, members: Int? = nil) {
+            self.count = count
+            self.atRenewal = atRenewal
+            self.members = members
+        }
+    }
+
+    /// A place in a group that somebody else pays for.
+    public struct Seat: Hashable, Sendable, Identifiable {
+        /// To give it up: `leaveSeat(seat.id)`.
+        public var id: String
+        public var standing: Perennial.SeatStanding
+
+        public init(id: String, standing: Perennial.SeatStanding) {
+            self.id = id
+            self.standing = standing
+        }
+    }
+}
+
+extension Perennial {
+    /// The people who use one subscription, and how many it is paid for.
+    public struct SeatGroup: Hashable, Sendable, Identifiable {
+        /// The id of the subscription: the customer has to be its purchaser.
+        public var id: Subscription.ID
+        public var product: ProductID
+        /// Who invites the members.
+        public var host: SeatHost
+        /// How many people are paid for now, the purchaser among them. 0 if the subscription does
+        /// not run.
+        public var seats: Int
+        /// How many the next period is for. Nil if the App Store has not said.
+        public var seatsAtRenewal: Int?
+        /// How many more members can join now. Nil unless your app invites them.
+        public var available: Int?
+        /// Those who have joined, in the order in which they get seats. Empty unless your app
+        /// invites them.
+        public var members: [SeatMember]
+        /// Invitations that can be used, the newest first. None of them has its token.
+        public var invitations: [SeatInvitation]
+        /// When the access ends unless it is paid for again. Nil if the subscription does not run.
+        public var until: Date?
+
+        public init(
+            id: Subscription.ID, product: ProductID, host: SeatHost, seats: Int,
+            seatsAtRenewal: Int? = nil, available: Int? = nil, members: [SeatMember] = [],
+            invitations: [SeatInvitation] = [], until: Date? = nil
+        ) {
+            self.id = id
+            self.product = product
+            self.host = host
+            self.seats = seats
+            self.seatsAtRenewal = seatsAtRenewal
+            self.available = available
+            self.members = members
+            self.invitations = invitations
+            self.until = until
+        }
+    }
+
+    /// Somebody who has joined a group.
+    public struct SeatMember: Hashable, Sendable, Identifiable {
+        /// The id of the claim. To take the seat back: `removeSeat(member.id)`.
+        public var id: String
+        /// The member's id in your app. Nil if the member has not signed in.
+        public var customer: String?
+        public var standing: SeatStanding
+        /// When they joined.
+        public var since: Date
+
+        public init(id: String, customer: String?, standing: SeatStanding, since: Date) {
+            self.id = id
+            self.customer = customer
+            self.standing = standing
+            self.since = since
+        }
+    }
+
+    /// What lets one person join a group.
+    public struct SeatInvitation: Hashable, Sendable, Identifiable {
+        public var id: String
+        /// The secret that the invited person needs, for example in a link. It is there only once:
+        /// in what ``Perennial/inviteToSeat(of:for:within:)`` returns.
+        public var token: String?
+        /// Who may use it. Nil: whoever has the token.
+        public var customer: String?
+        public var expires: Date
+
+        public init(id: String, token: String? = nil, customer: String? = nil, expires: Date) {
+            self.id = id
+            self.token = token
+            self.customer = customer
+            self.expires = expires
+        }
+    }
+
+    /// Who invites the members of a group. Expect words that you do not know.
+    public struct SeatHost: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The App Store: the purchaser invites by its sheet.
+        public static let apple = Self(rawValue: "apple")
+        /// Your app: with ``Perennial/inviteToSeat(of:for:within:)``.
+        public static let developer = Self(rawValue: "developer")
+        /// Nobody has said.
+        public static let other = Self(rawValue: "other")
+    }
+
+    /// Whether a place in a group gives access. Expect words that you do not know.
+    public struct SeatStanding: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// There is a seat.
+        public static let held = Self(rawValue: "held")
+        /// There are fewer seats than members, and others joined before. It gives access again as
+        /// soon as there is a seat.
+        public static let waiting = Self(rawValue: "waiting")
+        /// It is over for ever.
+        public static let ended = Self(rawValue: "ended")
+    }
+}

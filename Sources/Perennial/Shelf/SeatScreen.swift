@@ -1,0 +1,63 @@
+/// The screen of a group as texts, for its purchaser. Pure.
+package struct SeatScreen: Hashable, Sendable {
+    /// Such as "7 seats, 2 free".
+    package var seats: String
+    /// What is planned for the next period. Nil if the number stays as it is.
+    package var renewal: String?
+    package var members: [MemberRow]
+    package var invitations: [InvitationRow]
+    /// Whether your app can invite somebody now.
+    package var invites: Bool
+
+    package struct MemberRow: Hashable, Sendable, Identifiable {
+        package var id: String
+        package var title: String
+        /// When they joined, or that they wait for a seat.
+        package var status: String
+    }
+
+    package struct InvitationRow: Hashable, Sendable, Identifiable {
+        package var id: String
+        package var title: String
+    }
+
+    package init(_ group: Perennial.SeatGroup, _ wording: Wording) {
+        let count = wording.text(.seats, count: group.seats)
+        seats =
+            group.available.map { free in
+                wording.text(
+                    .listOfTwo,
+                    [.first: count, .second: wording.text(.seatsFree, count: free)])
+            } ?? count
+        renewal = group.seatsAtRenewal.flatMap { next in
+            next == group.seats || group.seats == 0
+                ? nil : wording.text(.seatsAtRenewal, count: next)
+        }
+        members = group.members.map { member in
+            MemberRow(
+                id: member.id, title: member.customer ?? wording.text(.memberUnnamed),
+                status: member.standing == .waiting
+                    ? wording.text(.seatWaiting)
+                    : wording.text(.joinedOn, [.date: wording.date(member.since)]))
+        }
+        invitations = group.invitations.map {
+            InvitationRow(
+                id: $0.id, title: wording.text(.invitationOpen, [.date: wording.date($0.expires)]))
+        }
+        invites = group.host == .developer && group.seats > 0
+    }
+}
+
+extension Wording {
+    /// What a member reads about the seat that somebody else pays for, in one or two lines.
+    package func lines(about membership: Perennial.Subscription) -> [String] {
+        if membership.seat?.standing == .waiting { return [text(.yourSeatWaits)] }
+        let end = membership.until.map { text(.paidUntil, [.date: date($0)]) }
+        return [text(.assigned)] + (end.map { [$0] } ?? [])
+    }
+
+    /// What stands beside the link of a new invitation.
+    package func text(about invitation: Perennial.SeatInvitation) -> String {
+        text(.inviteLink, [.date: date(invitation.expires)])
+    }
+}

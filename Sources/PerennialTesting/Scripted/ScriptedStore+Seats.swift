@@ -1,0 +1,96 @@
+package import Foundation
+public import Perennial
+internal import PerennialContract
+
+// MARK: - What happens to seats without the app
+
+extension ScriptedStore {
+    /// Single seats are refunded: those of the newest payment for the period first. The customer
+    /// keeps access while any seat is left.
+    public func refunds(_ product: Perennial.ProductID, seats: Int) {
+        change { $0.books.refundSeats(seats, of: product) }
+    }
+
+    /// The customer plans the number of seats of the next period, in the App Store.
+    public func plans(_ seats: Int, seatsOf product: Perennial.ProductID) {
+        change { $0.books.planSeats(seats, of: product) }
+    }
+
+    /// Somebody else uses an invitation that the app has made.
+    ///
+    /// - Parameter token: of what `inviteToSeat` returned.
+    /// - Returns: false if the token is not valid any more, or if no seat is free.
+    @discardableResult
+    public func joins(_ token: String, as customer: String) -> Bool {
+        change { $0.books.join(token, as: customer) }
+    }
+
+    /// Somebody else, who pays for a group, invites the customer.
+    ///
+    /// - Returns: the token for `claimSeat`.
+    public func invites(to product: Perennial.ProductID) -> String {
+        change { $0.books.inviteByAnother(to: product) }
+    }
+
+    /// Who pays for the other group takes the customer's seat back.
+    public func removesSeat(in product: Perennial.ProductID) {
+        change { $0.books.removeMembership(in: product) }
+    }
+
+    /// The customer gets a seat by the App Store: by its invitation, or from an organization.
+    public func assigns(_ product: Perennial.ProductID) { change { $0.books.assign(product) } }
+
+    /// The seat that the App Store gave is taken back.
+    public func unassigns(_ product: Perennial.ProductID) { change { $0.books.unassign(product) } }
+}
+
+// MARK: - What the app asks
+
+extension ScriptedStore {
+    package func seats(
+        of subscription: String
+    ) async throws(Perennial.Failure) -> Perennial.SeatGroup {
+        try await reach(.serverUnreachable)
+        guard let group = state.withLock({ $0.books.seatGroup(subscription) }) else {
+            throw ScriptedBooks.groupUnknown
+        }
+        return group
+    }
+
+    package func inviteToSeat(
+        of subscription: String, for invited: String?, within seconds: TimeInterval?
+    ) async throws(Perennial.Failure) -> Perennial.SeatInvitation {
+        try await reach(.serverUnreachable)
+        let invitation = change {
+            $0.books.invite(to: subscription, for: invited, within: seconds)
+        }
+        guard let invitation else { throw ScriptedBooks.groupUnknown }
+        return invitation
+    }
+
+    package func withdrawInvitation(
+        _ invitation: String, of subscription: String
+    ) async throws(Perennial.Failure) {
+        try await reach(.serverUnreachable)
+        change { $0.books.withdraw(invitation, of: subscription) }
+    }
+
+    package func claimSeat(
+        _ token: String
+    ) async throws(Perennial.Failure) -> Perennial.Snapshot {
+        try await reach(.serverUnreachable)
+        let snapshot: Perennial.Snapshot? = change { state in
+            state.books.claim(token) ? state.books.snapshot() : nil
+        }
+        guard let snapshot else {
+            throw Perennial.Failure(
+                "invitation_unknown", remedy: "Pass a token of the store's `invites(to:)`, once.")
+        }
+        return snapshot
+    }
+
+    package func releaseSeat(_ claim: String) async throws(Perennial.Failure) {
+        try await reach(.serverUnreachable)
+        change { $0.books.release(claim) }
+    }
+}

@@ -1,0 +1,85 @@
+extension Transaction {
+    /// The seats of a subscription that was bought for several people.
+    public struct MultiSeatInfo: Equatable, Hashable, Sendable {
+        /// Who invites the members.
+        public struct InvitationManagement: RawRepresentable, Equatable, Hashable, Sendable {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+
+            /// Members join by Apple's link, and get transactions of their own.
+            public static let apple = Self(rawValue: "APPLE")
+            /// The app invites. Members get no transaction.
+            public static let developer = Self(rawValue: "DEVELOPER")
+        }
+
+        /// How many seats were bought at one price.
+        public struct PriceTier: Equatable, Hashable, Sendable {
+            /// The price of one seat, in units of the currency.
+            public let price: Decimal
+            public let quantity: Int
+        }
+
+        public let invitationManagement: InvitationManagement
+        /// In no particular order. A member's transaction repeats what the purchaser paid.
+        public let priceTiers: [PriceTier]
+        /// How many seats of this transaction a refund took. Nil if none.
+        public let revokedSeatQuantity: Int?
+    }
+
+    /// Why a period has more than one transaction.
+    public struct AdditionalTransactionReason: RawRepresentable, Equatable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Seats were added within the period.
+        public static let seatAddition = Self(rawValue: "SEAT_ADDITION")
+    }
+}
+
+extension Product.SubscriptionInfo.RenewalInfo {
+    /// What the seats of the next period cost.
+    public struct MultiSeatInfo: Equatable, Hashable, Sendable {
+        /// In no particular order.
+        public let renewalPriceTiers: [Transaction.MultiSeatInfo.PriceTier]
+    }
+}
+
+// MARK: - Reading documents
+
+/// `multiSeatInfo`, as a transaction and as a renewal info have it.
+struct MultiSeatPayload: Decodable {
+    struct Tier: Decodable {
+        var price: Int64?
+        var quantity: Int?
+    }
+
+    var invitationManagement: String?
+    var priceTiers: [Tier]?
+    var renewalPriceTiers: [Tier]?
+    var revokedSeatQuantity: Int?
+}
+
+extension Transaction.MultiSeatInfo {
+    init(_ json: MultiSeatPayload) {
+        invitationManagement = .init(rawValue: json.invitationManagement ?? "")
+        priceTiers = (json.priceTiers ?? []).compactMap { PriceTier($0) }
+        revokedSeatQuantity = json.revokedSeatQuantity
+    }
+}
+
+extension Product.SubscriptionInfo.RenewalInfo.MultiSeatInfo {
+    init(_ json: MultiSeatPayload) {
+        renewalPriceTiers = (json.renewalPriceTiers ?? []).compactMap { .init($0) }
+    }
+}
+
+extension Transaction.MultiSeatInfo.PriceTier {
+    /// Returns nil if the document lacks a number.
+    fileprivate init?(_ json: MultiSeatPayload.Tier) {
+        guard let price = Decimal(milliunits: json.price), let quantity = json.quantity else {
+            return nil
+        }
+        self.price = price
+        self.quantity = quantity
+    }
+}
