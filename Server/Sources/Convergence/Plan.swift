@@ -54,6 +54,10 @@ package struct Plan: Hashable, Sendable {
 
     func has(_ family: FaultFamily) -> Bool { families.contains(family) }
 
+    /// Whether subscriptions are sold in seats. Receipts know none, so that an app of an older era
+    /// sells none.
+    var sellsSeats: Bool { has(.groups) && clientEra == .modern }
+
     func random(_ part: String) -> TrialRandom { TrialRandom(seed: seed, part: part) }
 
     /// The command line options that play this plan again.

@@ -16,5 +16,6 @@ import Testing
         #expect(report.reconciled > 2000)
         #expect(report.explained > 0)
         #expect(report.moments == 20)
+        #expect(report.groupCharges > 50)
     }
 }

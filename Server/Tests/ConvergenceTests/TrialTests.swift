@@ -40,6 +40,21 @@ import Testing
         }
     }
 
+    @Test func `groups whose seats and members come and go are told true`() async throws {
+        var tally = Tally()
+        for seed in 1...6 as ClosedRange<UInt64> {
+            var plan = Plan(seed: seed)
+            (plan.clientEra, plan.families) = (.modern, [.groups, .habits])
+            (plan.scriptedRow, plan.accounts, plan.days, plan.acts) = (nil, 1, 60, 4)
+            let report = try await Trial.play(plan, in: Self.house.get())
+            #expect(report.violation == nil, "\(report.violation?.description ?? "")")
+            tally.add(report.tally)
+        }
+        #expect(tally["act in a group"] > 10)
+        #expect(tally["seats compared"] > 10)
+        #expect(tally["member has access"] > 10)
+    }
+
     @Test func `what was bought once is asked about by its receipt for as long as it is known`()
         async throws
     {

@@ -21,7 +21,7 @@ extension FaultFamily {
             .lostPosts,
             .repeatedPosts, .latePosts, .deviceQuirks, .crashes, .downtime, .skew, .secondServer,
             .races, .bothEnvironments, .erasures, .swallowedNotifications, .intents,
-            .anonymousDevices, .thieves, .unlistedProducts:
+            .anonymousDevices, .thieves, .unlistedProducts, .groups:
             []
         }
     }
@@ -42,7 +42,7 @@ extension FaultFamily {
             .repeatedPosts,
             .latePosts, .deviceQuirks, .crashes, .downtime, .skew, .secondServer, .races,
             .bothEnvironments, .erasures, .swallowedNotifications, .intents, .anonymousDevices,
-            .thieves, .unlistedProducts:
+            .thieves, .unlistedProducts, .groups:
             []
         }
     }
@@ -95,7 +95,29 @@ extension Plan {
             }
         }
         configureEra(in: &settings)
+        if sellsSeats { sellSeats(in: &settings) }
         return settings
+    }
+
+    /// Sells the shop's products in seats. The random numbers are of their own, so that the rest of
+    /// a world is the same without.
+    private func sellSeats(in settings: inout SimulatorSettings) {
+        var lots = random("seats")
+        settings.rules.seats = FullShop.seats
+        settings.rules.seatInvitations = lots.happens(0.3) ? .developer : .apple
+        settings.quirks.formUnion(seatHabits)
+    }
+
+    /// What Apple may do about seats. Claims are made in stories only; and what nothing reports of
+    /// members is played there, too, because answers about it cannot be the truth.
+    var seatHabits: Set<Quirk> {
+        guard sellsSeats, has(.habits) else { return [] }
+        var lots = random("seat habits")
+        let habits: [Quirk] = [
+            .seatAdditionSharesLineItem, .seatAdditionProrated, .seatRefundToldOnce,
+            .seatRefundNamesPercentage,
+        ]
+        return Set(habits.filter { _ in lots.happens(0.3) })
     }
 
     /// Sets the odds of the simulator's faults.

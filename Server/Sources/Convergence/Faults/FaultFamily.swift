@@ -41,11 +41,12 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     case anonymousDevices = "anonymous-devices"
     case thieves
     case unlistedProducts = "unlisted-products"
+    case groups
 
     /// Families added later that have no odds of their own in ``Plan/arm(_:)``.
     static let withoutOdds: Set<Self> = [
         .swallowedNotifications, .intents, .anonymousDevices, .thieves,
-        .unlistedProducts,
+        .unlistedProducts, .groups,
     ]
 
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
@@ -95,6 +96,8 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
             "Somebody with the app key and copied documents claims ids and purchases of others."
         case .unlistedProducts:
             "The configuration does not list a product that customers buy."
+        case .groups:
+            "Subscriptions are sold in seats; members join and leave, organizations assign seats."
         }
     }
 }

@@ -7,6 +7,8 @@ import Synchronization
 /// One app of a ``MoneyTrial``: its simulated App Store, and its customers.
 struct MoneyStall: Sendable {
     static let names = ["birds", "fish"]
+    /// The app that sells in seats. The other one plays as before there were any.
+    private static let seated: AppID = "fish"
     /// Customers of one population.
     private static let populationMax = 10_000
 
@@ -30,6 +32,7 @@ struct MoneyStall: Sendable {
         for (product, country, price) in MoneyAgreement.prices {
             try settings.rules.prices.set(price, of: product, in: country, from: Plan.start)
         }
+        if app.id == Self.seated { settings.rules.seats = FullShop.seats }
         firstDay = Plan.start.milliseconds / 86_400_000
         store = AppStoreSimulator(
             settings, authority: house.authority,
@@ -72,6 +75,14 @@ struct MoneyStall: Sendable {
             await store.groundTruths(of: names.all).count { purchases in
                 Set(purchases.flatMap(\.charges).map(\.currency)).count > 1
             }
+        }
+    }
+
+    /// Payments for several seats.
+    var groupChargesCount: Int {
+        get async {
+            await store.groundTruths(of: names.all).flatMap { $0.flatMap(\.charges) }
+                .count { $0.seats.map { $0 > 1 } ?? false }
         }
     }
 

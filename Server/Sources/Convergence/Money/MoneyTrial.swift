@@ -1,6 +1,7 @@
 import AppStoreFormats
 import Engine
 import Ledger
+import Reports
 import Simulator
 import StorageSQLite
 
@@ -19,6 +20,8 @@ package struct MoneyTrial: Sendable {
         package internal(set) var restated = 0
         /// Purchases that were paid in more than one currency.
         package internal(set) var mixed = 0
+        /// Payments for several seats.
+        package internal(set) var groupCharges = 0
         /// Amounts of the files that were compared, and how many had to be explained.
         package internal(set) var reconciled = 0
         package internal(set) var explained = 0
@@ -155,6 +158,7 @@ package struct MoneyTrial: Sendable {
             readings.append(figures)
         }
         report.mixed += await stall.mixedCustomers
+        report.groupCharges += await stall.groupChargesCount
         report.restated += readings[0].differences(from: readings[1], in: days).found.count
         for (day, bytes) in await stall.store.salesFiles(days) {
             let name = "S_D_80000001_\(Ledger.CivilDate(dayNumber: day).text).txt"
@@ -165,9 +169,14 @@ package struct MoneyTrial: Sendable {
             .reconciliation
         report.reconciled += sales.comparedCount
         report.explained += sales.differences.count
+        // How Apple's files report single seats that are refunded is unknown.
+        let seatRefunds = await stall.store.seatRefundRows
+        let unexplained = sales.differences.filter { one in
+            (one.cause.isResidual || one.cause == .fileMissing)
+                && !(SeatRefundRow(one.key).map(seatRefunds.contains) ?? false)
+        }
         report.add(
-            sales.differences.filter { $0.cause.isResidual || $0.cause == .fileMissing }.map {
-                one in
+            unexplained.map { one in
                 "\(stall.app.id): file of \(Ledger.CivilDate(dayNumber: one.key.day).text), "
                     + "\(one.key.product) \(one.key.country ?? "–"), \(one.quantity.rawValue): "
                     + "ours \(one.ours), Apple's \(one.apples), \(one.cause.rawValue)"
@@ -202,5 +211,13 @@ package struct MoneyTrial: Sendable {
             if after != before { report.add(["\(stall.app.id): other numbers after a rebuild"]) }
         }
         progress("rebuilt")
+    }
+}
+
+extension SeatRefundRow {
+    /// The row that a figure is made of. Nil if its country is not known.
+    fileprivate init?(_ key: SalesFigure.Key) {
+        guard let country = key.country else { return nil }
+        self.init(productID: key.product.rawValue, country: country, day: key.day)
     }
 }

@@ -41,7 +41,8 @@ package enum Coverage {
             "theft rejected", "customer erased", "alias by a thief refused",
             "copy refused to a device", "copy shared with a device", "copy refused to a person",
             "purchase taken by a copy", "taken purchase won back", "person signed in",
-            "product named that is not listed",
+            "product named that is not listed", "act in a group", "seats bought",
+            "seats compared", "member has access",
         ]
 
     /// The expected entries that were never reached.

@@ -119,7 +119,9 @@ extension Trial {
         guard !isWhole || isHeld || !beginning.isEmpty || open == opening else {
             throw violation("convergence", "\(name): \(opening) are open, the answer is \(open)")
         }
-        guard isWhole, !isHeld, beginning.isEmpty else { return }
+        guard !isHeld else { return }
+        try expectSeats(of: name, known, state)
+        guard isWhole, beginning.isEmpty else { return }
         try expectMembership(of: name, books, state)
         try expectUnlistedNamed(of: name, known, state)
     }
@@ -261,13 +263,13 @@ extension Trial {
             let payments = state.purchases.flatMap { $0.timeline.periods.map(\.payment) }
             let ours = state.purchases.flatMap { purchase in
                 purchase.timeline.periods.compactMap {
-                    Charge($0.payment, of: purchase.timeline.purchase)
+                    BookedOrder($0.payment, of: purchase.timeline.purchase)?.comparable
                 }
             }
             let upgraded = payments.filter { $0.isUpgraded && $0.revocation == nil }
-            let untold = Set(upgraded.compactMap { $0.line ?? $0.transaction.rawValue })
-            let theirs = creditable(books).flatMap { $0.charges.map(Charge.init) }.map { charge in
-                untold.contains(charge.order) ? charge.withoutRefund() : charge
+            let untold = Set(upgraded.map(BookedOrder.order(of:)))
+            let theirs = creditable(books).flatMap(\.charges).map(BookedOrder.init).map { order in
+                (untold.contains(order.order) ? order.withoutRefund() : order).comparable
             }
             guard Set(ours).count == ours.count else {
                 throw violation("money", "\(name): an order is counted twice")
@@ -331,44 +333,6 @@ extension Trial {
                 $0 + $1.charges.count
             }
         }
-    }
-}
-
-/// One order, and what was refunded of it.
-private struct Charge: Hashable, CustomStringConvertible {
-    let order: String
-    let amount: Int64
-    let currency: String
-    var refunded: Int64
-
-    var description: String { "\(order): \(amount) \(currency), \(refunded) given back" }
-
-    init(_ charge: TrueCharge) {
-        order = charge.webOrderLineItemID ?? charge.transactionID
-        amount = charge.amount
-        currency = charge.currency
-        refunded = charge.refunded
-    }
-
-    /// Returns nil if somebody else has paid, or no price was reported. Perhaps only a restored
-    /// transaction of what was bought once is known.
-    init?(_ payment: Payment, of purchase: PurchaseID) {
-        guard payment.ownership == .purchased, let price = payment.price else { return nil }
-        let isOnce = payment.kind == .nonConsumable
-        let id = isOnce ? purchase.original : payment.transaction
-        order = payment.line ?? id.rawValue
-        amount = price.milliunits
-        currency = price.currency
-        let share = payment.revocation.map { $0.percentage ?? Percentage.whole } ?? 0
-        refunded = price.milliunits * share / Percentage.whole
-    }
-
-    /// A copy without the refund. An upgrade's refund is reported by the old transaction, which
-    /// some of Apple's documents do not contain: then it is unknown.
-    func withoutRefund() -> Self {
-        var copy = self
-        copy.refunded = 0
-        return copy
     }
 }
 

@@ -32,6 +32,8 @@ struct Schedule: Sendable {
         case signIn(account: Int)
         /// A buyer asks for what was taken from them.
         case winBack(account: Int)
+        /// Something is done about the seats of the group.
+        case group
     }
 
     private var entries: [(at: Int64, deed: Action)] = []
@@ -75,6 +77,7 @@ extension Schedule.Action: CustomStringConvertible {
         case .rob: "rob"
         case .signIn(let account): "sign in: account \(account)"
         case .winBack(let account): "win back: account \(account)"
+        case .group: "group"
         }
     }
 }

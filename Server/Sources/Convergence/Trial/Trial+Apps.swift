@@ -36,6 +36,7 @@ extension Trial {
         scheduleOutages(start, length)
         scheduleSpecialCustomers(start, length)
         scheduleRobberies(start, length)
+        scheduleGroup(start, length)
     }
 
     /// A real server checks all the time whether it should read the history; here it does so now

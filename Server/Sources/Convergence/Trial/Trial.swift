@@ -63,6 +63,7 @@ package actor Trial {
     var swallowRandom: TrialRandom
     var intentRandom: TrialRandom
     var robberRandom: TrialRandom
+    var groupRandom: TrialRandom
     /// For each store account, the purchases that its second device has posted.
     var besidePosted: [String: Set<PurchaseID>] = [:]
     /// Copies of what apps have posted, in the hands of robbers.
@@ -130,6 +131,7 @@ package actor Trial {
         swallowRandom = plan.random("swallowed")
         intentRandom = plan.random("intents")
         robberRandom = plan.random("robbers")
+        groupRandom = plan.random("groups")
         swallowOdds = swallowRandom.choice(0.1, 0.3, 0.6, 1)
     }
 
@@ -159,6 +161,7 @@ package actor Trial {
         }
         try await addScriptedCustomer()
         try await addSpecialCustomers()
+        try await addGroup()
         startServers()
         fillSchedule()
         do {
@@ -232,6 +235,7 @@ package actor Trial {
         case .rob: try await rob()
         case .signIn(let account): try await signIn(account: account)
         case .winBack(let account): try await winBack(account: account)
+        case .group: await actInGroup()
         }
     }
 
@@ -243,7 +247,7 @@ package actor Trial {
             switch deed {
             case .check, .step, .resume, .winBack: false
             case .open, .post, .act, .backfill, .walk, .stop, .start, .skew, .update, .buy, .erase,
-                .rob, .signIn:
+                .rob, .signIn, .group:
                 true
             }
         }

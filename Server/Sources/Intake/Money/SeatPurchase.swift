@@ -11,6 +11,7 @@ struct SeatPurchase {
     /// What all seats cost together, in thousandths of the currency's unit. Nil if no price is
     /// known.
     let total: Int64?
+    private let count: Int
     private let average: Int64?
     private let percentage: Int64?
 
@@ -34,6 +35,7 @@ struct SeatPurchase {
         seats = Seats(
             tiers: tiers, refunded: min(max(0, refunded), quantity), isPart: isPart,
             invitations: told?.invitationManagement.map(Self.invitations))
+        count = quantity
         average = transaction.price
         total = Self.total(tiers, isOfOthers ? 1 : quantity, average: transaction.price)
         percentage = transaction.revocationPercentage
@@ -41,15 +43,17 @@ struct SeatPurchase {
 
     /// What was paid, without what was refunded of single seats.
     ///
-    /// - Parameter isRevoked: whether the whole transaction is: then its revocation says how much
-    ///   came back.
+    /// - Parameter isRevoked: whether the whole transaction is. Its revocation then says how much
+    ///   came back of what was left, or of everything if no seat had been refunded before.
     func price(isRevoked: Bool) -> Int64? {
-        guard let total, !isRevoked, seats.refunded > 0 else { return total }
-        return max(0, total - min(total, refund(of: total)))
+        guard let total, seats.refunded > 0, !isRevoked || seats.refunded < count else {
+            return total
+        }
+        return max(0, total - min(total, refund(of: total, isRevoked ? nil : percentage)))
     }
 
     /// The App Store names seats and no amount. Without a share they count as the cheapest ones.
-    private func refund(of total: Int64) -> Int64 {
+    private func refund(of total: Int64, _ percentage: Int64?) -> Int64 {
         if let percentage { return Percentage.part(percentage, of: total) }
         guard !seats.tiers.isEmpty else {
             return (average ?? 0).multipliedSaturating(by: Int64(seats.refunded))

@@ -248,6 +248,7 @@ enum ProofText {
             "seed \(seed): the money of \(report.accounts) customers",
             "  notifications          \(report.notifications), late, doubled and reordered",
             "  in two currencies      \(report.mixed) purchases",
+            "  for several seats      \(report.groupCharges) payments",
             "  numbers, in the books  \(report.compared), as it happened and restated: "
                 + "\(report.restated) differ between the two",
             "  numbers, in the files  \(report.reconciled) of \(report.files) files, "

@@ -57,13 +57,12 @@ package struct PurchaseBooks: Hashable, Sendable {
 
     private mutating func addTransactions(of timeline: Timeline, _ rates: [String: Int64]) {
         var paid: [Timeline.Period] = []
+        var service = Duration.zero
         for period in timeline.periods {
-            // Seats that were added are charged as their period is.
-            let own = period.isAddition ? transactions.last?.commissionRate : nil
+            // Before seats were added, as much had been paid as before their period.
+            if !period.isAddition { service = PaidTime(before: period, paid, rules).length }
             let rate =
-                rates[period.id] ?? own
-                ?? rules.commissionRate(
-                    at: period.from, paidService: PaidTime(before: period, paid, rules).length)
+                rates[period.id] ?? rules.commissionRate(at: period.from, paidService: service)
             transactions.append(TransactionLine(of: period, commissionRate: rate, rules))
             if period.isCountedSubscription, period.payment.isPaid, !period.isAddition {
                 paid.append(period)

@@ -99,15 +99,15 @@ package struct DailyBooks: Hashable, Sendable {
     private mutating func add(_ charge: PurchaseHistory.Charge, isReduced: Bool) {
         let transaction = charge.transaction
         let currency = transaction.storefront.currency
-        let whole = parts(of: transaction.price, of: transaction, isReduced)
+        let whole = parts(of: charge.price, of: transaction, isReduced)
         let day = transaction.purchased
-        add(\.charged, transaction.price, currency, at: day)
+        add(\.charged, charge.price, currency, at: day)
         add(\.tax, whole.tax, currency, at: day)
         add(\.proceeds, whole.proceeds, currency, at: day)
         // A refund of what had not begun may be reversed before it counts.
         for refund in charge.refunds where refund.reversed.map({ refund.at < $0 }) ?? true {
             let isCredit = transaction.isUpgraded && refund.reversed == nil
-            let rest = parts(of: transaction.price - refund.amount, of: transaction, isReduced)
+            let rest = parts(of: charge.price - refund.amount, of: transaction, isReduced)
             add(isCredit ? \.credited : \.refunded, refund.amount, currency, at: refund.at)
             add(\.tax, rest.tax - whole.tax, currency, at: refund.at)
             add(\.proceeds, rest.proceeds - whole.proceeds, currency, at: refund.at)

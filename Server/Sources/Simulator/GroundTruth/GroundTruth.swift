@@ -163,7 +163,7 @@ extension World {
     ) -> AppStoreDate? {
         if let graceUntil { return graceUntil }
         guard let current, var end = current.expires else {
-            let latest = subscription.latest
+            let latest = subscription.lastPaid ?? subscription.latest
             return latest.revocation?.at ?? subscription.graceEnded ?? latest.expires
         }
         for next in subscription.transactions where next.purchased == end && next.covers(end) {
@@ -203,10 +203,13 @@ extension Subscription {
         }
     }
 
-    /// Whether the period that would be in force, or was the last, was refunded. The next period
-    /// may have been charged already without having begun.
+    /// Whether the period that would be in force, or was the last, was refunded with all seats that
+    /// were added to it. The next period may have been charged already without having begun.
     private func isRefunded(at now: AppStoreDate) -> Bool {
-        begun(by: now)?.revocation != nil
+        guard let last = begun(by: now), last.revocation != nil else { return false }
+        return !transactions.contains {
+            $0.id != last.id && $0.isPart(ofPeriodOf: last) && $0.seatsLeft > 0
+        }
     }
 
     /// When the grace period after the latest period ended without a payment. Nil if there was

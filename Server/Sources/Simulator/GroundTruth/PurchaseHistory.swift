@@ -11,6 +11,11 @@ struct PurchaseHistory: Sendable {
         let at: AppStoreDate
         /// Oldest first.
         let refunds: [Refund]
+        /// What was given back of single seats, if these count as if they had not been charged.
+        var unchargedSeats: Int64 = 0
+
+        /// In thousandths of the currency's unit.
+        var price: Int64 { transaction.price - unchargedSeats }
     }
 
     struct Refund: Hashable, Sendable {
@@ -40,7 +45,8 @@ struct PurchaseHistory: Sendable {
     /// When the renewal date was extended.
     let extensions: [AppStoreDate]
 
-    /// The history as if what was collected in a grace period had been paid at its beginning.
+    /// The history as if what was collected in a grace period had been paid at its beginning, and
+    /// single seats that were refunded had not been charged: no document dates that.
     ///
     /// - Parameter isRestated: whether it is also as if the refunds that were reversed had never
     ///   been given.
@@ -48,7 +54,11 @@ struct PurchaseHistory: Sendable {
         let known = charges.map { charge in
             Charge(
                 transaction: charge.transaction, at: charge.transaction.purchased,
-                refunds: charge.refunds.filter { !isRestated || $0.reversed == nil })
+                refunds: charge.refunds.filter {
+                    !$0.isOfSeats && (!isRestated || $0.reversed == nil)
+                },
+                unchargedSeats: charge.refunds.filter { $0.isOfSeats && $0.reversed == nil }
+                    .reduce(0) { $0 + $1.amount })
         }
         return Self(charges: known, steps: steps, extensions: extensions)
     }

@@ -18,6 +18,8 @@ package struct TrueCharge: Hashable, Sendable {
     /// Nil for an ordinary purchase.
     package let seats: Int64?
     package let refundedSeats: Int64?
+    /// The part of ``refunded`` that was given back for single seats.
+    package let refundedForSeats: Int64
 
     package var json: JSON {
         let seats = [("seats", self.seats), ("refunded_seats", refundedSeats)].compactMap {
@@ -66,7 +68,8 @@ extension StoreTransaction {
                 transactionID: id, webOrderLineItemID: webOrderLineItemID, productID: product.id,
                 at: purchased, amount: price, currency: storefront.currency, refunded: refunded,
                 refundedAt: revocation?.at ?? seats?.lastRefund, seats: seats?.count,
-                refundedSeats: seats.map { revocation == nil ? $0.revoked : $0.count })
+                refundedSeats: seats.map { revocation == nil ? $0.revoked : $0.count },
+                refundedForSeats: seats?.refunded ?? 0)
         ]
     }
 }

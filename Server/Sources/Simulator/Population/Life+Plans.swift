@@ -20,10 +20,10 @@ extension Life {
                 at: isAtOnce ? now : dice.moment(from: now, until: now.later(24 * Self.hour)))
         }
         guard let id = try? chain(in: world), let subscription = world.subscriptions[id] else {
-            return planWithoutSubscription(at: now)
+            return planAssigned(in: world, at: now) ?? planWithoutSubscription(at: now)
         }
         switch subscription.phase {
-        case .active: return planActive(subscription, at: now)
+        case .active: return planActive(subscription, in: world, at: now)
         case .grace(let until, let retryUntil):
             return planRetrying(subscription, graceUntil: until, until: retryUntil, at: now)
         case .retry(let until):
@@ -40,7 +40,9 @@ extension Life {
         return dice.pick(intents).map { Plan(intent: $0, at: at) }
     }
 
-    private mutating func planActive(_ subscription: Subscription, at now: AppStoreDate) -> Plan {
+    private mutating func planActive(
+        _ subscription: Subscription, in world: World, at now: AppStoreDate
+    ) -> Plan {
         let end = subscription.paidUntil
         let afterwards = Plan(intent: .look, at: max(now, end).later(1000))
         // At its end, or just charged early.
@@ -58,6 +60,9 @@ extension Life {
         let isFreshPeriod = now.milliseconds - subscription.latest.purchased.milliseconds < 2000
         if isFreshPeriod, !dice.happens(LifeWeights.renewal(of: subscription)) {
             return planLeaving(subscription, at: now)
+        }
+        if let whim = groupWhim(subscription, in: world) {
+            return Plan(intent: .group(whim), at: dice.momentNearEdge(from: now, until: end))
         }
         guard let whim = dice.pick(weighted: LifeWeights.whims) else { return afterwards }
         let intent = intent(of: whim, subscription)

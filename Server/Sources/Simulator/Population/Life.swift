@@ -29,6 +29,7 @@ struct Life: Sendable {
         case testNotification
         /// Moves to another country.
         case move
+        case group(GroupWhim)
     }
 
     struct Plan: Hashable, Sendable {
@@ -39,6 +40,8 @@ struct Life: Sendable {
     let key: Account.Key
     /// The family that the customer belongs to, if any.
     let household: String?
+    /// Whom the customer invites to a group.
+    let neighbours: [String]
     var dice: Dice
     private(set) var device = ""
     private(set) var actsLeft = Self.actsMax
@@ -47,9 +50,13 @@ struct Life: Sendable {
     /// What is to be done after the next act, at the same instant or later.
     private var following: [Intent] = []
 
-    init(name: String, environment: SimulatedEnvironment, household: String?, seed: UInt64) {
+    init(
+        name: String, environment: SimulatedEnvironment, household: String?,
+        neighbours: [String] = [], seed: UInt64
+    ) {
         key = Account.Key(name: name, environment: environment)
         self.household = household
+        self.neighbours = neighbours
         dice = Dice(seed: seed)
     }
 
@@ -93,6 +100,7 @@ struct Life: Sendable {
         case .massExtend: try massExtend(in: &world, at: now)
         case .testNotification: return [world.testNotification(in: key.environment, at: now)]
         case .move: world.move(key, to: dice.pick(Storefront.all) ?? .unitedStates)
+        case .group(let whim): return try groupNotices(of: whim, in: &world, at: now)
         }
         return []
     }
@@ -132,6 +140,7 @@ extension Life {
                 appAccountToken: token, family: household, at: now
             ).id
         }
+        if let notices = try arriveInOrganization(in: &world, at: now) { return notices }
         if dice.happens(Odds.nothingButOneTime) { return try buyOnce(in: &world, at: now) }
         return try buySubscription(in: &world, at: now)
     }
@@ -157,6 +166,7 @@ extension Life {
         }
         var order = PurchaseOrder(product.id, offerID: offer)
         if terms.monthlyPlan != nil, dice.happens(Odds.monthlyPlan) { order.billingPlan = .monthly }
+        order.seats = seatsWanted(of: order, in: world)
         return try place(order, in: &world, at: now)
     }
 

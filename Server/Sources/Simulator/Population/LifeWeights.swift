@@ -48,6 +48,14 @@ enum LifeWeights {
         (0.010, .move),
     ]
 
+    /// What purchasers of several seats do with them in a period, and what others of one seat do
+    /// if more are sold. All are guesses.
+    static let groupWhims: [(odds: Double, whim: Life.GroupWhim)] = [
+        (0.22, .invite), (0.12, .addSeats), (0.08, .planSeats), (0.05, .refundSeats),
+        (0.06, .remove),
+    ]
+    static let singleWhims: [(odds: Double, whim: Life.GroupWhim)] = [(0.05, .addSeats)]
+
     /// An occasional act.
     enum Whim: Hashable, Sendable, CaseIterable {
         case refund

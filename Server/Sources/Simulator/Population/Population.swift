@@ -51,10 +51,14 @@ package struct Population: Sendable {
             let household = number / Self.householdSize
             var neighbours = Dice(seed: seed ^ UInt64(household) &* 0xA24B_AED4_963E_E407)
             let isFamily = neighbours.happens(Self.isHousehold)
+            let block = household * Self.householdSize..<(household + 1) * Self.householdSize
             lives.append(
                 Life(
                     name: "\(prefix)\(number)", environment: environment,
-                    household: isFamily ? "\(prefix)family\(household)" : nil, seed: mixer.next()))
+                    household: isFamily ? "\(prefix)family\(household)" : nil,
+                    neighbours: block.clamped(to: first..<first + count)
+                        .filter { $0 != number }.map { "\(prefix)\($0)" },
+                    seed: mixer.next()))
             intents.append(.arrive)
             queue.add(lives.count - 1, due: arrival)
         }

@@ -18,9 +18,15 @@ struct ReportedPurchase: Sendable {
 
     var charges: [PurchaseHistory.Charge] { history.charges }
 
-    /// Whether the subscriber had paid for a year before a charge.
+    /// Whether the subscriber had paid for a year before a charge; of seats that were added, before
+    /// the first charge of their period.
     func isReduced(_ place: Int) -> Bool {
-        history.paidDays(before: place, calendar) >= Self.serviceDays
+        let transaction = charges[place].transaction
+        let first = charges[..<place].lastIndex {
+            !transaction.beginsPeriod && $0.transaction.beginsPeriod
+                && $0.transaction.isPart(ofPeriodOf: transaction)
+        }
+        return history.paidDays(before: first ?? place, calendar) >= Self.serviceDays
     }
 
     /// What is sold or given back within a span of time.
@@ -142,8 +148,13 @@ struct ReportedSale: Sendable {
         switch kind {
         case .sale, .refund: return proceeds(of: unitPrice)
         case .partialRefund(let amount):
-            let price = transaction.price
-            return proceeds(of: price) - proceeds(of: price - amount)
+            let left = transaction.price - amount
+            guard let seats = transaction.seats else {
+                return proceeds(of: transaction.price) - proceeds(of: left)
+            }
+            let whole = seats.tiers.reduce(0) { $0 + proceeds(of: $1.price) * $1.count }
+            let units = left % seats.count == 0 ? seats.count : 1
+            return whole - proceeds(of: left / units) * units
         }
     }
 }

@@ -31,6 +31,9 @@ package struct SeatPrices: Hashable, Sendable {
 
     mutating func set(_ tiers: Tiers, of productID: String) { products[productID] = tiers }
 
+    /// The products that can be sold in several seats.
+    var productIDs: [String] { products.keys.sorted() }
+
     /// Whether a product can be sold in several seats at all.
     package func sells(_ productID: String) -> Bool { products[productID] != nil }
 

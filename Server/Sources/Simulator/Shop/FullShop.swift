@@ -52,6 +52,29 @@ package enum FullShop {
         ]
     }
 
+    /// What of the shop is sold in several seats, if a world sells any: with tiers of its own in a
+    /// storefront, with the dearest possible number of tiers, at one price, and shared with the
+    /// family if one seat is bought.
+    package static let seats: SeatPrices = {
+        var prices = SeatPrices()
+        prices.set(
+            SeatPrices.Tiers(
+                everywhere: [.init(from: 3, price: 7_990)],
+                byCountry: ["JPN": [.init(from: 2, price: 1_200_000)]]), of: "tiers.silver")
+        prices.set(
+            SeatPrices.Tiers(everywhere: [
+                .init(from: 2, price: 17_990), .init(from: 3, price: 15_990),
+                .init(from: 5, price: 12_490), .init(from: 7, price: 9_990),
+            ]), of: "tiers.gold")
+        prices.set(SeatPrices.Tiers(), of: "tiers.bronze")
+        prices.set(
+            SeatPrices.Tiers(everywhere: [.init(from: 4, price: 109_990)]), of: "tiers.gold.yearly")
+        prices.set(SeatPrices.Tiers(everywhere: [.init(from: 2, price: 1_990)]), of: "weeks.one")
+        prices.set(
+            SeatPrices.Tiers(everywhere: [.init(from: 5, price: 0)]), of: "family.monthly")
+        return prices
+    }()
+
     private typealias Intro = (mode: String, period: String, count: Int64, price: String?)
     private typealias Tier = (
         id: String, price: String, period: String, level: Int64, intro: Intro?

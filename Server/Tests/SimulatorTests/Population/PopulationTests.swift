@@ -6,13 +6,14 @@ import Testing
 @Suite struct PopulationTests {
     private func run(
         _ accounts: Int, months: Int = 12, seed: UInt64 = 7, shop: StoreKitFile? = nil,
-        signedBy authority: SigningAuthority? = nil
+        sellsSeats: Bool = false, signedBy authority: SigningAuthority? = nil
     ) throws -> (books: [JSON], letters: [String], tally: PopulationRun.Tally) {
         var settings = SimulatorSettings(
             seed: seed, now: try moment("2027-09-15T12:00:00Z"), shop: try shop ?? FullShop.file())
         settings.renewsEarlySeconds = 3600
         // So that both ways a payment can fail are taken.
         settings.graceForPaidOnly = true
+        if sellsSeats { settings.rules.seats = FullShop.seats }
         let run = try PopulationRun(accounts: accounts, months: months, settings)
         var tally = PopulationRun.Tally()
         var (books, letters): ([JSON], [String]) = ([], [])
@@ -54,6 +55,25 @@ import Testing
                 .map { [$0["product_id"], $0["period"], $0["state"]] }
         }
         #expect(alone.first.map(withoutIDs) == books.first.map(withoutIDs))
+    }
+
+    @Test func `where seats are sold, lives do with them what can be done`() throws {
+        let (books, letters, _) = try run(
+            900, sellsSeats: true, signedBy: try SigningAuthority(seed: 7).fast)
+        let purchases = books.flatMap { $0["purchases"]?.array ?? [] }
+        let charges = purchases.flatMap { $0["charges"]?.array ?? [] }
+        #expect(charges.count { ($0["seats"]?.integer ?? 0) > 1 } > 100)
+        #expect(charges.count { ($0["refunded_seats"]?.integer ?? 0) > 0 } > 10)
+        #expect(purchases.count { $0["ownership"] == "ASSIGNED" } > 20)
+        #expect(purchases.contains { $0["seats"]?["members"]?.array?.isEmpty == false })
+        var told: [String: Int] = [:]
+        for letter in letters {
+            let payload = try NotificationPayload(parsing: CompactJWS(letter)?.payload ?? [])
+            told[payload.subtype?.rawValue ?? "", default: 0] += 1
+        }
+        for subtype in ["INCREASE_QUANTITY", "DECREASE_QUANTITY", "SEATS"] {
+            #expect(told[subtype, default: 0] > 5, "\(subtype)")
+        }
     }
 
     @Test func `the tally is the sum of the books`() throws {

@@ -22,6 +22,7 @@ import Testing
         let set: @Sendable (inout SimulatorSettings) -> Void = { settings in
             settings.seed = seed
             settings.renewsEarlySeconds = Int64(seed % 3) * 43_200
+            settings.rules.seats = FullShop.seats
         }
         try await DirectShop.open(set, webhooks: webhooks) { shop in
             var dice = SplitMix64(seed: seed)
@@ -183,11 +184,19 @@ private struct RevenueCatCrowd {
     private func booked() async -> [String: Booked] {
         var found: [String: Booked] = [:]
         for subscription in Array(await shop.store.world.subscriptions.all) {
-            var before: StoreTransaction?
-            for (index, transaction) in subscription.transactions.enumerated() {
+            // Seats that were added have the number of their period, and convert no trial.
+            let periods = subscription.transactions.filter(\.beginsPeriod)
+            for (index, transaction) in periods.enumerated() {
                 found[transaction.id] = Booked(
-                    transaction: transaction, before: before, number: index + 1)
-                before = transaction
+                    transaction: transaction, before: index > 0 ? periods[index - 1] : nil,
+                    number: index + 1)
+                let added = subscription.transactions.filter {
+                    !$0.beginsPeriod && $0.isPart(ofPeriodOf: transaction)
+                }
+                for part in added {
+                    found[part.id] = Booked(
+                        transaction: part, before: transaction, number: index + 1)
+                }
             }
         }
         for transaction in await shop.store.world.oneTimePurchases.values {
@@ -260,8 +269,10 @@ private struct RevenueCatComparison {
             ("offer_code", text("offer_code"), value("offer"), book.offer?.id ?? "-"),
             ("currency", text("currency"), value("purchased_currency"), book.storefront.currency),
         ]
-        if ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"].contains(type) {
-            let paid = book.ownership == .familyShared ? 0 : book.price
+        // A webhook says what was charged, the export what was not given back of single seats.
+        let isPayment = ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"].contains(type)
+        if isPayment, book.seats.map({ $0.refunds.isEmpty }) ?? true {
+            let paid = book.ownership == .purchased ? book.price : 0
             facts.append(
                 (
                     "price", amount("price_in_purchased_currency"),
@@ -273,6 +284,7 @@ private struct RevenueCatComparison {
         if type == "RENEWAL" {
             let isConversion =
                 before?.offer?.discount == .freeTrial && book.offer?.discount != .freeTrial
+                && book.beginsPeriod
             facts.append(
                 (
                     "is_trial_conversion", text("is_trial_conversion"),

@@ -66,7 +66,10 @@ struct DirectShop: Sendable {
 
     /// All that was sent so far, as it is posted.
     func bodies() async -> [[UInt8]] {
-        await store.notifications.map { Self.body($0.signedPayload) }
+        // What an organization buys reaches no app.
+        await store.notifications.filter { !$0.attempts.isEmpty }.map {
+            Self.body($0.signedPayload)
+        }
     }
 
     private static func body(_ payload: String) -> [UInt8] {

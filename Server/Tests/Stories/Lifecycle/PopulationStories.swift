@@ -21,6 +21,7 @@ import Testing
         let set: @Sendable (inout SimulatorSettings) -> Void = { settings in
             settings.seed = seed
             settings.renewsEarlySeconds = Int64(seed % 3) * 43_200
+            settings.rules.seats = FullShop.seats
         }
         try await DirectShop.open(set) { shop in
             var dice = SplitMix64(seed: seed)
