@@ -313,12 +313,14 @@ extension ServerWord.Right {
         _ entitlement: Entitlement, subscription: PerennialContract.Subscription?
     ) {
         let canRenew: [PerennialContract.AccessState] = [.paid, .trial, .offer]
+        // Of somebody else's purchase the device's App Store knows nothing.
+        let purchase = subscription?.seat == nil ? entitlement.purchaseID : nil
         self.init(
             isActive: entitlement.active, state: entitlement.state, until: entitlement.until,
             mayRenew: subscription != nil && entitlement.willRenew != false
                 && canRenew.contains(entitlement.state),
             willRenew: entitlement.willRenew, productID: entitlement.productID,
-            originalTransactionID: entitlement.purchaseID.map(Self.originalTransactionID))
+            originalTransactionID: purchase.map(Self.originalTransactionID))
     }
 
     /// The last part of `production:2000000123`.

@@ -270,8 +270,8 @@ extension RenewalPayload {
         if let renews = known.willRenew, let autoRenewStatus, renews != (autoRenewStatus == 1) {
             return true
         }
-        guard let seats = known.seats, let renewalQuantity else { return false }
-        return seats.atRenewal != renewalQuantity
+        guard let planned = known.seats?.atRenewal, let renewalQuantity else { return false }
+        return planned != renewalQuantity
     }
 }
 

@@ -179,6 +179,9 @@ import Testing
         let joined = try await first.claimSeat("secret")
         #expect(joined["pro"].isActive && joined["pro"].basis == .server)
         #expect(joined.memberships.map(\.seat) == [.init(id: "claim-1", standing: .held)])
+        // The device's App Store cannot be asked about it.
+        let right = await first.engine?.memory.serverWord?.rights["pro"]
+        #expect(right?.isActive == true && right?.originalTransactionID == nil)
         let asked = server.requests.last
         #expect(asked?.line == "POST /v1/seats/claims" && asked?.proof == "proof of ben")
         #expect(asked?.body.contains(#""customer_id":"ben""#) == true)

@@ -220,8 +220,9 @@ extension CustomerState {
     /// Only open entitlements. Verifiers must check `until` too: it may be earlier than `exp`.
     fileprivate func claims(of app: AppSettings, _ rules: TokenRules) -> [JSON.Member] {
         let open = entitlements.filter(\.value.isOpen).sorted { $0.key < $1.key }
+        let seats = Set(purchases.map(\.timeline).filter { $0.seat != nil }.map(\.purchase))
         let rights = open.map { entitlement, right in
-            JSON.Member(entitlement.rawValue, right.claim)
+            JSON.Member(entitlement.rawValue, right.claim(seats))
         }
         return rules.audience(of: app.id, in: environment) + [
             .init("sub", .string(id.rawValue)),
@@ -254,13 +255,15 @@ extension EntitlementStatus {
         }
     }
 
-    fileprivate var claim: JSON {
+    /// - Parameter seats: the purchases of others in which the customer has a seat. A device cannot
+    ///   ask its App Store about them, so no transaction is named.
+    fileprivate func claim(_ seats: Set<PurchaseID>) -> JSON {
         var members: [JSON.Member] = [
             .init("state", .string(state.rawValue)),
             .init("until", until.map { .integer($0.seconds) } ?? .null),
         ]
         if mayRenew { members.append(.init("renews", .bool(true))) }
-        if case .purchase(let purchase, _) = source {
+        if case .purchase(let purchase, _) = source, !seats.contains(purchase) {
             let app = purchase.appTransaction
             members.append(
                 .init(

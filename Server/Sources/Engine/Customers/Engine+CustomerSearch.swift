@@ -179,7 +179,10 @@ extension Engine {
         let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
         return try await decide(isErasing: true) { tx in
             guard let person = try tx.customerToErase(id, in: appID) else {
-                return .unchanged(ErasureResult(purchases: 0))
+                let nothing = ErasureResult(purchases: 0)
+                // Somebody who was invited, and never came.
+                let wasInvited = try tx.deleteInvitations(naming: [id], in: appID)
+                return wasInvited ? .done(nothing) : .unchanged(nothing)
             }
             let ids = person.ids + (try tx.separatedDevices(of: person.customer, in: appID))
             let names = ids.enumerated().map { index, id in (id, CustomerID.erased(salt, index)) }

@@ -50,6 +50,8 @@ extension Engine {
         let (app, _) = try app(appID)
         try order.customer?.requireValid()
         let now = now()
+        let isByApp = speaker != nil
+        let wait = isByApp ? growth.wait(of: app, at: now) : nil
         let token = InvitationToken.new()
         let invitation = StoredInvitation(
             id: UUID().uuidString.lowercased(), purchase: purchase, customer: order.customer,
@@ -66,9 +68,11 @@ extension Engine {
                 return .refused(
                     .seatRefused(.tooManyInvitations(limit: Self.openInvitationsMax)))
             }
+            if let wait { return .refused(.growthBudgetExhausted(wait: wait)) }
             try tx.insert(invitation, digest: InvitationToken.digest(of: token), in: appID)
             return .done(invitation)
         }
+        if isByApp { growth.add(1, of: app, at: now) }
         return (made, token)
     }
 

@@ -29,13 +29,17 @@ extension Engine {
     ///
     /// Both the count of the claims and the new claim are of one transaction that changes the row
     /// of the purchase, so any number of servers together never give more seats than there are.
+    ///
+    /// - Parameter isByApp: whether an app asks, and not the app's server: then what is added
+    ///   counts against the app's limit.
     package func claimSeat(
-        by ticket: SeatTicket, for id: CustomerID, app appID: AppID
+        by ticket: SeatTicket, for id: CustomerID, isByApp: Bool = false, app appID: AppID
     ) async throws(EngineFailure) -> SeatClaimState {
         let (app, _) = try app(appID)
         try id.requireValid()
         let (now, name) = (now(), SeatClaimID(rawValue: UUID().uuidString.lowercased()))
-        return try await decide { tx in
+        let wait = isByApp ? growth.wait(of: app, at: now) : nil
+        let claimed = try await decide { tx -> Decision<SeatClaimState> in
             let known = try tx.customer(known: id, in: appID)
             let invitation = try ticket.token.map { token in
                 try tx.invitation(digest: InvitationToken.digest(of: token), in: appID)
@@ -52,15 +56,16 @@ extension Engine {
                 let isSpentByThem = own != nil && invited.claim == own?.id
                 let ids = known?.ids ?? [id]
                 guard invited.isOpen(at: now) || isSpentByThem,
-                    invited.customer.map({ ids.contains($0) }) ?? true
+                    invited.customer.map({ $0.isSame(asOneOf: ids) }) ?? true
                 else { return .refused(.seatRefused(.unknownInvitation)) }
             }
             if let own {
                 return .unchanged(try tx.state(of: own, on: timeline, in: app, at: now))
             }
-            if let why = try tx.refusal(of: timeline, to: known, in: app, at: now) {
+            if let why = try tx.refusal(of: timeline, to: id, in: app, at: now) {
                 return .refused(.seatRefused(why))
             }
+            if let wait { return .refused(.growthBudgetExhausted(wait: wait)) }
             try tx.releaseFormerSeats(on: timeline, in: appID, at: now)
             let customer = try tx.customer(id, in: appID, at: now).customer
             // The App Store's clock may be ahead of ours. A claim follows what it is a claim on.
@@ -73,6 +78,8 @@ extension Engine {
             state.isNew = true
             return .done(state)
         }
+        if isByApp, claimed.isNew { growth.add(1, of: app, at: now) }
+        return claimed
     }
 
     /// Ends a claim. Idempotent: one that has ended stays as it is.
@@ -109,6 +116,13 @@ extension Engine {
     }
 }
 
+extension CustomerID {
+    /// A UUID is the same id in both letter cases.
+    fileprivate func isSame(asOneOf ids: [CustomerID]) -> Bool {
+        ids.contains { $0 == self || $0.accountToken != nil && $0.accountToken == accountToken }
+    }
+}
+
 extension SeatTicket {
     fileprivate var token: String? {
         if case .invitation(let token) = self { token } else { nil }
@@ -140,14 +154,12 @@ extension DatabaseSession {
 
     /// Why a group takes no new member. Nil if it does.
     ///
-    /// - Parameter known: who wants to join; nil for somebody unknown.
+    /// - Parameter id: of whoever wants to join.
     fileprivate func refusal(
-        of timeline: Timeline, to known: StoredCustomer?, in app: AppSettings, at now: Instant
+        of timeline: Timeline, to id: CustomerID, in app: AppSettings, at now: Instant
     ) throws -> SeatRefusal? {
         if let why = refusal(of: timeline, in: app, at: now) { return why }
-        if let known, try beneficiary(of: timeline.purchase, in: app.id) == known.customer {
-            return .purchasers
-        }
+        if try isPurchaser(id, of: timeline.purchase, in: app.id) { return .purchasers }
         let count = try seatClaimCount(
             on: timeline.purchase, since: timeline.seatsBegin, in: app.id)
         guard count < Engine.seatClaimsMax else {

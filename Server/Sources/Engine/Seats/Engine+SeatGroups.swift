@@ -57,7 +57,8 @@ extension Engine {
                 seats: isRunning ? timeline.seatsInForce(at: now) : 0)
             if isRunning {
                 group.endsAt = access?.until
-                group.renewsAt = access?.willRenew == true ? period.end : nil
+                group.renewsAt =
+                    access?.willRenew == true ? period.end.flatMap { $0 > now ? $0 : nil } : nil
             }
             guard host == .developer else { return group }
             var roster = SeatRoster(
@@ -89,8 +90,12 @@ extension DatabaseSession {
     func isPurchaser(
         _ id: CustomerID, of purchase: PurchaseID, in app: AppID
     ) throws -> Bool {
-        guard let owner = try beneficiary(of: purchase, in: app) else { return false }
-        return try customer(known: id, in: app)?.customer == owner
+        if let owner = try beneficiary(of: purchase, in: app) {
+            return try customer(known: id, in: app)?.customer == owner
+        }
+        // The purchase may name somebody who is not stored yet.
+        let token = try timeline(of: purchase, in: app)?.accountToken
+        return try identified(by: token, or: [id], in: app) == id
     }
 
     // MARK: - What members and purchasers see

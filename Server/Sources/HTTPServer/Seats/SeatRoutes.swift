@@ -141,7 +141,8 @@ extension PerennialServer {
                 PurchaseID(TransactionID(rawValue: original), in: environment))
         default: throw ProblemError(.seatTicketMissing)
         }
-        let claimed = try await engine.claimSeat(by: ticket, for: id, app: holder.app)
+        let claimed = try await engine.claimSeat(
+            by: ticket, for: id, isByApp: holder.kind == .app, app: holder.app)
         let claim = PerennialContract.SeatClaim(claimed, isForApp: false)
         return claimed.isNew ? try JSONResponse.created(claim) : try JSONResponse.ok(claim)
     }

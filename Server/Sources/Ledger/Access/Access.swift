@@ -316,7 +316,7 @@ extension Timeline.Period {
 extension Payment {
     /// A family-shared purchase ends even if its buyer upgraded: the higher product is not shared,
     /// or is reported by a payment of its own.
-    fileprivate var isReplacedByUpgrade: Bool {
+    var isReplacedByUpgrade: Bool {
         isUpgraded && revocation?.kind != .sharingEnded
     }
 }

@@ -12,9 +12,10 @@ extension Timeline.Period {
     func isTold(by other: Payment, _ otherID: String, _ grade: Grade) -> Bool {
         guard id == otherID else { return false }
         // Older documents do not say that seats were added. Such seats begin later than the payment
-        // whose line item they have.
+        // whose line item they have. A row without a length is a restore that was dated after the
+        // end.
         guard grade == .legacy || sources == .legacy, !payment.isBoughtOnce,
-            payment.line != nil
+            payment.line != nil, payment.hasLength, other.hasLength
         else { return true }
         return begins(with: other)
     }
@@ -36,6 +37,8 @@ extension Timeline.Period {
 extension Payment {
     /// Whether it is one of several payments of its period.
     var isPart: Bool { seats?.isPart ?? false }
+
+    fileprivate var hasLength: Bool { until.map { from < $0 } ?? true }
 
     /// Whether both have the same line item.
     func hasLine(of other: Payment) -> Bool { line != nil && line == other.line }

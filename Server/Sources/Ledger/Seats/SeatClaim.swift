@@ -108,37 +108,54 @@ extension Timeline {
     /// When the subscription was bought for the last time, if it had ended before: claims from
     /// before that are over. Nil if it has been bought only once.
     ///
-    /// A renewal continues a subscription, however late its payment is. So does another product
-    /// that begins before the end.
+    /// A renewal continues a subscription, however late its payment is. So does whatever else is
+    /// bought before the end, or soon after it, unless the payment before was refunded: the last
+    /// renewal may be unknown yet, or the App Store may have been collecting.
     package var seatsBegin: Instant? {
         var begin: Instant?
         var end: Instant?
+        var isRefunded = false
         for period in periods where !period.isVoid {
             let isBought = !period.payment.isRenewal && !period.isAddition
-            if let end, isBought, end < period.from { begin = period.from }
+            if let end, isBought, end < period.from,
+                isRefunded || end + Self.groupKeptMax < period.from
+            {
+                begin = period.from
+            }
             let openUntil = period.openUntil ?? Instant(milliseconds: .max)
-            end = max(end ?? openUntil, openUntil)
+            guard end.map({ $0 <= openUntil }) ?? true else { continue }
+            end = openUntil
+            isRefunded =
+                period.payment.revocation != nil && !period.payment.isReplacedByUpgrade
         }
         return begin
     }
 
-    /// Who invites the members of the group that this purchase pays for, as the latest payment for
-    /// seats says. Nil if it is no purchase of seats.
+    /// How long after the end of a subscription a purchase continues its group: the App Store's
+    /// longest grace period.
+    package static let groupKeptMax = Duration.days(28)
+
+    /// Who invites the members of the group that this purchase pays for, as the latest payment that
+    /// names somebody says. Nil if it is no purchase of seats.
     package func seatHost(at now: Instant) -> Seats.Invitations? {
         let begun = periods.filter { $0.from <= now + Self.clockSkewMax && !$0.isVoid }
         guard let payment = begun.last(where: { $0.payment.seats != nil })?.payment,
             payment.ownership == .purchased, payment.kind == .autoRenewable
         else { return nil }
-        return payment.seats?.invitations ?? .other
+        return begun.last { $0.payment.seats?.invitations != nil }?.payment.seats?.invitations
+            ?? .other
     }
 
     /// How many people the payment that decides about access is for: also in a grace period, and
     /// while it is unknown whether the subscription was renewed.
     package func seatsInForce(at now: Instant) -> Int {
         guard let period = period(at: now) else { return 0 }
-        if period.from > now { return seats(at: period.from) }
-        guard let end = period.openUntil, end <= now else { return seats(at: now) }
-        return seats(at: end - .milliseconds(1))
+        var moment = max(period.from, now)
+        if let end = period.openUntil, end <= now { moment = end - .milliseconds(1) }
+        let seats = seats(at: moment)
+        // Access can go on although the payment was given back: until the product of an upgrade is
+        // known, and while the App Store collects what is due.
+        return seats > 0 ? seats : self.seats(at: moment, \.seatsBought)
     }
 
     /// How many members there are seats for, if the app invites them. The purchaser has one seat.

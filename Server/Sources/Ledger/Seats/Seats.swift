@@ -48,20 +48,23 @@ package struct Seats: Hashable, Sendable {
 
 extension Payment {
     /// The seats that are left of it: one of any other subscription, none once it is revoked.
-    package var seatsLeft: Int {
-        guard revocation == nil else { return 0 }
-        return max(0, quantity - (seats?.refunded ?? 0))
-    }
+    package var seatsLeft: Int { revocation == nil ? seatsBought : 0 }
+
+    /// The same, whether it is revoked or not.
+    var seatsBought: Int { max(0, quantity - (seats?.refunded ?? 0)) }
 }
 
 extension Timeline {
     /// How many people the subscription is paid for at a moment, the purchaser among them.
-    package func seats(at moment: Instant) -> Int {
+    package func seats(at moment: Instant) -> Int { seats(at: moment, \.seatsLeft) }
+
+    /// - Parameter number: of one payment.
+    func seats(at moment: Instant, _ number: (Payment) -> Int) -> Int {
         periods.reduce(0) { sum, period in
             let counts =
                 period.payment.kind == .autoRenewable && !period.isVoid && period.covers(moment)
                 && period.payment.ownership == .purchased
-            return sum.addingSaturating(counts ? period.payment.seatsLeft : 0)
+            return sum.addingSaturating(counts ? number(period.payment) : 0)
         }
     }
 }

@@ -153,6 +153,7 @@ extension DatabaseSession {
         try emitWalletEvents(named: id, by: customer, in: app, at: now)
         try rescheduleConsumptionInquiries(named: id, in: app, at: now)
         // Purchases that carry this id as their account token belong to the customer from now on.
+        try releaseSeatsOfOwnPurchases(of: customer, in: app, at: now)
         for environment in Environment.allCases {
             try watchTerms(of: customer, in: app, environment)
         }
@@ -306,6 +307,7 @@ extension DatabaseSession {
         let former = try walletCustomer(of: purchase, in: app)
         try deleteShare(in: purchase, of: customer, in: app)
         try releaseSeat(ofOwner: customer, on: purchase, in: app, at: now)
+        if named != nil { try withdrawInvitations(of: purchase, in: app, at: now) }
         try emitOwnershipEvent(
             of: purchase, is: customer, in: app, named == nil ? .linked : .moved, from: named,
             evidence: evidence, at: now)

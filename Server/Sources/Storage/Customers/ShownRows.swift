@@ -85,17 +85,28 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> (customers: Set<CustomerID>, last: Int64?) {
         let events = try events(of: app, after: sequence, limit: limit)
         var customers: Set<CustomerID> = []
-        for event in events {
+        var groups: Set<PurchaseID> = []
+        var last: Int64?
+        // A large group can have more members than are written at once.
+        for event in events where customers.count < Self.customersConcernedMax {
+            last = event.sequence
             customers.formUnion([event.entry.customer, event.entry.other].compactMap(\.self))
             if let token = event.entry.accountToken {
                 customers.insert(CustomerID(rawValue: token))
             }
             guard let purchase = event.entry.purchase else { continue }
             customers.formUnion(try sharers(of: purchase, in: app))
+            // Whoever joins is the last, so that nobody else's seat changes.
+            guard event.entry.change.kind != .seatClaimed, groups.insert(purchase).inserted else {
+                continue
+            }
             customers.formUnion(try members(of: purchase, in: app))
         }
-        return (customers, events.last?.sequence)
+        return (customers, last)
     }
+
+    /// No further event is read if the events before it concern so many customers.
+    private static let customersConcernedMax = 1_000
 
     /// Customers with an entitlement that has changed by time alone.
     package func customersToShow(

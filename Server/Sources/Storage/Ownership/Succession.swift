@@ -13,6 +13,31 @@ package struct Succession: Hashable, Sendable {
 }
 
 extension DatabaseSession {
+    /// Gives the members of a group, and whoever is invited, to the purchase that continues it.
+    private func moveSeats(
+        by succession: Succession, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        let (old, new) = (succession.from, succession.to)
+        let claims = try openSeatClaims(on: old, in: app)
+        let there = Set(try openSeatClaims(on: new, in: app).map(\.customer))
+        try release(
+            claims.filter { there.contains($0.customer) }, on: old, because: .joined, in: app,
+            at: now)
+        for table in ["seat_claims", "seat_invitations"] {
+            let isOpen = table == "seat_claims" ? " AND ended_at_ms IS NULL" : ""
+            try connection.run(
+                "UPDATE \(table) SET purchase = $1, environment = $2 "
+                    + "WHERE app = $3 AND environment = $4 AND purchase = $5" + isOpen,
+                [
+                    .text(new.original.rawValue), .text(new.environment.rawValue),
+                    .text(app.rawValue), .text(old.environment.rawValue),
+                    .text(old.original.rawValue),
+                ])
+        }
+        guard !claims.isEmpty else { return }
+        try touch([old, new], in: app)
+    }
+
     /// Links each purchase that continues another one to the customer who has that one, on the same
     /// evidence. The app posts nothing in this case, because nothing was bought. This includes a
     /// known customer who has the earlier purchase by its account token only.
@@ -26,6 +51,7 @@ extension DatabaseSession {
         for one in attested {
             guard let succession = one.succession else { continue }
             let (app, new) = (one.document.app, succession.to)
+            try moveSeats(by: succession, in: app, at: one.document.receivedAt)
             guard try link(of: new, in: app) == nil,
                 let after = try timeline(of: new, in: app)
             else { continue }

@@ -48,12 +48,6 @@ struct PurchaseProjection {
         dueBefore != nil && reported.customer == nil && before.accountToken != after.accountToken
     }
 
-    /// Whether a group of earlier members is over, because the subscription was bought anew.
-    fileprivate var beginsSeatsAnew: Bool {
-        after != before && after.periods.contains { $0.payment.seats != nil }
-            && after.seatsBegin != before.seatsBegin
-    }
-
     /// - Parameter always: whether to return the row even if it is unchanged.
     fileprivate func row(_ checks: CheckRules, _ rules: AccessRules, always: Bool) -> [Value]? {
         let due = after.nextCheck(history, rules: checks)
@@ -99,18 +93,11 @@ extension DatabaseSession {
         }
         for (key, purse) in purses.all { try saveBalances(purse, in: key.app) }
         try append(folds.flatMap(\.entries))
-        for fold in folds where fold.beginsSeatsAnew { try releaseFormerSeats(of: fold) }
     }
 
     package func project(_ facts: [Fact], from document: StoredDocument) throws(StorageFailure) {
         var purses = WalletProjectionCache()
         try project([DocumentWithFacts(document, facts)], &purses)
-    }
-
-    private func releaseFormerSeats(of fold: PurchaseProjection) throws(StorageFailure) {
-        guard let last = fold.attested.last?.document else { return }
-        try releaseFormerSeats(
-            on: fold.after, in: fold.app, by: .document(last.id), at: last.receivedAt)
     }
 
     private func emitEvents(_ fold: inout PurchaseProjection, _ purses: inout WalletProjectionCache)

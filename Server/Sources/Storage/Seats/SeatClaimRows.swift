@@ -154,16 +154,16 @@ extension DatabaseSession {
         try emitSeatEvents(.seatReleased, of: ended, on: purchase, in: app, by: cause, at: now)
     }
 
-    /// Ends the claims from before a subscription was bought anew. Idempotent.
+    /// Ends the claims from before a subscription was bought anew. Call it when somebody else takes
+    /// a seat, not when documents come: a document that comes later may say that it went on.
+    /// Idempotent.
     package func releaseFormerSeats(
-        on timeline: Timeline, in app: AppID, by cause: EventEntry.Cause = .request,
-        at now: Instant
+        on timeline: Timeline, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         guard timeline.seatsBegin != nil else { return }
         let former = try openSeatClaims(on: timeline.purchase, in: app)
             .filter { !timeline.isOpen($0) }
-        try release(
-            former, on: timeline.purchase, because: .boughtAnew, in: app, by: cause, at: now)
+        try release(former, on: timeline.purchase, because: .boughtAnew, in: app, at: now)
     }
 
     /// Ends the claim of a customer who has the purchase itself now. Idempotent.
@@ -214,12 +214,38 @@ extension DatabaseSession {
                 "UPDATE \(table) SET customer = $1 WHERE app = $2 AND customer = $3",
                 [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
         }
+        try releaseSeatsOfOwnPurchases(of: customer, in: app, at: now)
+    }
+
+    /// Ends the claims of a customer on purchases that are their own by now. Idempotent.
+    func releaseSeatsOfOwnPurchases(
+        of customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
         for environment in Environment.allCases {
             for kept in try openSeatClaims(of: customer, in: app, environment: environment)
             where try beneficiary(of: kept.purchase, in: app) == customer {
                 try release([kept.claim], on: kept.purchase, because: .joined, in: app, at: now)
             }
         }
+    }
+
+    /// Deletes the invitations that only these ids can use, in either letter case. Returns whether
+    /// there were any.
+    @discardableResult
+    package func deleteInvitations(
+        naming ids: [CustomerID], in app: AppID
+    ) throws(StorageFailure) -> Bool {
+        let names = Set(ids + ids.compactMap(\.inOtherCase)).sorted()
+        var found = false
+        for name in names {
+            let values: [Value] = [.text(app.rawValue), .text(name.rawValue)]
+            let isNamed = "seat_invitations WHERE app = $1 AND customer = $2"
+            guard try !connection.rows("SELECT invitation FROM \(isNamed) LIMIT 1", values).isEmpty
+            else { continue }
+            try connection.run("DELETE FROM \(isNamed)", values)
+            found = true
+        }
+        return found
     }
 
     /// Ends the claims of a person who is erased, and the groups that they paid for. Their claims
@@ -244,11 +270,11 @@ extension DatabaseSession {
                     + "WHERE app = $1 AND environment = $2 AND purchase = $3",
                 Self.key(of: purchase, in: app))
         }
-        let owner: [Value] = [.text(app.rawValue), .text(person.customer.rawValue)]
-        try connection.run(
-            "DELETE FROM seat_invitations WHERE app = $1 AND customer = $2", owner)
+        try deleteInvitations(naming: [person.customer] + person.ids, in: app)
         try connection.run(
             "UPDATE seat_claims SET customer = $1 WHERE app = $2 AND customer = $3",
-            [.text(pseudonym.rawValue)] + owner)
+            [
+                .text(pseudonym.rawValue), .text(app.rawValue), .text(person.customer.rawValue),
+            ])
     }
 }

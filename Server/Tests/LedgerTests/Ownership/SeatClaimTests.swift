@@ -14,7 +14,7 @@ private let claims = ["a", "b", "c", "d"].enumerated().map { index, name in
 private func month(
     _ transaction: TransactionID, seats count: Int, from: Instant = start, refunded: Int = 0,
     revokedAt: Instant? = nil, isRenewal: Bool = false, isPart: Bool = false,
-    until: Instant? = nil, by host: Seats.Invitations = .developer
+    until: Instant? = nil, by host: Seats.Invitations? = .developer
 ) -> Fact {
     Fact(
         about: purchase, attestedAt: (revokedAt ?? from) + .hours(refunded),
@@ -74,8 +74,27 @@ private func standings(
             ([month("1", seats: 4)], 30, [.held, .held, .held, .waiting]),
             // Bought anew: the former members are not those of the new group.
             (
-                [month("1", seats: 5), month("2", seats: 5, from: end + .days(9))], 45,
+                [month("1", seats: 5), month("2", seats: 5, from: end + .days(40))], 75,
                 [.ended, .ended, .ended, .ended]
+            ),
+            (
+                [
+                    month("1", seats: 5, revokedAt: end - .days(5)),
+                    month("2", seats: 5, from: end + .days(1)),
+                ], 45, [.ended, .ended, .ended, .ended]
+            ),
+            // Soon after the end it may be the renewal that is not known yet.
+            (
+                [month("1", seats: 5), month("2", seats: 5, from: end + .days(9))], 35,
+                [.held, .held, .held, .held]
+            ),
+            // An addition does not say who invites.
+            (
+                [
+                    month("1", seats: 3, isPart: true),
+                    month(
+                        "2", seats: 2, from: start + .days(5), isPart: true, until: end, by: nil),
+                ], 10, [.held, .held, .held, .held]
             ),
             // A late renewal, and another product at once, continue the group.
             (

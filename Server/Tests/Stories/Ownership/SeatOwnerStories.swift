@@ -64,6 +64,82 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
+    func `an upgrade that is known before the renewal keeps the members`(
+        database: StoryDatabase
+    ) async throws {
+        try await SeatStage.with(3, on: database) { stage in
+            try await stage.join("ben")
+            let (store, app) = (stage.shop.simulator, stage.shop.server)
+            try await store.post("/_sim/faults", ["notifications": ["drop": 1]])
+            try await stage.group.pass("P32D")
+            let bought = try await store.post(
+                "/_sim/devices/anna-1/purchases", ["product_id": "premium.monthly", "seats": 3])
+            let body: JSON = [
+                "customer_id": "anna",
+                "signed_transactions": [.string(try bought.text("signed_transaction"))],
+            ]
+            try await app.post("/v1/purchases", body)
+            #expect(try await stage.open("anna", "ben") == ["anna", "ben"])
+            #expect(try await stage.seatEvents() == ["seat_claimed ben"])
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `an invitation for one id of a person is theirs, and goes when they are erased`(
+        database: StoryDatabase
+    ) async throws {
+        let phone = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
+        try await SeatStage.with(4, on: database) { stage in
+            try await stage.join("ben")
+            try await stage.shop.support.post(
+                "/v1/customers/ben/aliases", ["customer_id": .string(phone)])
+            let token = try await stage.invite(["customer_id": .string(phone.uppercased())]).token
+            let known = try await stage.invite(["customer_id": .string(phone)]).token
+            #expect(try await stage.claim("ben", token).status == 200)
+            #expect(try await stage.claim("cleo", token).status == 404)
+            let stranger = try await stage.invite(["customer_id": "dora"]).token
+            for name in ["ben", "dora"] {
+                let erased = try await stage.shop.support.send("DELETE", "/v1/customers/\(name)")
+                #expect(erased.status == 200)
+            }
+            for (name, token) in [(phone, known), ("ben", token), ("dora", stranger)] {
+                #expect(try await stage.claim(name, token).status == 404, "\(name)")
+            }
+            let left = try await stage.shop.support.get(
+                "/v1/purchases/\(stage.original)/invitations")
+            #expect(left["items"]?.array == [])
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a member to whom the purchase comes by an id needs no claim`(
+        database: StoryDatabase
+    ) async throws {
+        let token = "1016fae4-bd5b-4977-bc0c-919f427f0753"
+        try await SeatStage.with(2, on: database) { stage in
+            let (store, support) = (stage.shop.simulator, stage.shop.support)
+            try await stage.shop.addDevice("emma")
+            let bought = try await store.post(
+                "/_sim/devices/emma-1/purchases",
+                ["product_id": "pro.monthly", "seats": 3, "app_account_token": .string(token)])
+            let original = try bought.text("original_transaction_id")
+            func claim(_ name: String) async throws -> Int {
+                let body: JSON = [
+                    "customer_id": .string(name), "original_transaction_id": .string(original),
+                ]
+                return try await support.send("POST", "/v1/seats/claims", body: body.bytes).status
+            }
+            // Nobody has spoken as this id yet.
+            #expect(try await claim(token) == 409)
+            #expect(try await claim("ben") == 201)
+            try await support.post(
+                "/v1/customers/ben/aliases", ["customer_id": .string(token)])
+            #expect(try await support.get("/v1/purchases/\(original)/seats")["claimed"] == 0)
+            #expect(try await stage.open("ben") == ["ben"])
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
     func `without proofs the public key gives nobody a seat, but an anonymous device`(
         database: StoryDatabase
     ) async throws {
