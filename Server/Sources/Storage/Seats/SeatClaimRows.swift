@@ -239,10 +239,12 @@ extension DatabaseSession {
         var found = false
         for name in names {
             let values: [Value] = [.text(app.rawValue), .text(name.rawValue)]
-            let isNamed = "seat_invitations WHERE app = $1 AND customer = $2"
-            guard try !connection.rows("SELECT invitation FROM \(isNamed) LIMIT 1", values).isEmpty
-            else { continue }
-            try connection.run("DELETE FROM \(isNamed)", values)
+            let known = try connection.rows(
+                "SELECT invitation FROM seat_invitations WHERE app = $1 AND customer = $2 LIMIT 1",
+                values)
+            guard !known.isEmpty else { continue }
+            try connection.run(
+                "DELETE FROM seat_invitations WHERE app = $1 AND customer = $2", values)
             found = true
         }
         return found
