@@ -276,8 +276,11 @@ package struct Timeline: Hashable, Sendable {
     /// product was bought. The App Store marks such a renewal as upgraded, but does not report that
     /// by itself. By the time we learn it, the product bought instead may have ended.
     private func isVoid(_ renewal: Payment, after last: Int) -> Bool {
-        let isWithin = periods[last].payment.until.map { renewal.from < $0 } ?? false
-        guard renewal.isRenewal, renewal.neverBegan || isWithin,
+        let end = periods[last].payment.until
+        let isWithin = end.map { renewal.from < $0 } ?? false
+        // Where the period of the other product ends, that product's renewal begins.
+        let isReplaced = renewal.isUpgraded && end != renewal.from
+        guard renewal.isRenewal, isWithin || isReplaced || renewal.isRevokedBeforeItBegan,
             let before = periods[..<last].lastIndex(where: { $0.payment.until == renewal.from })
         else { return false }
         // A customer who has changed back since has bought the renewal's product anew.
@@ -288,10 +291,7 @@ package struct Timeline: Hashable, Sendable {
 }
 
 extension Payment {
-    /// Whether it was revoked before it began, or another product replaced it.
-    fileprivate var neverBegan: Bool {
-        isUpgraded || revocation.map { $0.at <= from } == true
-    }
+    fileprivate var isRevokedBeforeItBegan: Bool { revocation.map { $0.at <= from } == true }
 }
 
 extension Timeline.Period {

@@ -140,6 +140,28 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(periods[2].end == start + .days(72))
     }
 
+    @Test func `a renewal after an upgrade counts, although the replaced period ended with it`() {
+        var renewed = payment("1", isUpgraded: true)
+        renewed.isRenewal = true
+        var yearly = payment("3", product: "yearly", from: start + .days(30), days: 365)
+        yearly.isRenewal = true
+        let facts = [
+            fact(renewed, at: start), fact(payment("2", product: "premium"), at: start),
+        ]
+        let later = payment("4", product: "premium", from: start + .days(200))
+        for revokedAt in [nil, start + .days(200)] {
+            yearly.isUpgraded = true
+            yearly.revocation = revokedAt.map { Revocation(at: $0, kind: .refund) }
+            let all =
+                facts + [
+                    fact(yearly, at: start + .days(200)), fact(later, at: start + .days(200)),
+                ]
+            let periods = Timeline(of: purchase, all).periods
+            #expect(periods.map(\.isVoid) == [false, false, false, false])
+            #expect(periods.map(\.isReplaced) == [true, false, true, false])
+        }
+    }
+
     @Test func `of two periods that begin together the upgraded one comes first`() {
         let facts = [
             fact(payment("5", product: "premium"), at: start),

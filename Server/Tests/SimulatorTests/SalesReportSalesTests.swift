@@ -50,6 +50,23 @@ import Testing
         #expect(try await stage.sale("2026-01-10").units == 1)
     }
 
+    @Test func `a refund of free seats is a row of its own, beside free seats that are sold`()
+        async throws
+    {
+        let stage = try Stage { settings in
+            let tiers = SeatPrices.Tiers(everywhere: [.init(from: 6, price: 0)])
+            settings.rules.seats.set(tiers, of: "pro.monthly")
+        }
+        let id = try await stage.order(8).originalTransactionID
+        try await stage.advance("P3D")
+        try await stage.simulator.change(id, .refund())
+        try await stage.addAccounts(["ben"])
+        _ = try await stage.simulator.purchase(PurchaseOrder("pro.monthly", seats: 7), on: "ben-1")
+        let rows = try await stage.sales("2026-01-13")
+        #expect(rows.map(\.units).sorted() == [-5, -3, 2, 5])
+        #expect(rows.filter { $0.customerPrice == 0 }.map(\.units).sorted() == [-3, 2])
+    }
+
     @Test func `a refund of a part has no units, and takes its part of the proceeds`() async throws
     {
         let stage = try Stage()

@@ -30,14 +30,14 @@ extension ReportBooks {
         }
     }
 
-    /// Adds up the units of rows that are alike in all else. Partial refunds have no units to add
-    /// up, so each has its own row.
+    /// Adds up the units of rows that are alike in all else. A refund of what was free is a row of
+    /// its own, like any refund. Partial refunds have no units to add up, so each has its own row.
     private func summed(_ rows: [SalesRow]) -> [SalesRow] {
         var places: [SalesRow: Int] = [:]
         var sums: [SalesRow] = []
         for row in rows {
             var key = row
-            key.units = 0
+            key.units = row.units.signum()
             if !row.isPartialRefund, let place = places[key] {
                 sums[place].units += row.units
             } else {
