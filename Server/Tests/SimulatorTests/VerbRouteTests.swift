@@ -177,7 +177,7 @@ import Testing
         }.appending(path: "docs")
         let guide = try String(contentsOf: docs.appending(path: "simulator.md"), encoding: .utf8)
         for habit in Quirk.allCases { #expect(guide.contains("| `\(habit.rawValue)` |")) }
-        let turns = try String(contentsOf: docs.appending(path: "turns.md"), encoding: .utf8)
+        let turns = try String(contentsOf: docs.appending(path: "lifecycle.md"), encoding: .utf8)
         let named = turns.split(separator: "\n").flatMap { line -> [Int] in
             let cell = line.split(separator: "|").first ?? ""
             let numbers = cell.split { !$0.isNumber }.compactMap { Int($0) }

@@ -1,4 +1,4 @@
-/// The possible events of a purchase, numbered as in the table of docs/turns.md. The world
+/// The possible events of a purchase, numbered as in the table of docs/lifecycle.md. The world
 /// marks each notification with its row, so that one can tell which events a random life went
 /// through.
 package enum LifecycleRow: Int, Hashable, Sendable, CaseIterable {

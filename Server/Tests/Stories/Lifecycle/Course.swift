@@ -6,7 +6,7 @@ import Testing
 
 @testable import Simulator
 
-/// What is done, one thing after another, to play one turn of the table in docs/turns.md.
+/// What is done, one thing after another, to play one turn of the table in docs/lifecycle.md.
 struct Course: Sendable, CustomTestStringConvertible {
     /// One thing done to what anna bought last, or time gone by.
     enum Step: Sendable {

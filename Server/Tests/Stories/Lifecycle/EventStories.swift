@@ -8,7 +8,7 @@ import Testing
 /// What the log tells of each turn that a purchase can take. That it is whole, and that its money
 /// adds up, is held true in every story of a course.
 @Suite(.serialized) struct EventStories {
-    /// By the numbers of the rows in docs/turns.md.
+    /// By the numbers of the rows in docs/lifecycle.md.
     private static let table = """
         1 purchased
         2 trial_started
