@@ -12,6 +12,9 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringCon
     case testStatus = "test_status"
     case consumption
     case renewalExtension = "extension"
+    case claimSeat = "claim_seat"
+    case unclaimSeat = "unclaim_seat"
+    case seatInfo = "seat_info"
     case salesReport = "sales_report"
     case financeReport = "finance_report"
 
@@ -19,11 +22,12 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringCon
 
     var method: String {
         switch self {
-        case .transaction, .statuses, .history, .order, .testStatus, .salesReport,
+        case .transaction, .statuses, .history, .order, .testStatus, .seatInfo, .salesReport,
             .financeReport:
             "GET"
-        case .notificationHistory, .testRequest: "POST"
+        case .notificationHistory, .testRequest, .claimSeat: "POST"
         case .consumption, .renewalExtension: "PUT"
+        case .unclaimSeat: "DELETE"
         }
     }
 
@@ -33,6 +37,8 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringCon
         switch self {
         case .transaction, .statuses, .history, .notificationHistory, .consumption: 50
         case .renewalExtension: 20
+        // Apple does not document a limit for seats.
+        case .claimSeat, .unclaimSeat, .seatInfo: 20
         case .order: 10
         // Apple allows a key 3,600 requests an hour ("Identifying rate limits").
         case .testRequest, .testStatus, .salesReport, .financeReport: 1

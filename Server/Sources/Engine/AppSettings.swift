@@ -62,6 +62,9 @@ package struct AppSettings: Hashable, Sendable {
     package var money = MoneySettings()
     /// What is sent to the App Store about purchases whose refund is requested.
     package var consumption: ConsumptionRules
+    /// The environments whose App Store is told of claims on seats. Apple has opened the sandbox
+    /// only.
+    package var seatReports: Set<Environment> = seatReportsDefault
     /// How many documents of one purchase devices may submit.
     package var documentBudget: DocumentBudget
     /// What customers have who bought the app itself. Nil if it was never sold.
@@ -112,6 +115,8 @@ package struct AppSettings: Hashable, Sendable {
     package func shareRules(in environment: Environment) -> OwnershipClaim.ShareRules {
         shareRules[environment] ?? OwnershipClaim.ShareRules()
     }
+
+    package static let seatReportsDefault: Set<Environment> = [.sandbox]
 
     /// Throws `legacyDisabled` if the app does not accept evidence from before StoreKit 2.
     func requireLegacy() throws(EngineFailure) {

@@ -14,12 +14,15 @@ struct VerifiedDocument: Sendable {
 
     /// The inquiry about consumption that the App Store makes with this document.
     var inquiry: ConsumptionInquiry?
+    /// The claims on seats that the App Store has ended.
+    var seatUnclaim: SeatUnclaim?
     /// That a purchase was continued as another.
     var succession: Succession?
 
     var documentWithFacts: DocumentWithFacts {
         var attested = DocumentWithFacts(document, facts)
         attested.consumptionInquiry = inquiry
+        attested.seatUnclaim = seatUnclaim
         attested.succession = succession
         return attested
     }
@@ -48,6 +51,7 @@ struct VerifiedDocument: Sendable {
             }
         }
         if origin.app.consumption.policy != .never { inquiry = Self.inquiry(in: contents) }
+        addSeatUnclaim(in: contents.notification.payload, of: origin.app)
         shortcomings += contents.unread.map {
             IntakeFailure(field: $0.subject.rawValue, found: $0.sentence)
         }
@@ -70,6 +74,31 @@ struct VerifiedDocument: Sendable {
             transaction: TransactionID(rawValue: id), product: ProductID(rawValue: product),
             reason: payload.data?.consumptionRequestReason?.rawValue,
             askedAt: Instant(contents.notification.signedAt))
+    }
+
+    /// The verifier has made sure that the app and the environment, if they are named, are ours.
+    private mutating func addSeatUnclaim(in payload: NotificationPayload, of app: AppSettings) {
+        guard payload.notificationType == .unclaimSeats, let info = payload.unclaimInfo,
+            let named = info.unclaimSeatIds
+        else { return }
+        guard named.count <= SeatUnclaim.idsMax else {
+            shortcomings.append(
+                IntakeFailure(
+                    field: "unclaimSeatIds", found: "more than \(SeatUnclaim.idsMax) ids"))
+            return
+        }
+        let environment: Ledger.Environment? =
+            switch info.environment {
+            case .production?: .production
+            case .sandbox?: .sandbox
+            default: nil
+            }
+        seatUnclaim = SeatUnclaim(
+            ids: named.map { StoreSeatID(rawValue: $0.lowercased()) },
+            // Apple's number of the app is compared in production only.
+            isBound: info.bundleId != nil
+                || info.appAppleId != nil && app.appAppleID != nil && environment == .production,
+            environment: environment)
     }
 
     init(transaction: Verified<TransactionPayload>, _ bytes: [UInt8], from origin: Origin) {

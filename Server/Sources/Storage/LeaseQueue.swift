@@ -96,6 +96,11 @@ package struct QueueBacklog: Hashable, Sendable {
     package var oldest: Instant?
 
     package static let countMax = 100_000
+
+    package init(count: Int, oldest: Instant?) {
+        self.count = count
+        self.oldest = oldest
+    }
 }
 
 extension DatabaseSession {

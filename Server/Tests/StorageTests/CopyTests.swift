@@ -113,6 +113,15 @@ private struct Way: CustomTestStringConvertible, Sendable {
         try tx.insert(claims[0], on: purchase, in: app, at: now)
         try tx.release([claims[0]], on: purchase, because: .left, in: app, at: now)
         try tx.insert(claims[1], on: purchase, in: app, at: now)
+        let worker = CheckWorker(holder: "me", lease: .seconds(9), checksPerSecond: 1)
+        let leased = try tx.leaseSeatReports(
+            of: app, in: .production, dueBy: now, limit: 9, for: worker)
+        try tx.recordAsked(about: "b", in: app, at: now)
+        try tx.complete(
+            try #require(leased.first), .claimed("s"), trouble: nil, in: app, by: worker.holder,
+            nextComparison: now, at: now)
+        let unclaim = SeatUnclaim(ids: ["t"], isBound: true, environment: .sandbox)
+        try tx.record(unclaim, from: [UInt8](repeating: 5, count: 32), in: app, at: now)
         let invitation = StoredInvitation(
             id: "i", purchase: purchase, customer: "é", createdAt: now, expiresAt: now + .days(7))
         let digest = [UInt8](repeating: 3, count: 32)

@@ -53,6 +53,46 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (LeaseQueue.seatReports, "seat_claims_by_due"),
+        (LeaseQueue.seatGroups, "seat_groups_by_due"),
+    ])
+    fileprivate func `seats that are due to be reported or compared are found by an index`(
+        queue: LeaseQueue, index: String
+    ) async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            let scope: [Value] = [.text("birds"), .text("sandbox")]
+            let due = try await store.plan(
+                of: queue.selectDue(.sqlite), [.integer(1)] + scope + [.integer(1), .integer(8)])
+            #expect(
+                due.count == 1 && due[0].contains("\(index) (app=? AND environment=? "), "\(due)")
+            let waiting = try await store.plan(
+                of: queue.selectBacklog(isDue: false), scope + [.integer(1)])
+            #expect(waiting.contains { $0.contains("COVERING INDEX \(index)") }, "\(waiting)")
+        }
+    }
+
+    @Test(arguments: [
+        ("apple_state = 'off'", "seat_claims_off"),
+        (
+            "apple_asked_at_ms IS NOT NULL AND apple_claim IS NULL", "seat_claims_unanswered"
+        ),
+    ]) func `the claims of a group in a state are found by their index`(
+        condition: String, index: String
+    ) async throws {
+        try await Driver.sqliteMemory.withStore { store in
+            let plan = try await store.plan(
+                of: "SELECT cause FROM seat_claims WHERE app = $1 AND environment = $2 "
+                    + "AND purchase = $3 AND \(condition)",
+                [.text("birds"), .text("production"), .text("1")])
+            #expect(plan.count == 1 && plan[0].contains("\(index) (app=? "), "\(plan)")
+            let byID = try await store.plan(
+                of: "SELECT cause FROM seat_claims WHERE app = $1 AND apple_claim = $2",
+                [.text("birds"), .text("s")])
+            #expect(byID.count == 1 && byID[0].contains("seat_claims_by_apple_claim"), "\(byID)")
+        }
+    }
+
     static let lists: [(StoredForward.State?, String)] = [
         (nil, "forwards_by_time"), (.waiting, "forwards_waiting"),
         (.accepted, "forwards_by_time"), (.givenUp, "forwards_given_up"),

@@ -10,10 +10,13 @@ public struct SeatClaim: Hashable, Sendable, Codable {
     public var endedAt: Timestamp?
     /// Why the claim ended. Nil while it is open.
     public var cause: SeatEnd?
+    /// What Apple was told of the claim, which gives access whether Apple knows of it or not. Nil
+    /// from servers that tell Apple nothing.
+    public var appleState: AppleSeatState?
 
     public init(
         claimID: String, customerID: String?, standing: SeatStanding, claimedAt: Timestamp,
-        endedAt: Timestamp? = nil, cause: SeatEnd? = nil
+        endedAt: Timestamp? = nil, cause: SeatEnd? = nil, appleState: AppleSeatState? = nil
     ) {
         self.claimID = claimID
         self.customerID = customerID
@@ -21,6 +24,7 @@ public struct SeatClaim: Hashable, Sendable, Codable {
         self.claimedAt = claimedAt
         self.endedAt = endedAt
         self.cause = cause
+        self.appleState = appleState
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {
@@ -30,7 +34,27 @@ public struct SeatClaim: Hashable, Sendable, Codable {
         case claimedAt = "claimed_at"
         case endedAt = "ended_at"
         case cause
+        case appleState = "apple_state"
     }
+}
+
+/// What Apple was told of a claim on a seat.
+public struct AppleSeatState: ContractWord {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Apple is not told: the server's settings exclude it, or the subscription does not run.
+    public static let off = Self(rawValue: "off")
+    /// Apple is to be told.
+    public static let due = Self(rawValue: "due")
+    /// Apple counts the claim.
+    public static let told = Self(rawValue: "told")
+    /// Apple does not take the claim, for example because it counts fewer seats.
+    public static let refused = Self(rawValue: "refused")
+    /// Apple does not count the claim any more, or never has.
+    public static let ended = Self(rawValue: "ended")
+
+    public static let known: [Self] = [off, due, told, refused, ended]
 }
 
 /// Whether a claim gives access.
@@ -60,7 +84,7 @@ public struct SeatEnd: ContractWord {
     public static let removed = Self(rawValue: "removed")
     /// The member or the purchaser was erased.
     public static let erased = Self(rawValue: "erased")
-    /// The App Store named the claim when it refunded seats.
+    /// The App Store ended the claim, because seats were refunded.
     public static let unclaimed = Self(rawValue: "unclaimed")
     /// The subscription had ended, and was bought anew.
     public static let boughtAnew = Self(rawValue: "bought_anew")

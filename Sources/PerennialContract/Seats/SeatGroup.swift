@@ -26,12 +26,15 @@ public struct SeatGroup: Hashable, Sendable, Codable {
     public var claims: [SeatClaim]
     /// Send it as `after` to get the claims that follow. Nil if there are no more.
     public var nextCursor: String?
+    /// How Apple counts. Nil if it was not asked.
+    public var apple: AppleSeats?
 
     public init(
         originalTransactionID: String, environment: StoreEnvironment, productID: String,
         invitations: SeatHost, seats: Int, seatsAtRenewal: Int? = nil, claimed: Int? = nil,
         available: Int? = nil, waiting: Int? = nil, renewsAt: Timestamp? = nil,
-        endsAt: Timestamp? = nil, claims: [SeatClaim] = [], nextCursor: String? = nil
+        endsAt: Timestamp? = nil, claims: [SeatClaim] = [], nextCursor: String? = nil,
+        apple: AppleSeats? = nil
     ) {
         self.originalTransactionID = originalTransactionID
         self.environment = environment
@@ -46,6 +49,7 @@ public struct SeatGroup: Hashable, Sendable, Codable {
         self.endsAt = endsAt
         self.claims = claims
         self.nextCursor = nextCursor
+        self.apple = apple
     }
 
     enum CodingKeys: String, CodingKey, CaseIterable {
@@ -62,6 +66,31 @@ public struct SeatGroup: Hashable, Sendable, Codable {
         case endsAt = "ends_at"
         case claims
         case nextCursor = "next_cursor"
+        case apple
+    }
+}
+
+/// How Apple counts the seats of a group whose members the app invites.
+public struct AppleSeats: Hashable, Sendable, Codable {
+    public var seats: Int
+    /// How many more claims Apple accepts.
+    public var available: Int
+    /// How many claims Apple counts that are not this server's. They take seats.
+    public var foreign: Int
+    public var askedAt: Timestamp
+
+    public init(seats: Int, available: Int, foreign: Int, askedAt: Timestamp) {
+        self.seats = seats
+        self.available = available
+        self.foreign = foreign
+        self.askedAt = askedAt
+    }
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case seats
+        case available
+        case foreign
+        case askedAt = "asked_at"
     }
 }
 

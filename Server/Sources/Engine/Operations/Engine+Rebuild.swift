@@ -54,15 +54,19 @@ extension Engine {
     ) async throws(EngineFailure) -> RebuildReport {
         let since = now() - Self.arrivalMax
         try await transaction { tx in try tx.beginRebuild() }
-        var walk = RebuildProgress()
+        var walk = RebuildProgress(verifiesOnly: verifyOnly)
         while true {
             try await rebuildAll(&walk, progress)
             let seen = walk
             let found = try await finishRebuild(
                 seen, verifyOnly: verifyOnly, withoutUnusable: withoutUnusable, sleep)
             if let found {
-                walk.report.differences = found.count
+                walk.report.differences = found.count + walk.unappliedUnclaims
                 walk.report.firstDifferences = found.first
+                if walk.unappliedUnclaims > 0 {
+                    let ids = walk.unappliedUnclaims.counted("id")
+                    walk.report.firstDifferences.append("unclaimed seats: \(ids) not recorded")
+                }
                 return walk.report
             }
             // Documents that arrived meanwhile come after the position of the pass, even if they
@@ -96,10 +100,13 @@ extension Engine {
         _ documents: [StoredDocument], into walk: inout RebuildProgress
     ) async throws(EngineFailure) {
         var pairs: [(facts: [Fact], document: StoredDocument)] = []
+        var unclaims: [(unclaim: SeatUnclaim, document: StoredDocument)] = []
         for document in documents {
             walk.report.documents += 1
             do {
-                pairs.append((try await verify(again: document).facts, document))
+                let attestation = try await verify(again: document)
+                pairs.append((attestation.facts, document))
+                if let unclaim = attestation.seatUnclaim { unclaims.append((unclaim, document)) }
             } catch {
                 guard walk.report.unusable.count < Self.unusableMax else { continue }
                 walk.report.unusable.append("\(DocumentID(bytes: document.id)): \(error)")
@@ -108,6 +115,26 @@ extension Engine {
         let rebuilt = pairs
         walk.facts += try await transaction { tx in
             try rebuilt.reduce(0) { $0 + (try tx.addRebuilt($1.facts, from: $1.document)) }
+        }
+        walk.unappliedUnclaims += try await apply(unclaims, verifyOnly: walk.verifiesOnly)
+    }
+
+    /// Applies what an earlier version recorded without knowing what it means. Returns how many ids
+    /// were not recorded.
+    private func apply(
+        _ unclaims: [(unclaim: SeatUnclaim, document: StoredDocument)], verifyOnly: Bool
+    ) async throws(EngineFailure) -> Int {
+        guard !unclaims.isEmpty else { return 0 }
+        let now = now()
+        return try await transaction { tx in
+            try unclaims.reduce(0) { count, each in
+                let (id, app) = (each.document.id, each.document.app)
+                let new = try tx.unrecordedCount(of: each.unclaim, from: id, in: app)
+                if new > 0, !verifyOnly {
+                    try tx.record(each.unclaim, from: id, in: app, at: now)
+                }
+                return count + new
+            }
         }
     }
 
@@ -228,6 +255,9 @@ private enum RebuildOutcome: Sendable {
 /// The progress of a rebuild.
 private struct RebuildProgress: Sendable {
     var report = RebuildReport(documents: 0, differences: 0, firstDifferences: [], unusable: [])
+    var verifiesOnly: Bool
+    /// The number of ids of claims in documents that were recorded and not applied.
+    var unappliedUnclaims = 0
     var positions: [AppID: DocumentPosition] = [:]
     /// The number of facts that this rebuild has made.
     var facts = 0

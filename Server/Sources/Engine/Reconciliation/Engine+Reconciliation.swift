@@ -53,14 +53,21 @@ extension Engine {
     package func refreshReconciliationStates() async throws(EngineFailure) {
         let now = now()
         let askable = queryableStores
+        let reported = reportedSeatStores.map { ($0.app.id, $0.environment) }
         let seen = try await read { tx in
             try askable.map { app, environment in
                 let backlog = try tx.backlog(of: app, in: environment, at: now)
+                let seats =
+                    reported.contains { $0 == (app, environment) }
+                    ? try tx.seatBacklog(of: app, in: environment, at: now)
+                    : QueueBacklog(count: 0, oldest: nil)
                 let standing = try tx.appStoreHealth(of: app, in: environment)
                 return ReconciliationState(
                     app: app, environment: environment, due: backlog.count,
                     oldestDueAge: backlog.oldest.map { now - $0 } ?? .zero,
-                    respondedAt: standing.respondedAt, failures: standing.failures)
+                    respondedAt: standing.respondedAt, failures: standing.failures,
+                    seatReports: seats.count,
+                    oldestSeatReportAge: seats.oldest.map { now - $0 } ?? .zero)
             }
         }
         reconciliationStateCache.update(seen)

@@ -88,6 +88,11 @@ package struct ReconciliationState: Hashable, Sendable {
     package var respondedAt: Instant?
     /// The number of failures since the last response.
     package var failures: Int
+    /// Reports about claims on seats, and comparisons of groups, that are due. 0 if the App Store
+    /// is told of none.
+    package var seatReports: Int
+    /// How long the report that waits the longest has waited.
+    package var oldestSeatReportAge: Duration
 }
 
 /// The last known state of each app's reconciliation.

@@ -59,8 +59,10 @@ extension Engine {
                     invited.customer.map({ $0.isSame(asOneOf: ids) }) ?? true
                 else { return .refused(.seatRefused(.unknownInvitation)) }
             }
+            let isReported = reportsSeats(of: app, in: purchase.environment)
             if let own {
-                return .unchanged(try tx.state(of: own, on: timeline, in: app, at: now))
+                let shown = own.shown(isReported: isReported)
+                return .unchanged(try tx.state(of: shown, on: timeline, in: app, at: now))
             }
             if let why = try tx.refusal(of: timeline, to: id, in: app, at: now) {
                 return .refused(.seatRefused(why))
@@ -74,7 +76,8 @@ extension Engine {
                 claimedAt: max(now, timeline.seatsBegin ?? now))
             try tx.insert(claim, on: purchase, in: appID, at: now)
             if let invited { try tx.use(invited, for: claim.id, in: appID, at: now) }
-            var state = try tx.state(of: claim, on: timeline, in: app, at: now)
+            let shown = claim.shown(isReported: isReported)
+            var state = try tx.state(of: shown, on: timeline, in: app, at: now)
             state.isNew = true
             return .done(state)
         }
@@ -89,13 +92,13 @@ extension Engine {
     package func releaseSeat(
         _ id: SeatClaimID, for speaker: CustomerID?, app appID: AppID
     ) async throws(EngineFailure) -> SeatClaimState {
-        _ = try app(appID)
+        let (app, _) = try app(appID)
         let now = now()
         return try await decide { tx in
             guard let stored = try tx.seatClaim(id, in: appID) else {
                 return .refused(.seatRefused(.unknownClaim))
             }
-            var claim = stored.claim
+            let claim = stored.claim
             var isMembers = false
             if let speaker {
                 let known = try tx.customer(known: speaker, in: appID)?.customer
@@ -104,14 +107,17 @@ extension Engine {
                 else { return .refused(.seatRefused(.unknownClaim)) }
             }
             let isAnonymous = try tx.isAnonymous(claim.customer, in: appID)
-            guard claim.end == nil else {
-                return .unchanged(
-                    SeatClaimState(claim: claim, standing: .ended, isAnonymous: isAnonymous))
+            let isReported = reportsSeats(of: app, in: stored.purchase.environment)
+            func ended() throws -> SeatClaimState {
+                let claim = try tx.seatClaim(id, in: appID)?.claim ?? claim
+                return SeatClaimState(
+                    claim: claim.shown(isReported: isReported), standing: .ended,
+                    isAnonymous: isAnonymous)
             }
+            guard claim.end == nil else { return .unchanged(try ended()) }
             let cause: SeatClaim.Cause = isMembers ? .left : .removed
             try tx.release([claim], on: stored.purchase, because: cause, in: appID, at: now)
-            claim.end = SeatClaim.End(cause, at: now)
-            return .done(SeatClaimState(claim: claim, standing: .ended, isAnonymous: isAnonymous))
+            return .done(try ended())
         }
     }
 }
@@ -148,7 +154,8 @@ extension DatabaseSession {
             on: timeline.purchase, since: timeline.seatsBegin, before: claim, in: app.id)
         return SeatClaimState(
             claim: claim,
-            standing: SeatClaim.Standing(rank: rank, capacity: timeline.memberCapacity(at: now)),
+            standing: SeatClaim.Standing(
+                rank: rank, capacity: try memberCapacity(of: timeline, in: app.id, at: now)),
             isAnonymous: try isAnonymous(claim.customer, in: app.id))
     }
 
@@ -165,7 +172,7 @@ extension DatabaseSession {
         guard count < Engine.seatClaimsMax else {
             return .tooManyClaims(limit: Engine.seatClaimsMax)
         }
-        return count < timeline.memberCapacity(at: now) ? nil : .taken
+        return count < (try memberCapacity(of: timeline, in: app.id, at: now)) ? nil : .taken
     }
 
     /// Why nobody can join the group that a purchase pays for. Nil if somebody can.

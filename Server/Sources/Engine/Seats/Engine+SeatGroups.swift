@@ -24,6 +24,8 @@ package struct SeatGroupState: Hashable, Sendable {
     package var endsAt: Instant?
     /// The members on the page who have anonymous ids only.
     package var anonymous: Set<CustomerID> = []
+    /// How the App Store counts. Nil if it was not asked.
+    package var store: StoreSeats?
 }
 
 extension Engine {
@@ -61,8 +63,12 @@ extension Engine {
                     access?.willRenew == true ? period.end.flatMap { $0 > now ? $0 : nil } : nil
             }
             guard host == .developer else { return group }
+            group.store = try tx.storeSeats(of: purchase, in: appID)
+            let isReported = reportsSeats(of: app, in: purchase.environment)
             var roster = SeatRoster(
-                try tx.openSeatClaims(on: purchase, in: appID), of: timeline, at: now)
+                try tx.openSeatClaims(on: purchase, in: appID).map {
+                    $0.shown(isReported: isReported)
+                }, of: timeline, foreign: group.store?.foreign ?? 0, at: now)
             if !isRunning { roster.capacity = min(roster.capacity, roster.claims.count) }
             group.roster = roster
             let rest = roster.claims.rest(after: position)
@@ -113,7 +119,7 @@ extension DatabaseSession {
                 let rank = try seatClaimCount(
                     on: purchase, since: timeline.seatsBegin, before: claim, in: app)
                 let standing = SeatClaim.Standing(
-                    rank: rank, capacity: timeline.memberCapacity(at: now))
+                    rank: rank, capacity: try memberCapacity(of: timeline, in: app, at: now))
                 return timeline.seen(
                     from: MemberSeat(
                         claim: claim.id, standing: standing, since: claim.claimedAt,

@@ -116,7 +116,7 @@ extension DashboardRoutes {
 
     /// What the server knows without any request.
     var cachedChecks: [ChecksPage.Check] {
-        [webhookCheck, forwardCheck] + appStoreChecks + [
+        [webhookCheck, forwardCheck] + appStoreChecks + seatChecks + [
             clockCheck, configurationCheck, productCheck, logCheck,
         ]
     }
@@ -160,6 +160,18 @@ extension DashboardRoutes {
                 name, .well,
                 "\(answered ?? "Nothing was asked yet.") "
                     + "\(state.due.counted("purchase is", "purchases are")) due.")
+        }
+    }
+
+    /// For an app whose claims on seats wait to be reported.
+    private var seatChecks: [ChecksPage.Check] {
+        engine.reconciliationStates.filter { $0.app == app && $0.seatReports > 0 }.map { state in
+            let name = "Seats told to Apple, \(state.environment.rawValue)"
+            let waiting = "\(state.seatReports.counted("report waits", "reports wait"))."
+            guard state.oldestSeatReportAge >= .hours(1) else { return .init(name, .well, waiting) }
+            return .init(
+                name, .needsYou, "Apple has taken none for an hour or longer. \(waiting)",
+                remedy: "perennial check")
         }
     }
 

@@ -102,6 +102,13 @@ struct Metrics: Sendable {
         check("perennial_checks_failures_in_a_row", "Failed checks since the last response.") {
             $0.failures
         },
+        check(
+            "perennial_seat_reports_waiting", "Reports about claims on seats for the App Store."
+        ) { $0.seatReports },
+        check(
+            "perennial_seat_reports_oldest_seconds",
+            "How long the oldest report about a claim has waited."
+        ) { Int($0.oldestSeatReportAge.components.seconds) },
     ]
 
     private static let forwards = [

@@ -22,6 +22,11 @@ extension SeatGroup {
                 isHidden: isForApp && group.anonymous.contains(claim.customer))
         }
         nextCursor = group.next?.text
+        apple = group.store.map {
+            AppleSeats(
+                seats: $0.seats, available: $0.available, foreign: $0.foreign,
+                askedAt: Timestamp($0.askedAt))
+        }
     }
 }
 
@@ -39,7 +44,8 @@ extension PerennialContract.SeatClaim {
         self.init(
             claimID: claim.id.rawValue, customerID: isHidden ? nil : claim.customer.rawValue,
             standing: SeatStanding(standing), claimedAt: Timestamp(claim.claimedAt),
-            endedAt: claim.end.map { Timestamp($0.at) }, cause: claim.end.map { SeatEnd($0.cause) })
+            endedAt: claim.end.map { Timestamp($0.at) }, cause: claim.end.map { SeatEnd($0.cause) },
+            appleState: AppleSeatState(claim.report.state))
     }
 }
 
@@ -82,6 +88,18 @@ extension SeatStanding {
         switch standing {
         case .held: self = .held
         case .waiting: self = .waiting
+        case .ended: self = .ended
+        }
+    }
+}
+
+extension AppleSeatState {
+    init(_ state: SeatReport.State) {
+        switch state {
+        case .off: self = .off
+        case .due: self = .due
+        case .told: self = .told
+        case .refused: self = .refused
         case .ended: self = .ended
         }
     }

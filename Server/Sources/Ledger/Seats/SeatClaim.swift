@@ -13,6 +13,8 @@ package struct SeatClaim: Hashable, Sendable {
     package var claimedAt: Instant
     /// Nil while it is open. Once a claim has ended, it never opens again.
     package var end: End?
+    /// What the App Store was told of it.
+    package var report: SeatReport
 
     package struct End: Hashable, Sendable {
         package var at: Instant
@@ -31,7 +33,7 @@ package struct SeatClaim: Hashable, Sendable {
         case removed
         /// The member or the purchaser was erased.
         case erased
-        /// The App Store named it when it refunded seats.
+        /// The App Store ended it, because seats were refunded.
         case unclaimed
         /// The subscription had ended, and was bought anew.
         case boughtAnew = "bought_anew"
@@ -55,13 +57,16 @@ package struct SeatClaim: Hashable, Sendable {
         }
     }
 
+    /// - Parameter report: nil if the App Store was not told of it.
     package init(
-        id: SeatClaimID, customer: CustomerID, claimedAt: Instant, end: End? = nil
+        id: SeatClaimID, customer: CustomerID, claimedAt: Instant, end: End? = nil,
+        report: SeatReport? = nil
     ) {
         self.id = id
         self.customer = customer
         self.claimedAt = claimedAt
         self.end = end
+        self.report = report ?? SeatReport(since: claimedAt)
     }
 
     /// Whether it gets a seat before another one.
@@ -81,10 +86,14 @@ package struct SeatRoster: Hashable, Sendable {
     /// The open claims, in the order in which they get seats.
     package var claims: [SeatClaim]
 
-    /// - Parameter claims: all of the purchase, in any order. Those that ended are left out, and
-    ///   those from before the subscription was bought anew.
-    package init(_ claims: [SeatClaim], of timeline: Timeline, at now: Instant) {
-        capacity = timeline.memberCapacity(at: now)
+    /// - Parameters:
+    ///   - claims: all of the purchase, in any order. Those that ended are left out, and those from
+    ///     before the subscription was bought anew.
+    ///   - foreign: how many seats have claims that are not ours.
+    package init(
+        _ claims: [SeatClaim], of timeline: Timeline, foreign: Int = 0, at now: Instant
+    ) {
+        capacity = timeline.memberCapacity(at: now, foreign: foreign)
         self.claims = claims.filter { timeline.isOpen($0) }.sorted { $0.precedes($1) }
     }
 
@@ -159,8 +168,15 @@ extension Timeline {
     }
 
     /// How many members there are seats for, if the app invites them. The purchaser has one seat.
-    package func memberCapacity(at now: Instant) -> Int {
+    ///
+    /// - Parameter foreign: how many seats have claims that are not ours.
+    package func memberCapacity(at now: Instant, foreign: Int = 0) -> Int {
         guard seatHost(at: now) == .developer else { return 0 }
-        return max(0, seatsInForce(at: now) - 1)
+        return max(0, seatsInForce(at: now) - 1 - foreign)
+    }
+
+    /// Whether any payment is for a group whose members the app invites.
+    package var hasDeveloperSeats: Bool {
+        periods.contains { $0.payment.seats?.invitations == .developer }
     }
 }

@@ -50,6 +50,7 @@ extension ConfigurationReader {
         Key("tokens") { $2.settings.tokens = $0.tokens($1) }.compared { [$0.tokenLine] },
         Key("consumption", \.settings.consumption, consumptionKeys)
             .compared { $0.consumptionLines },
+        Key("seats", \.settings.seatReports, seatKeys).compared { $0.seatLines },
         Key("legacy", \.settings.acceptsLegacy) { $0.bool($1) }
             .compared { $0.acceptsLegacy ? [] : ["no evidence from before StoreKit 2"] },
         Key(

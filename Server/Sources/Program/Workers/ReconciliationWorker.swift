@@ -2,7 +2,8 @@ import Engine
 import Logging
 import ServiceLifecycle
 
-/// Checks due purchases with the App Store, and responds to its consumption inquiries.
+/// Checks due purchases with the App Store, responds to its consumption inquiries, and reports
+/// claims on seats.
 struct ReconciliationWorker: Service {
     /// The number of purchases leased at a time.
     static let batch = 50
@@ -26,6 +27,12 @@ struct ReconciliationWorker: Service {
             },
             Worker.Step(failure: "responding to consumption inquiries failed") {
                 try await engine().respondToConsumptionInquiries()
+            },
+            Worker.Step(failure: "reporting claims on seats failed") {
+                try await engine().reportSeats()
+            },
+            Worker.Step(failure: "comparing seats with the App Store failed") {
+                try await engine().compareSeats()
             },
         ]
         let missed = Worker.Step(failure: "backfilling missed notifications failed") {

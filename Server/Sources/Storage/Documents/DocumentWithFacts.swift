@@ -8,6 +8,8 @@ package struct DocumentWithFacts: Hashable, Sendable {
     package var forward: ForwardOrder?
     /// Apple's request for consumption information that came with the document.
     package var consumptionInquiry: ConsumptionInquiry?
+    /// The claims on seats that the App Store has ended, as the document says.
+    package var seatUnclaim: SeatUnclaim?
     /// That a purchase continued under another id.
     package var succession: Succession?
 
@@ -50,6 +52,7 @@ extension DatabaseSession {
         try project(new, &purses)
         try linkSuccessors(new, &purses)
         try recordConsumptionInquiries(new)
+        try recordSeatUnclaims(new)
         try enqueueForwards(attested)
         return isNew
     }

@@ -40,7 +40,8 @@ extension DatabaseRules {
     /// Whether a document can probably be recorded on a snapshot. If not, that is found out, at the
     /// cost of another run.
     func recordsOnSnapshot(_ attested: DocumentWithFacts) -> Bool {
-        guard attested.succession == nil else { return false }
+        // Claims that the App Store has ended can be of any purchase.
+        guard attested.succession == nil, attested.seatUnclaim == nil else { return false }
         // What credits a wallet depends on the other purchases and the bookings of a customer.
         return wallets[attested.document.app] == nil
             || !attested.facts.contains(where: \.isAboutConsumable)
@@ -61,7 +62,7 @@ struct SnapshotConnection: Connection {
         "headers", "documents", "former_ids", "facts", "purchases", "links", "shares",
         "money_transactions", "money_movements", "money_subscriptions", "money_changes",
         "consumption_questions", "term_watches", "forwards", "forward_bodies", "pending_events",
-        "erasures", "secrets", "seat_claims",
+        "erasures", "secrets", "seat_claims", "seat_groups",
     ]
 
     let connection: any Connection

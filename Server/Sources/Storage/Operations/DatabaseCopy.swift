@@ -97,7 +97,18 @@ struct CopiedTable: Hashable, Sendable {
             name: "seat_claims", key: ["app", "claim"],
             others: [
                 "environment", "purchase", "customer", "claimed_at_ms", "ended_at_ms", "cause",
+                "apple_state", "apple_claim", "apple_asked_at_ms", "apple_since_ms", "due_at_ms",
+                "attempts", "trouble", "lease_until_ms", "lease_holder",
             ]),
+        CopiedTable(
+            name: "seat_groups", key: ["app", "environment", "purchase"],
+            others: [
+                "seats", "available", "foreign_claims", "asked_at_ms", "since_ms", "due_at_ms",
+                "attempts", "trouble", "lease_until_ms", "lease_holder",
+            ]),
+        CopiedTable(
+            name: "seat_unclaims", key: ["app", "document", "apple_claim"],
+            others: ["environment", "is_bound"]),
         CopiedTable(
             name: "seat_invitations", key: ["app", "invitation"],
             others: [

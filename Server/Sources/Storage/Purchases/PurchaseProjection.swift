@@ -48,6 +48,9 @@ struct PurchaseProjection {
         dueBefore != nil && reported.customer == nil && before.accountToken != after.accountToken
     }
 
+    /// Whether anything about a group has changed whose members the app invites.
+    fileprivate var changesSeats: Bool { after.hasDeveloperSeats && before != after }
+
     /// - Parameter always: whether to return the row even if it is unchanged.
     fileprivate func row(_ checks: CheckRules, _ rules: AccessRules, always: Bool) -> [Value]? {
         let due = after.nextCheck(history, rules: checks)
@@ -91,6 +94,9 @@ extension DatabaseSession {
         for fold in folds where fold.changesTokenOwner {
             try rescheduleConsumptionInquiries(about: fold)
         }
+        for fold in folds where fold.changesSeats {
+            try resumeSeatReports(about: fold)
+        }
         for (key, purse) in purses.all { try saveBalances(purse, in: key.app) }
         try append(folds.flatMap(\.entries))
     }
@@ -116,6 +122,12 @@ extension DatabaseSession {
         guard let receivedAt = fold.attested.last?.document.receivedAt else { return }
         try rescheduleConsumptionInquiries(
             about: [fold.after.purchase], in: fold.app, at: receivedAt)
+    }
+
+    /// The App Store may take reports about the seats again, or have ended claims.
+    private func resumeSeatReports(about fold: PurchaseProjection) throws(StorageFailure) {
+        guard let receivedAt = fold.attested.last?.document.receivedAt else { return }
+        try resumeSeatReports(on: fold.after.purchase, in: fold.app, at: receivedAt)
     }
 
     /// The wallets affected by a purchase. Returns nil if the purchase credits nothing, or belongs

@@ -43,6 +43,7 @@ extension Schema {
             "money_subscriptions", "money_fills", "money_sums", "money_changes",
             "money_sum_fills", "shown_entitlements", "shown_wallet_entries", "showings",
             "apple_reports", "audit_entries", "seat_claims", "seat_invitations",
+            "seat_groups", "seat_unclaims",
         ].map { Placement(table: $0, kind: .byApp) }) + [
             Placement(
                 table: "keys",

@@ -5,7 +5,7 @@
 ///
 /// Primary tables, which cannot be derived from anything else: `headers`, `documents`, `customers`,
 /// `customer_ids`, `links`, `shares`, `blocks`, `transfers`, `grants`, `erasures`, `parted_ids`,
-/// `seat_claims` with `seat_invitations`,
+/// `seat_claims` with `seat_invitations` and `seat_unclaims`,
 /// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `webhooks` with
 /// `webhook_deliveries` and `webhook_attempts`, `imports`, `reminders`, `purchase_origins`,
 /// `apple_reports`, `owners` with `owner_roles`, `owner_sessions` and `owner_links`,
@@ -23,8 +23,9 @@
 /// Between the two are `app_stores` and the columns of `purchases` that record checks with the App
 /// Store (if lost, the checks are repeated); `former_ids` (if lost, some documents are stored
 /// twice); `sign_in_failures` (if lost, passwords can be tried anew) with `sign_in_places` (if
-/// lost, an owner shares the tries by the name with strangers); and `term_watches` with
-/// `reminder_rules` (if lost, every customer is examined again).
+/// lost, an owner shares the tries by the name with strangers); `seat_groups` (if lost, the App
+/// Store is asked again when somebody joins); and `term_watches` with `reminder_rules` (if lost,
+/// every customer is examined again).
 ///
 /// `recordings` has no rows, and exists on PostgreSQL only.
 ///
@@ -93,6 +94,7 @@ package enum Schema {
             .init("places of signing in", signInPlaceTables(dialect)),
             .init("recordings", recordingTables(dialect)),
             .init("seats", seatTables(dialect)),
+            .init("reports of seats", seatReportTables(dialect)),
         ]
     }
 

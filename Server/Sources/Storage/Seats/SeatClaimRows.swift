@@ -86,51 +86,66 @@ extension DatabaseSession {
     static let openOnPurchase =
         "app = $1 AND environment = $2 AND purchase = $3 AND ended_at_ms IS NULL"
 
-    private func seatClaims(
+    func seatClaims(
         _ condition: String, _ values: [Value]
     ) throws(StorageFailure) -> [StoredSeatClaim] {
-        let rows = try connection.rows(
-            "SELECT claim, environment, purchase, customer, claimed_at_ms, ended_at_ms, cause "
-                + "FROM seat_claims WHERE \(condition)", values)
-        return try rows.map { (row) throws(StorageFailure) in
-            var claim = SeatClaim(
-                id: SeatClaimID(rawValue: try row.text(0)),
-                customer: CustomerID(rawValue: try row.text(3)),
-                claimedAt: Instant(milliseconds: try row.integer(4)))
-            if let ended = try row.optionalInteger(5) {
-                guard let cause = SeatClaim.Cause(rawValue: try row.text(6)) else {
-                    throw StorageFailure(
-                        "unknown end of a claim: use a newer version of Perennial")
-                }
-                claim.end = SeatClaim.End(cause, at: Instant(milliseconds: ended))
+        try connection.rows(
+            "SELECT \(Self.claimColumns) FROM seat_claims WHERE \(condition)", values
+        ).map(Self.seatClaim)
+    }
+
+    static let claimColumns =
+        "claim, environment, purchase, customer, claimed_at_ms, ended_at_ms, cause, "
+        + "apple_state, apple_claim, apple_asked_at_ms, apple_since_ms"
+
+    /// Reads a claim from a row that begins with the columns above.
+    static func seatClaim(_ row: Row) throws(StorageFailure) -> StoredSeatClaim {
+        var claim = SeatClaim(
+            id: SeatClaimID(rawValue: try row.text(0)),
+            customer: CustomerID(rawValue: try row.text(3)),
+            claimedAt: Instant(milliseconds: try row.integer(4)))
+        if let ended = try row.optionalInteger(5) {
+            guard let cause = SeatClaim.Cause(rawValue: try row.text(6)) else {
+                throw StorageFailure("unknown end of a claim: use a newer version of Perennial")
             }
-            return StoredSeatClaim(
-                claim,
-                on: PurchaseID(
-                    TransactionID(rawValue: try row.text(2)),
-                    in: try Environment.stored(try row.text(1))))
+            claim.end = SeatClaim.End(cause, at: Instant(milliseconds: ended))
         }
+        guard let state = SeatReport.State(rawValue: try row.text(7)) else {
+            throw StorageFailure("unknown state of a claim: use a newer version of Perennial")
+        }
+        claim.report = SeatReport(
+            state: state, storeID: try row.optionalText(8).map(StoreSeatID.init(rawValue:)),
+            askedAt: try row.optionalInteger(9).map(Instant.init(milliseconds:)),
+            since: Instant(milliseconds: try row.integer(10)))
+        return StoredSeatClaim(
+            claim,
+            on: PurchaseID(
+                TransactionID(rawValue: try row.text(2)),
+                in: try Environment.stored(try row.text(1))))
     }
 
     // MARK: - Writing
 
-    /// Begins a claim, and emits an event. The caller must have checked that there is a seat, and
-    /// that the customer has no open claim on the purchase.
+    /// Begins a claim, which is due to be reported to the App Store, and emits an event. The caller
+    /// must have checked that there is a seat, and that the customer has no open claim on the
+    /// purchase.
     package func insert(
         _ claim: SeatClaim, on purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try connection.run(
-            "INSERT INTO seat_claims (app, claim, environment, purchase, customer, claimed_at_ms) "
-                + "VALUES ($1, $2, $3, $4, $5, $6)",
+            "INSERT INTO seat_claims (app, claim, environment, purchase, customer, claimed_at_ms, "
+                + "apple_since_ms, due_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
             [
                 .text(app.rawValue), .text(claim.id.rawValue),
                 .text(purchase.environment.rawValue), .text(purchase.original.rawValue),
                 .text(claim.customer.rawValue), .integer(claim.claimedAt.milliseconds),
+                .integer(claim.report.since.milliseconds), .integer(now.milliseconds),
             ])
         try emitSeatEvents(.seatClaimed, of: [claim], on: purchase, in: app, by: .request, at: now)
     }
 
-    /// Ends open claims on seats of one purchase, and emits an event to each member.
+    /// Ends open claims on seats of one purchase, and emits an event to each member. The App Store
+    /// is told if it may know of the claim, unless it has ended the claim itself.
     ///
     /// - Parameter cause: of the events.
     package func release(
@@ -139,13 +154,19 @@ extension DatabaseSession {
     ) throws(StorageFailure) {
         guard !claims.isEmpty else { return }
         try connection.runEach(
-            "UPDATE seat_claims SET ended_at_ms = $1, cause = $2 WHERE app = $3 AND claim = $4",
+            "UPDATE seat_claims SET ended_at_ms = $1, cause = $2, apple_since_ms = $3, "
+                + "due_at_ms = $4, attempts = 0, trouble = NULL WHERE app = $5 AND claim = $6",
             claims.map {
                 [
-                    .integer(now.milliseconds), .text(end.rawValue), .text(app.rawValue),
-                    .text($0.id.rawValue),
+                    .integer(now.milliseconds), .text(end.rawValue), .integer(now.milliseconds),
+                    .integer(now.milliseconds), .text(app.rawValue), .text($0.id.rawValue),
                 ]
             })
+        let isUnknownThere = end == .unclaimed ? "" : " AND apple_asked_at_ms IS NULL"
+        try connection.runEach(
+            "UPDATE seat_claims SET apple_state = 'ended', due_at_ms = NULL "
+                + "WHERE app = $1 AND claim = $2\(isUnknownThere)",
+            claims.map { [.text(app.rawValue), .text($0.id.rawValue)] })
         let ended = claims.map { claim in
             var claim = claim
             claim.end = SeatClaim.End(end, at: now)

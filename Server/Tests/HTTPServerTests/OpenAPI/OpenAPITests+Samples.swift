@@ -231,6 +231,7 @@ extension OpenAPITests {
                     originalTransactionID: "1", environment: .sandbox, productID: "p",
                     invitations: .developer, seats: 1)
             ),
+            ("AppleSeats", AppleSeats(seats: 2, available: 1, foreign: 0, askedAt: now)),
             (
                 "SeatClaim",
                 SeatClaim(claimID: "1", customerID: nil, standing: .held, claimedAt: now)

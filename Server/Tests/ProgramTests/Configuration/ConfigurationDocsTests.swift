@@ -34,6 +34,7 @@ import Testing
         ("restore.share.", "identity.md", ConfigurationReader.shareKeys),
         ("tokens.", "tokens.md", ConfigurationReader.tokenKeys.map(\.name)),
         ("consumption.", "consumption.md", ConfigurationReader.consumptionKeys.map(\.name)),
+        ("seats.", "seats.md", ConfigurationReader.seatKeys.map(\.name)),
     ]
 
     /// A table of keys: its page, the first cell of its head, the column with the keys, and the

@@ -1,0 +1,41 @@
+import Engine
+import Ledger
+import Yams
+
+/// Which App Stores are told of claims on seats.
+extension ConfigurationReader {
+    static let seatKeys: [Key<Set<Ledger.Environment>>] = [
+        Key("tell_apple", \.self) { $0.environments($1, of: "tell_apple") }
+    ]
+
+    /// Reads a list of environments, which may be empty.
+    private mutating func environments(
+        _ node: Node, of key: String
+    ) -> Set<Ledger.Environment>? {
+        var found: Set<Ledger.Environment> = []
+        for name in names(node, of: key) {
+            guard let environment = Ledger.Environment(rawValue: name) else {
+                complain(
+                    node, "“\(name)” is not an environment.",
+                    "Write `\(key): [sandbox]`, `[production, sandbox]`, or `[]` for none.")
+                return nil
+            }
+            found.insert(environment)
+        }
+        if found.contains(.production) {
+            warn(
+                node, "Apple takes reports about seats in the sandbox only.",
+                "Leave out production until Apple says that it takes them. Claims work without.")
+        }
+        return found
+    }
+}
+
+extension AppSettings {
+    var seatLines: [String] {
+        guard seatReports != Self.seatReportsDefault else { return [] }
+        guard !seatReports.isEmpty else { return ["Apple is told of no seats"] }
+        let names = seatReports.map(\.rawValue).sorted().joined(separator: " and ")
+        return ["Apple is told of seats in \(names)"]
+    }
+}

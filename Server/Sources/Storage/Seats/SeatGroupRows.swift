@@ -1,0 +1,170 @@
+import Ledger
+
+/// A group whose seats one server has leased in order to compare them with the App Store's.
+package struct LeasedSeatGroup: Hashable, Sendable {
+    package var purchase: PurchaseID
+    /// The failures in a row.
+    package var attempts: Int
+}
+
+extension LeaseQueue {
+    /// Groups whose seats are to be compared with the App Store's.
+    static let seatGroups = Self(
+        table: "seat_groups", key: ["app", "environment", "purchase"],
+        scope: ["app", "environment"], columns: "attempts", since: "since_ms",
+        attempts: "attempts", trouble: "trouble")
+}
+
+extension DatabaseSession {
+    // MARK: - Reading
+
+    /// How the App Store counted the seats of a group. Nil if it was not asked.
+    package func storeSeats(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> StoreSeats? {
+        let rows = try connection.rows(
+            "SELECT seats, available, foreign_claims, asked_at_ms FROM seat_groups "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
+            Self.key(of: purchase, in: app))
+        guard let row = rows.first, let askedAt = try row.optionalInteger(3) else { return nil }
+        return StoreSeats(
+            seats: Int(try row.integer(0)), available: Int(try row.integer(1)),
+            foreign: Int(try row.integer(2)), askedAt: Instant(milliseconds: askedAt))
+    }
+
+    /// How many members there are seats for, less those that others have claimed.
+    package func memberCapacity(
+        of timeline: Timeline, in app: AppID, at now: Instant
+    ) throws(StorageFailure) -> Int {
+        let foreign = try storeSeats(of: timeline.purchase, in: app)?.foreign ?? 0
+        return timeline.memberCapacity(at: now, foreign: foreign)
+    }
+
+    // MARK: - Leases
+
+    package func hasDueSeatGroups(
+        of app: AppID, in environment: Environment, by now: Instant
+    ) throws(StorageFailure) -> Bool {
+        try !connection.rows(
+            "SELECT 1 FROM seat_groups WHERE app = $1 AND environment = $2 AND due_at_ms <= $3 "
+                + "LIMIT 1", Self.key(app, environment) + [.integer(now.milliseconds)]
+        ).isEmpty
+    }
+
+    /// Leases groups that are due, the longest overdue first. No other server can lease them until
+    /// the lease expires.
+    package func leaseSeatGroups(
+        of app: AppID, in environment: Environment, dueBy now: Instant, limit: Int,
+        for worker: CheckWorker
+    ) throws(StorageFailure) -> [LeasedSeatGroup] {
+        try leaseDue(
+            .seatGroups, in: Self.key(app, environment), by: now, limit: limit,
+            for: worker.holder, lease: worker.lease
+        ).map { (row) throws(StorageFailure) in
+            LeasedSeatGroup(
+                purchase: PurchaseID(TransactionID(rawValue: try row.text(3)), in: environment),
+                attempts: Int(try row.integer(0)))
+        }
+    }
+
+    /// Makes a group's comparison due at a time, unless it is due before.
+    func compareSeats(
+        of purchase: PurchaseID, in app: AppID, by due: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO seat_groups (app, environment, purchase, since_ms, due_at_ms) "
+                + "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (app, environment, purchase) "
+                + "DO UPDATE SET due_at_ms = excluded.due_at_ms, since_ms = excluded.since_ms "
+                + "WHERE seat_groups.due_at_ms IS NULL "
+                + "OR seat_groups.due_at_ms > excluded.due_at_ms",
+            Self.key(of: purchase, in: app) + [
+                .integer(due.milliseconds), .integer(due.milliseconds),
+            ])
+    }
+
+    /// How many claims wait to be reported and groups are due to be compared, and since when.
+    package func seatBacklog(
+        of app: AppID, in environment: Environment, at now: Instant
+    ) throws(StorageFailure) -> QueueBacklog {
+        let scope = Self.key(app, environment)
+        let reports = try backlog(of: .seatReports, in: scope)
+        let groups = try backlog(of: .seatGroups, in: scope, dueBy: now)
+        return QueueBacklog(
+            count: reports.count + groups.count,
+            oldest: [reports.oldest, groups.oldest].compactMap(\.self).min())
+    }
+
+    // MARK: - Outcomes
+
+    /// The claims that the App Store's list of a group can be about: those that are open, those
+    /// that it may know, and those that it lists.
+    package func comparableClaims(
+        on purchase: PurchaseID, listed: Set<StoreSeatID>, in app: AppID
+    ) throws(StorageFailure) -> [SeatClaim] {
+        let open = try openSeatClaims(on: purchase, in: app)
+        let others = try seatClaims(storedAs: listed.sorted(), in: app).map(\.claim)
+        let unanswered = try seatClaims(
+            "app = $1 AND environment = $2 AND purchase = $3 "
+                + "AND apple_asked_at_ms IS NOT NULL AND apple_claim IS NULL",
+            Self.key(of: purchase, in: app)
+        ).map(\.claim)
+        var known: Set<SeatClaimID> = []
+        return (open + others + unanswered).filter { known.insert($0.id).inserted }
+    }
+
+    /// Records how the App Store counts the seats of a group, and ends or reports the claims that
+    /// differ. Returns false if the lease was lost: then nothing is recorded.
+    ///
+    /// - Parameter next: when the group is compared again.
+    package func complete(
+        _ leased: LeasedSeatGroup, _ seats: StoreSeats, _ comparison: StoreSeatComparison,
+        next: Instant, in app: AppID, by holder: String, at now: Instant
+    ) throws(StorageFailure) -> Bool {
+        let purchase = leased.purchase
+        let isRecorded = try complete(
+            Self.key(of: purchase, in: app), of: .seatGroups, .completed(next: next), by: holder,
+            isAttempt: false,
+            [
+                ("seats", .integer(Int64(seats.seats))),
+                ("available", .integer(Int64(seats.available))),
+                ("foreign_claims", .integer(Int64(seats.foreign))),
+                ("asked_at_ms", .integer(seats.askedAt.milliseconds)),
+                ("since_ms", .integer(next.milliseconds)), ("attempts", .integer(0)),
+            ])
+        guard isRecorded else { return false }
+        // Whether members have a seat depends on it.
+        try touch([purchase], in: app)
+        try releaseUnclaimed(
+            comparison.missing.map { StoredSeatClaim($0, on: purchase) }, by: .time, in: app,
+            at: now)
+        let leftover = comparison.leftover.map(\.id)
+        let refused = try openSeatClaims(on: purchase, in: app)
+            .filter { $0.report.state == .refused }.prefix(seats.available).map(\.id)
+        for (ids, state) in [(leftover, SeatReport.State.told), (Array(refused), .due)] {
+            try connection.runEach(
+                "UPDATE seat_claims SET apple_state = $1, due_at_ms = $2 "
+                    + "WHERE app = $3 AND claim = $4",
+                ids.map {
+                    [
+                        .text(state.rawValue), .integer(now.milliseconds), .text(app.rawValue),
+                        .text($0.rawValue),
+                    ]
+                })
+        }
+        try resumeReports(on: purchase, in: app, at: now)
+        return true
+    }
+
+    /// Records that a group could not be compared. Does nothing if the lease was lost.
+    ///
+    /// - Parameter next: when it is tried again; nil until a document about the purchase comes.
+    package func retry(
+        _ leased: LeasedSeatGroup, at next: Instant?, because trouble: String?, isAttempt: Bool,
+        in app: AppID, by holder: String
+    ) throws(StorageFailure) {
+        if next == nil { try touch([leased.purchase], in: app) }
+        try complete(
+            Self.key(of: leased.purchase, in: app), of: .seatGroups,
+            .failed(trouble, next: next), by: holder, isAttempt: isAttempt)
+    }
+}

@@ -1,0 +1,154 @@
+import Ledger
+
+/// A claim about which the App Store is to be told something.
+package struct LeasedSeatReport: Hashable, Sendable {
+    package var stored: StoredSeatClaim
+    /// The failures in a row.
+    package var attempts: Int
+}
+
+extension LeaseQueue {
+    /// Claims to be reported to the App Store. What it answered is recorded even if the lease was
+    /// lost.
+    static let seatReports = Self(
+        table: "seat_claims", key: ["app", "claim"], scope: ["app", "environment"],
+        columns: "\(DatabaseSession.claimColumns), attempts", since: "apple_since_ms",
+        attempts: "attempts", trouble: "trouble", completesWithoutLease: true)
+}
+
+extension DatabaseSession {
+    // MARK: - Leases
+
+    /// Whether any claim is due to be reported. Looking first spares a write transaction.
+    package func hasDueSeatReports(
+        of app: AppID, in environment: Environment, by now: Instant
+    ) throws(StorageFailure) -> Bool {
+        try !connection.rows(
+            "SELECT 1 FROM seat_claims WHERE app = $1 AND environment = $2 AND due_at_ms <= $3 "
+                + "LIMIT 1", Self.key(app, environment) + [.integer(now.milliseconds)]
+        ).isEmpty
+    }
+
+    /// Leases claims that are due to be reported, the longest overdue first. No other server can
+    /// lease them until the lease expires.
+    package func leaseSeatReports(
+        of app: AppID, in environment: Environment, dueBy now: Instant, limit: Int,
+        for worker: CheckWorker
+    ) throws(StorageFailure) -> [LeasedSeatReport] {
+        try leaseDue(
+            .seatReports, in: Self.key(app, environment), by: now, limit: limit,
+            for: worker.holder, lease: worker.lease
+        ).map { (row) throws(StorageFailure) in
+            LeasedSeatReport(
+                stored: try Self.seatClaim(row), attempts: Int(try row.integer(11)))
+        }
+    }
+
+    /// Records that a request about a claim is about to be sent. From then on the App Store may
+    /// know of it. Idempotent.
+    package func recordAsked(
+        about id: SeatClaimID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE seat_claims SET apple_asked_at_ms = $1 "
+                + "WHERE app = $2 AND claim = $3 AND apple_asked_at_ms IS NULL",
+            [.integer(now.milliseconds), .text(app.rawValue), .text(id.rawValue)])
+    }
+
+    /// Ends a lease of a claim about which nothing is to be reported.
+    ///
+    /// - Parameter state: `off` if it is reported once the subscription runs; `ended` if never.
+    package func stopReporting(
+        _ stored: StoredSeatClaim, as state: SeatReport.State, in app: AppID, by holder: String
+    ) throws(StorageFailure) {
+        // So that a document that says that the subscription runs finds it: see
+        // `resumeSeatReports(on:in:at:)`.
+        try touch([stored.purchase], in: app)
+        try complete(
+            Self.key(of: stored.claim.id, in: app), of: .seatReports, .failed(next: nil),
+            by: holder, isAttempt: false,
+            [("apple_state", .text(state.rawValue)), ("attempts", .integer(0))])
+    }
+
+    // MARK: - Outcomes
+
+    /// Records what the App Store answered about a claim, and applies what it has said about its
+    /// id before. Idempotent.
+    ///
+    /// - Parameters:
+    ///   - trouble: why it refused.
+    ///   - next: when the seats of the group are compared, if they are not compared yet.
+    package func complete(
+        _ leased: LeasedSeatReport, _ answer: SeatReport.Answer, trouble: String?, in app: AppID,
+        by holder: String, nextComparison next: Instant, at now: Instant
+    ) throws(StorageFailure) {
+        guard let stored = try seatClaim(leased.stored.claim.id, in: app) else { return }
+        let (claim, purchase) = (stored.claim, stored.purchase)
+        let isOpen =
+            try timeline(of: purchase, in: app)?.isOpen(claim) ?? (claim.end == nil)
+        let (report, isDue) = claim.report.after(answer, isOpen: isOpen, at: now)
+        let due = isDue ? now : nil
+        let outcome: LeaseOutcome =
+            switch answer {
+            case .claimed, .unclaimed: .completed(next: due)
+            case .noSeat, .notRunning, .refused: .failed(trouble, next: due)
+            }
+        if report.state == .off { try touch([purchase], in: app) }
+        let isRecorded = try complete(
+            Self.key(of: claim.id, in: app), of: .seatReports, outcome, by: holder,
+            isAttempt: false,
+            [
+                ("apple_state", .text(report.state.rawValue)),
+                ("apple_claim", .text(report.storeID?.rawValue)),
+                ("apple_asked_at_ms", .integer(report.askedAt?.milliseconds)),
+                ("apple_since_ms", .integer(report.since.milliseconds)),
+                ("attempts", .integer(0)),
+            ])
+        guard isRecorded else { return }
+        if case .claimed(let id) = answer { try applyUnclaims(naming: id, in: app, at: now) }
+        switch answer {
+        case .claimed: try compareSeats(of: purchase, in: app, by: next)
+        case .noSeat: try compareSeats(of: purchase, in: app, by: now)
+        case .unclaimed, .notRunning, .refused: break
+        }
+    }
+
+    /// Records that the App Store did not answer. Does nothing if the lease was lost.
+    package func retry(
+        _ leased: LeasedSeatReport, at next: Instant, because trouble: String, isAttempt: Bool,
+        in app: AppID, by holder: String
+    ) throws(StorageFailure) {
+        try complete(
+            Self.key(of: leased.stored.claim.id, in: app), of: .seatReports,
+            .failed(trouble, next: next), by: holder, isAttempt: isAttempt)
+    }
+
+    // MARK: - Becoming due
+
+    /// Makes due what waits until a subscription runs, and the comparison of its seats. Call it
+    /// when a document has changed the purchase. It ends a lease of the comparison, because an
+    /// answer from before may be wrong now.
+    func resumeSeatReports(
+        on purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try resumeReports(on: purchase, in: app, at: now)
+        try connection.run(
+            "UPDATE seat_groups SET since_ms = $1, due_at_ms = $2, lease_until_ms = 0, "
+                + "lease_holder = NULL WHERE app = $3 AND environment = $4 AND purchase = $5",
+            [.integer(now.milliseconds), .integer(now.milliseconds)]
+                + Self.key(of: purchase, in: app))
+    }
+
+    func resumeReports(
+        on purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE seat_claims SET apple_state = 'due', due_at_ms = $1 WHERE app = $2 "
+                + "AND environment = $3 AND purchase = $4 AND apple_state = 'off'",
+            [.integer(now.milliseconds)] + Self.key(of: purchase, in: app))
+    }
+
+    private static func key(of claim: SeatClaimID, in app: AppID) -> [Value] {
+        [.text(app.rawValue), .text(claim.rawValue)]
+    }
+}

@@ -1,0 +1,133 @@
+import Ledger
+import Testing
+
+private let now = Instant(milliseconds: 1_700_000_000_000)
+private let later = now + .days(1)
+private let purchase = PurchaseID("1000", in: .sandbox)
+
+/// A month with seats whose members the app invites.
+private let group = Timeline(
+    of: purchase,
+    [
+        Fact(
+            about: purchase, attestedAt: now,
+            .payment(
+                Payment(
+                    transaction: "1000", line: "a", product: "pro.monthly", from: now,
+                    until: now + .days(30), quantity: 9,
+                    price: Money(milliunits: 9_990, currency: "USD"), isRenewal: false,
+                    seats: Seats(invitations: .developer))))
+    ])
+
+private func report(
+    _ state: SeatReport.State, _ id: StoreSeatID? = nil, asked: Bool = true, since: Instant = now
+) -> SeatReport {
+    SeatReport(state: state, storeID: id, askedAt: asked ? now : nil, since: since)
+}
+
+private func claim(
+    _ name: SeatClaimID, _ report: SeatReport, isOpen: Bool = true
+) -> SeatClaim {
+    SeatClaim(
+        id: name, customer: "ben", claimedAt: now,
+        end: isOpen ? nil : SeatClaim.End(.left, at: now), report: report)
+}
+
+/// What is told the App Store of a claim, and what follows from its answers.
+@Suite struct StoreSeatTests {
+    @Test(arguments: [
+        (report(.due, asked: false), true, SeatReport.Step.claim),
+        (report(.due), true, .claim),
+        (report(.off, asked: false), true, .claim),
+        (report(.refused, asked: false), true, .claim),
+        (report(.told, "s"), true, .nothing),
+        // A request may be on its way, so the claim is asked for again, to learn its id.
+        (report(.due), false, .claim),
+        (report(.due, asked: false), false, .nothing),
+        (report(.off, asked: false), false, .nothing),
+        (report(.refused, asked: false), false, .nothing),
+        (report(.told, "s"), false, .unclaim("s")),
+        (report(.off, "s"), false, .unclaim("s")),
+        (report(.refused, "s"), false, .unclaim("s")),
+        (report(.ended, "s"), false, .nothing),
+    ]) func `what comes next depends on what the App Store may know`(
+        report: SeatReport, isOpen: Bool, step: SeatReport.Step
+    ) {
+        #expect(report.step(isOpen: isOpen, isRunning: true) == step)
+        let waits = step == .nothing ? SeatReport.Step.nothing : .wait
+        #expect(report.step(isOpen: isOpen, isRunning: false) == waits)
+    }
+
+    @Test(arguments: [
+        (report(.due), SeatReport.Answer.claimed("s"), true, report(.told, "s"), false),
+        // It ended while the request was on its way.
+        (report(.due), .claimed("s"), false, report(.told, "s"), true),
+        (report(.due), .noSeat, true, report(.refused, asked: false), false),
+        (report(.due), .noSeat, false, report(.ended, asked: false), false),
+        (report(.due), .refused, true, report(.refused, asked: false), false),
+        (report(.due), .notRunning, true, report(.off), false),
+        (report(.told, "s"), .unclaimed, false, report(.ended, "s"), false),
+        (report(.told, "s"), .notRunning, false, report(.off, "s"), false),
+        (report(.told, "s"), .refused, false, report(.refused, "s"), false),
+    ]) func `an answer says what the App Store knows then`(
+        before: SeatReport, answer: SeatReport.Answer, isOpen: Bool, after: SeatReport,
+        isDue: Bool
+    ) {
+        let found = before.after(answer, isOpen: isOpen, at: later)
+        var wanted = after
+        wanted.since = later
+        #expect(found.report == wanted)
+        #expect(found.isDue == isDue)
+    }
+
+    @Test func `a late answer does not bring back a claim that the App Store has ended`() {
+        let ended = report(.ended, "s")
+        let found = ended.after(.claimed("s"), isOpen: false, at: later)
+        #expect(found.report == ended && !found.isDue)
+    }
+
+    private static let long = now - StoreSeatComparison.settledAfter
+
+    private func comparison(
+        _ listed: Set<StoreSeatID>, _ claims: SeatClaim...
+    ) -> StoreSeatComparison {
+        StoreSeatComparison(listed, with: claims, on: group, askedAt: now)
+    }
+
+    @Test func `a claim that the App Store lists no more is missing, unless it is too new`() {
+        let old = claim("a", report(.told, "s1", since: Self.long))
+        let new = claim("b", report(.told, "s2", since: now - .seconds(1)))
+        let found = comparison([], old, new)
+        #expect(found.missing == [old])
+        #expect(found.isEarly)
+        #expect(comparison(["s1", "s2"], old, new).missing == [])
+        #expect(comparison([], old).isEarly == false)
+    }
+
+    @Test func `a claim that ended here and is listed there is left over`() {
+        let ended = claim("a", report(.ended, "s1", since: Self.long), isOpen: false)
+        let refused = claim("b", report(.refused, "s2", since: Self.long), isOpen: false)
+        let onItsWay = claim("c", report(.told, "s3", since: Self.long), isOpen: false)
+        let found = comparison(["s1", "s2", "s3"], ended, refused, onItsWay)
+        #expect(found.leftover == [ended, refused])
+        #expect(found.missing == [] && found.foreign == 0)
+        #expect(comparison([], ended, refused, onItsWay).leftover == [])
+    }
+
+    @Test func `an id that is nobody's is foreign, unless it can be of a lost answer`() {
+        let told = claim("a", report(.told, "s1", since: Self.long))
+        let unanswered = claim("b", report(.due))
+        let unasked = claim("c", report(.due, asked: false))
+        #expect(comparison(["s1", "x", "y"], told).foreign == 2)
+        #expect(comparison(["s1", "x", "y"], told, unanswered, unasked).foreign == 1)
+        #expect(comparison([], told, unanswered).foreign == 0)
+    }
+
+    @Test func `claims of others take seats`() {
+        let claims = ["a", "b", "c"].map { claim($0, report(.told)) }
+        let roster = SeatRoster(claims, of: group, foreign: 6, at: now)
+        #expect(roster.capacity == 2 && roster.waiting == 1 && roster.available == 0)
+        #expect(claims.map(roster.standing) == [.held, .held, .waiting])
+        #expect(SeatRoster(claims, of: group, foreign: 99, at: now).capacity == 0)
+    }
+}

@@ -1,0 +1,241 @@
+import AppStoreClient
+import AppStoreFormats
+import AsyncHTTPClient
+import Engine
+import Ledger
+import Logging
+import Simulator
+import Synchronization
+import Testing
+
+@testable import Program
+
+/// A group in the sandbox whose members the app invites: anna pays. The App Store is told of claims
+/// when the story says so, and the simulator's books say what it knows.
+struct SeatReportStage: Sendable {
+    let shop: Shop
+    let original: String
+
+    private static let roundsMax = 50
+
+    static func with(
+        _ seats: Int64, on database: StoryDatabase, habits: JSON = [:],
+        _ story: @escaping @Sendable (SeatReportStage) async throws -> Void
+    ) async throws {
+        try await withShop(on: database) { shop in
+            let original = try await Self.buy(seats, in: shop, habits: habits)
+            try await story(SeatReportStage(shop: shop, original: original))
+            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+        }
+    }
+
+    /// Anna buys seats for a year, which has twelve hours, and her app posts them.
+    private static func buy(
+        _ seats: Int64, in shop: Shop, habits: JSON
+    ) async throws -> String {
+        try await shop.simulator.post(
+            "/_sim/reset",
+            [
+                "multi_seat": ["pro.yearly": true], "seat_invitations": "developer",
+                "habits": habits, "sandbox_renewal_minutes": 60,
+            ])
+        try await shop.addDevice("anna", ["environment": "sandbox"])
+        let bought = try await shop.simulator.post(
+            "/_sim/devices/anna-1/purchases",
+            ["product_id": "pro.yearly", "seats": .integer(seats)])
+        #expect(try await shop.post(bought, as: "anna") == 200)
+        return try bought.text("original_transaction_id")
+    }
+
+    // MARK: - Servers
+
+    /// A client of the simulator.
+    ///
+    /// - Parameter answer: returns what arrives of an answer, or throws if nothing does.
+    func client(
+        _ answer:
+            @escaping @Sendable (AppStoreRequest, AppStoreResponse) throws ->
+            AppStoreResponse = { $1 }
+    ) throws -> AppStoreClient {
+        let engine = shop.engine
+        let send = httpSender(HTTPClient.shared, hosts: .simulator(shop.simulator.base))
+        return AppStoreClient(
+            try .simulated(bundleID: birds.settings.bundleID),
+            now: { AppStoreDate(milliseconds: engine.currentTime.milliseconds) },
+            send: { request in try answer(request, try await send(request)) })
+    }
+
+    /// The shop's server with an App Store.
+    func engine(
+        _ client: AppStoreClient, telling environments: Set<Ledger.Environment> = [.sandbox]
+    ) throws -> Engine {
+        var app = birds
+        app.settings.seatReports = environments
+        let roots = SimulatorRoots(
+            signatures: shop.authority.rootDER, receipts: try shop.authority.receipts.rootDER)
+        return shop.engine.replacing(
+            apps: [app.settings], verifiers: try Assembly.verifiers(of: [app], roots),
+            signers: [:], asking: ReconciliationSettings(worker: .ofThisProcess()) { _ in client })
+    }
+
+    /// Another server on the same database.
+    func other(_ client: AppStoreClient) async throws -> Assembly {
+        let engine = shop.engine
+        return try await Assembly(
+            apps: [birds], databaseAddress: shop.address,
+            simulatorRoot: shop.authority.rootDER,
+            receiptRoot: try shop.authority.receipts.rootDER, now: { engine.currentTime },
+            asking: ReconciliationSettings(worker: .ofThisProcess()) { _ in client },
+            logger: Logger(label: "other") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// A server tells the App Store all that is due.
+    func tell(by engine: Engine? = nil) async throws {
+        let engine = try engine ?? self.engine(try client())
+        for _ in 0..<Self.roundsMax {
+            guard try await engine.reportSeats() > 0 else { return }
+        }
+        Issue.record("the App Store is told without end")
+    }
+
+    /// A server asks the App Store how it counts, and tells it what follows.
+    func compare() async throws {
+        let engine = try engine(try client())
+        for _ in 0..<Self.roundsMax {
+            guard try await engine.compareSeats() > 0 else { return try await tell(by: engine) }
+        }
+        Issue.record("the App Store is asked without end")
+    }
+
+    // MARK: - Acts
+
+    func pass(_ duration: String) async throws {
+        try await shop.simulator.post("/_sim/clock", ["advance": .string(duration)])
+    }
+
+    /// Somebody takes a seat. Returns the id of the claim.
+    @discardableResult
+    func join(_ customer: String) async throws -> String {
+        let body: JSON = [
+            "customer_id": .string(customer), "original_transaction_id": .string(original),
+        ]
+        let answer = try await shop.support.send(
+            "POST", "/v1/seats/claims?environment=sandbox", body: body.bytes)
+        #expect(answer.status == 201, "\(customer)")
+        try await pass("PT1M")
+        return try answer.json.text("claim_id")
+    }
+
+    func leave(_ claim: String) async throws {
+        #expect(
+            try await shop.support.send("DELETE", "/v1/seats/claims/\(claim)").status == 200)
+    }
+
+    func refund(_ seats: Int64) async throws {
+        try await does("refund", ["seats": .integer(seats)])
+    }
+
+    /// Something happens to anna's subscription, and the server is told.
+    func does(_ verb: String, _ body: JSON = [:]) async throws {
+        try await shop.simulator.post("/_sim/subscriptions/anna:pro.yearly/\(verb)", body)
+        try await pass("PT1S")
+    }
+
+    /// Posts a notification about ended claims, signed as the simulator signs. Returns the status.
+    func unclaim(
+        _ info: JSON, id: String = "unclaim-1", by authority: SigningAuthority? = nil
+    ) async throws -> Int {
+        let payload: JSON = [
+            "notificationType": "UNCLAIM_SEATS", "notificationUUID": .string(id),
+            "version": "2.0", "signedDate": .integer(shop.engine.currentTime.milliseconds),
+            "unclaimInfo": info,
+        ]
+        let body: JSON = [
+            "signedPayload": .string(try (authority ?? shop.authority).sign(payload))
+        ]
+        return try await shop.server.send("POST", "/apple/notifications", body: body.bytes).status
+    }
+
+    static func ours(_ ids: [String]) -> JSON {
+        [
+            "bundleId": .string(birds.settings.bundleID), "environment": "Sandbox",
+            "unclaimSeatIds": .array(ids.map { .string($0) }),
+        ]
+    }
+
+    // MARK: - What is the case
+
+    /// The claims that the simulator counts, by its books.
+    func claimsThere() async throws -> [String] {
+        let books = try await shop.simulator.get("/_sim/truth/anna")
+        let seats = try #require(books["purchases"]?.array?.first?["seats"])
+        return (seats["claims"]?.array ?? []).compactMap(\.string)
+    }
+
+    func group() async throws -> JSON {
+        try await shop.support.get("/v1/purchases/\(original)/seats?environment=sandbox")
+    }
+
+    /// Each open claim as its member, its standing, and what the App Store knows.
+    func claims() async throws -> [String] {
+        (try await group()["claims"]?.array ?? []).map { claim in
+            ["customer_id", "standing", "apple_state"].map { claim[$0]?.string ?? "-" }
+                .joined(separator: " ")
+        }
+    }
+
+    /// What is stored of every claim: the member, the state, and the id in the App Store.
+    func rows() async throws -> [(customer: String, state: String, id: String?)] {
+        try await shop.database.read { connection in
+            try connection.rows(
+                "SELECT customer, apple_state, apple_claim FROM seat_claims "
+                    + "ORDER BY claimed_at_ms, claim", []
+            ).map { (try $0.text(0), try $0.text(1), try $0.optionalText(2)) }
+        }
+    }
+
+    /// The ids in the App Store of the members who joined, in their order.
+    func idsThere() async throws -> [String] { try await rows().compactMap(\.id) }
+
+    /// Who of some has access.
+    func open(_ customers: String...) async throws -> [String] {
+        var open: [String] = []
+        for customer in customers {
+            let answer = try await shop.support.get(
+                "/v1/customers/\(customer)?environment=sandbox")
+            if answer["entitlements"]?["pro"]?["active"] == true { open.append(customer) }
+        }
+        return open
+    }
+
+    /// The ends of claims, each as its member and its cause.
+    func ends() async throws -> [String] {
+        _ = try await shop.engine.numberEvents()
+        let list = try await shop.support.get("/v1/events?limit=500")
+        return (list["items"]?.array ?? []).compactMap { event in
+            guard event["type"] == "seat_released" else { return nil }
+            return [event["customer_id"]?.string ?? "-", event["seat"]?["cause"]?.string ?? "-"]
+                .joined(separator: " ")
+        }
+    }
+}
+
+/// Loses the first answers of the App Store.
+final class LostAnswers: Sendable {
+    struct Lost: Error {}
+
+    private let left: Mutex<Int>
+
+    init(_ count: Int) { left = Mutex(count) }
+
+    @Sendable func answer(
+        _ request: AppStoreRequest, _ response: AppStoreResponse
+    ) throws -> AppStoreResponse {
+        let isLost = left.withLock { left in
+            left -= 1
+            return left >= 0
+        }
+        if isLost { throw Lost() }
+        return response
+    }
+}

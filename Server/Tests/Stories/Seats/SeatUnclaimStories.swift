@@ -1,0 +1,244 @@
+import AppStoreFormats
+import Engine
+import Ledger
+import Simulator
+import Testing
+
+@testable import Program
+
+/// The App Store ends claims after a refund of seats, and says which, or does not.
+@Suite(.serialized) struct SeatUnclaimStories {
+    private typealias Stage = SeatReportStage
+
+    /// Three members, of whom the App Store knows.
+    private static func withMembers(
+        on database: StoryDatabase, habits: JSON = [:],
+        _ story: @escaping @Sendable (SeatReportStage, [String]) async throws -> Void
+    ) async throws {
+        try await SeatReportStage.with(4, on: database, habits: habits) { stage in
+            for name in ["ben", "cleo", "dora"] { try await stage.join(name) }
+            try await stage.tell()
+            try await story(stage, try await stage.idsThere())
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a refund of seats ends the claims that the App Store names, and no others`(
+        database: StoryDatabase
+    ) async throws {
+        try await Self.withMembers(on: database) { stage, ids in
+            try await stage.refund(2)
+            // Two seats are left. The App Store counts without the purchaser's.
+            #expect(try await stage.claimsThere() == Array(ids.prefix(2)))
+            #expect(try await stage.ends() == ["dora unclaimed"])
+            #expect(try await stage.claims() == ["ben held told", "cleo waiting told"])
+            try await stage.tell()
+            #expect(try await stage.claimsThere() == Array(ids.prefix(2)))
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `the claims that are named end whatever their rank, and the others come back`(
+        database: StoryDatabase
+    ) async throws {
+        try await Self.withMembers(on: database) { stage, ids in
+            try await stage.refund(1)
+            #expect(try await stage.open("ben", "cleo", "dora") == ["ben", "cleo"])
+            #expect(try await stage.unclaim(Stage.ours([ids[0].uppercased()])) == 200)
+            #expect(try await stage.open("ben", "cleo", "dora") == ["cleo", "dora"])
+            // Signed anew, it is the same notification.
+            #expect(try await stage.unclaim(Stage.ours([ids[0].uppercased()])) == 200)
+            #expect(try await stage.ends() == ["ben unclaimed"])
+            #expect(try await stage.rows().map(\.state) == ["ended", "told", "told"])
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `named before the refund is known, claims end first and seats go later`(
+        database: StoryDatabase
+    ) async throws {
+        try await Self.withMembers(on: database) { stage, ids in
+            #expect(try await stage.unclaim(Stage.ours([ids[1]])) == 200)
+            #expect(try await stage.group()["available"] == 1)
+            try await stage.refund(1)
+            #expect(try await stage.group()["available"] == 0)
+            #expect(try await stage.open("ben", "cleo", "dora") == ["ben", "dora"])
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `what is forged, or is about others, ends nothing`(
+        database: StoryDatabase
+    ) async throws {
+        try await Self.withMembers(on: database) { stage, ids in
+            let named: JSON = .array([.string(ids[0])])
+            let other = "5b0b1d0e-6a5c-4c69-9a3e-0d6a3b1f0001"
+            let table: [(info: JSON, status: Int)] = [
+                (["bundleId": "com.example.dogs", "unclaimSeatIds": named], 422),
+                (
+                    [
+                        "bundleId": .string(birds.settings.bundleID),
+                        "environment": "Production", "unclaimSeatIds": named,
+                    ], 200
+                ),
+                (["environment": "Production", "unclaimSeatIds": named], 200),
+                // It names no app, and one of the claims is not ours.
+                (["unclaimSeatIds": [.string(ids[0]), .string(other)]], 200),
+                (["unclaimSeatIds": []], 200), ([:], 200), (Stage.ours([other]), 200),
+            ]
+            for (number, row) in table.enumerated() {
+                let status = try await stage.unclaim(row.info, id: "hostile-\(number)")
+                #expect(status == row.status, "\(number)")
+            }
+            let forged = try await stage.unclaim(
+                Stage.ours([ids[0]]), id: "forged", by: try SigningAuthority())
+            #expect(forged == 422)
+            #expect(try await stage.ends() == [])
+            #expect(try await stage.open("ben", "cleo", "dora") == ["ben", "cleo", "dora"])
+            // If all are ours, nothing else needs to be named.
+            let alone: JSON = ["unclaimSeatIds": [.string(ids[0]), .string(ids[2])]]
+            #expect(try await stage.unclaim(alone, id: "ours") == 200)
+            #expect(try await stage.ends() == ["ben unclaimed", "dora unclaimed"])
+        }
+    }
+
+    @Test(
+        arguments: StoryDatabase.allCases, [true, false])
+    func `a claim that is named before its id is known ends when the id is known`(
+        database: StoryDatabase, isBound: Bool
+    ) async throws {
+        try await SeatReportStage.with(4, on: database) { stage in
+            try await stage.join("ben")
+            try await stage.tell()
+            try await stage.join("cleo")
+            let lost = LostAnswers(1)
+            try await stage.tell(by: try stage.engine(try stage.client(lost.answer)))
+            let there = try await stage.claimsThere()
+            #expect(there.count == 2)
+            let info: JSON =
+                isBound
+                ? Stage.ours(there) : ["unclaimSeatIds": .array(there.map { .string($0) })]
+            #expect(try await stage.unclaim(info) == 200)
+            // One that names the app is about each claim by itself.
+            #expect(try await stage.ends() == (isBound ? ["ben unclaimed"] : []))
+            try await stage.pass("PT10M")
+            try await stage.tell()
+            #expect(try await stage.ends() == ["ben unclaimed", "cleo unclaimed"])
+            #expect(try await stage.rows().map(\.state) == ["ended", "ended"])
+            let before = try await stage.ends()
+            _ = try await stage.shop.engine.rebuild(verifyOnly: false)
+            #expect(try await stage.ends() == before)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a rebuild applies what an earlier version recorded only`(
+        database: StoryDatabase
+    ) async throws {
+        try await Self.withMembers(on: database) { stage, ids in
+            #expect(try await stage.unclaim(Stage.ours([ids[1]])) == 200)
+            // As the earlier version left it.
+            try await stage.shop.database.write { connection in
+                _ = try connection.run("DELETE FROM seat_unclaims", [])
+                _ = try connection.run(
+                    "UPDATE seat_claims SET ended_at_ms = NULL, cause = NULL, "
+                        + "apple_state = 'told' WHERE customer = 'cleo'", [])
+            }
+            #expect(try await stage.open("cleo") == ["cleo"])
+            let found = try await stage.shop.engine.rebuild(verifyOnly: true)
+            #expect(found.differences == 1, "\(found.firstDifferences)")
+            #expect(try await stage.open("cleo") == ["cleo"])
+            _ = try await stage.shop.engine.rebuild(verifyOnly: false)
+            #expect(try await stage.open("ben", "cleo", "dora") == ["ben", "dora"])
+        }
+    }
+
+    // MARK: - What no notification says
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `claims that the App Store has ended without a word end when it is asked`(
+        database: StoryDatabase
+    ) async throws {
+        try await Self.withMembers(on: database, habits: ["unclaim_seats_lost": true]) {
+            stage, ids in
+            try await stage.pass("PT30M")
+            try await stage.compare()
+            #expect(try await stage.group()["apple"]?["available"] == 1)
+            try await stage.refund(3)
+            #expect(try await stage.ends() == [])
+            #expect(try await stage.claimsThere() == [ids[0]])
+            // The refund makes the question due.
+            try await stage.compare()
+            #expect(try await stage.ends() == ["cleo unclaimed", "dora unclaimed"])
+            let apple = try #require(try await stage.group()["apple"])
+            #expect(apple["seats"] == 1 && apple["available"] == 0 && apple["foreign"] == 0)
+            #expect(apple["asked_at"]?.string != nil)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a claim of a moment ago is not missed at once`(
+        database: StoryDatabase
+    ) async throws {
+        try await Self.withMembers(on: database, habits: ["unclaim_seats_lost": true]) {
+            stage, _ in
+            try await stage.refund(3)
+            try await stage.compare()
+            #expect(try await stage.ends() == [])
+            try await stage.pass("PT11M")
+            try await stage.compare()
+            #expect(try await stage.ends() == ["cleo unclaimed", "dora unclaimed"])
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `claims that are not ours take seats, and are left alone`(
+        database: StoryDatabase
+    ) async throws {
+        try await SeatReportStage.with(3, on: database) { stage in
+            let store = stage.shop.appStore
+            var foreign: [String] = []
+            for number in 1...2 {
+                foreign.append(
+                    try await store.claimSeat(
+                        of: stage.original,
+                        requestID: "5b0b1d0e-6a5c-4c69-9a3e-0d6a3b1f000\(number)", in: .sandbox))
+            }
+            for name in ["ben", "cleo"] { try await stage.join(name) }
+            // The App Store has a seat for one of them.
+            try await stage.tell()
+            #expect(try await stage.claims() == ["ben held told", "cleo held refused"])
+            try await stage.compare()
+            let group = try await stage.group()
+            #expect(group["apple"]?["foreign"] == 2 && group["available"] == 0)
+            #expect(try await stage.claims() == ["ben waiting told", "cleo waiting refused"])
+            #expect(try await stage.open("ben", "cleo") == [])
+            #expect(try await stage.claimsThere().count == 3)
+            for id in foreign {
+                try await store.unclaimSeat(id, of: stage.original, in: .sandbox)
+            }
+            try await stage.does("cancel")
+            try await stage.compare()
+            #expect(try await stage.claims() == ["ben held told", "cleo held told"])
+            #expect(try await stage.group()["apple"]?["foreign"] == 0)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `a claim that ended here and is counted there is told again`(
+        database: StoryDatabase
+    ) async throws {
+        try await Self.withMembers(on: database) { stage, ids in
+            // As if the end had been refused once.
+            try await stage.shop.database.write { connection in
+                _ = try connection.run(
+                    "UPDATE seat_claims SET ended_at_ms = 1, cause = 'left', "
+                        + "apple_state = 'ended' WHERE customer = 'ben'", [])
+            }
+            try await stage.pass("PT11M")
+            try await stage.refund(1)
+            try await stage.compare()
+            #expect(try await stage.claimsThere() == Array(ids.suffix(2)))
+        }
+    }
+}
