@@ -14,6 +14,7 @@ import PerennialContract
 /// | `/reports/{month}/{report}` | |
 /// | `/customers` | `query`, `state`, `cursor` |
 /// | `/customers/{id}` | `history` (`all`, a number), `wallet` (a currency), `entries` (a cursor) |
+/// | | of a group: `group` (its first transaction), `members` (a cursor) |
 /// | `/events` | `customer_id`, `what`, `from`, `to`, `cursor` |
 /// | `/documents` | `transaction` (the first one of a purchase) |
 /// | `/documents/{document_id}` | `transaction`, `known` (ms): how it is found; `format` (`raw`) |
@@ -49,6 +50,11 @@ import PerennialContract
 /// | `/customers/{id}/wallets/{currency}/debits` | `amount`, `reason`, `key` | support |
 /// | `/customers/{id}/wallets/{currency}/credits` | `amount`, `reason`, `key`; | support |
 /// | | `confirmed` (`yes`) once ``CreditPage`` was confirmed | |
+/// | `/customers/{id}/groups/{original_transaction_id}/invitations` | `days`, `key`, | support |
+/// | | `customer_id` (may be empty): responds with ``InvitationPage`` | |
+/// | `…/invitations/{invitation_id}/renew` | responds with ``InvitationPage`` | support |
+/// | `…/invitations/{invitation_id}/withdraw` | | support |
+/// | `/customers/{id}/seats/{claim_id}/release` | | support |
 /// | `/customers/{id}/erase` | `confirm`: the id, typed | admin |
 /// | `/forwards/{document_id}/retry` | `address` | admin |
 /// | `/notifications/test` | | admin |
@@ -172,6 +178,22 @@ extension DashboardPath {
     }
     package static func credit(of currency: String, to customer: String) -> DashboardPath {
         .init("customers", customer, "wallets", currency, "credits")
+    }
+    /// Invitations to a group that a customer pays for.
+    package static func invitations(
+        to original: String, of customer: String
+    ) -> DashboardPath {
+        .init("customers", customer, "groups", original, "invitations")
+    }
+    /// An act on an invitation: `renew`, `withdraw`.
+    package static func act(
+        _ act: String, on invitation: String, to original: String, of customer: String
+    ) -> DashboardPath {
+        .init("customers", customer, "groups", original, "invitations", invitation, act)
+    }
+    /// Ends a claim, on the page of its member or of the purchaser.
+    package static func release(of claim: String, from customer: String) -> DashboardPath {
+        .init("customers", customer, "seats", claim, "release")
     }
     package static func retry(_ document: String) -> DashboardPath {
         .init("forwards", document, "retry")

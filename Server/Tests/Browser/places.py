@@ -10,7 +10,8 @@ CHARTS = [
 # One of each kind. A quick run leaves out the pages that look like these.
 QUICK = [
     "overview", "chart-mrr", "chart-mrr_movement", "chart-retention", "chart-purchases",
-    "customers", "customer-anna-pays", "customer-cleo-grace", "events", "notifications",
+    "customers", "customer-anna-pays", "customer-cleo-grace",
+    "customer-yola-pays-for-a-group", "events", "notifications",
     "webhooks", "webhook-delivery", "products", "health", "audit", "problem", "phone",
 ]  # fmt: skip
 
@@ -41,6 +42,8 @@ def all_pages(world):
         "customer-cleo-grace": "/customers/cleo",
         "customer-dora-granted": "/customers/dora",
         "customer-emma-moved": "/customers/emma-work",
+        "customer-yola-pays-for-a-group": "/customers/yola",
+        "customer-yuri-member": "/customers/yuri",
         "customer-unknown": "/customers/nobody",
         "events": "/events",
         "events-of-ben": "/events?customer_id=ben",

@@ -1,8 +1,8 @@
 """A shop with some tens of customers over eight months, the same for the same seed.
 
 Among them: anna, who pays and buys seeds; ben, who was refunded; cleo, whose card was refused and
-who is in grace; dora, who got `pro` by hand; emma, whose purchase moved to another account. A
-webhook fails since the last week."""
+who is in grace; dora, who got `pro` by hand; emma, whose purchase moved to another account; yola,
+who pays for a group in which yuri has a seat. A webhook fails since the last week."""
 
 import random
 
@@ -119,8 +119,21 @@ class Population:
         self._buy("yara", "pro.yearly")
         self._buy("zoe", "pro.monthly", storefront="DEU")
         self._buy("anna", "seeds.100")
+        self._found_group()
         world.api("/v1/customers/anna/aliases", {"customer_id": "anna@example.com"})
         world.advance("PT2H")
+
+    def _found_group(self):
+        """Yola buys five seats and adds two; yuri and somebody with a hostile id join."""
+        world = self.world
+        bought = self._buy("yola", "pro.monthly", seats=5)
+        self._buy("yola", "pro.monthly", seats=7)
+        purchase = bought["original_transaction_id"]
+        for member in ["yuri", "<b>uli</b>"]:
+            claim = {"customer_id": member, "original_transaction_id": purchase}
+            world.api("/v1/seats/claims", claim)
+        for invitation in [{}, {"customer_id": "arne", "expires_in_seconds": 86_400}]:
+            world.api(f"/v1/purchases/{purchase}/invitations", invitation)
 
     def _until_state(self, name, state):
         """Lets days pass until a purchase of the account is in the state."""

@@ -38,6 +38,35 @@ def test_a_customer_is_found_by_the_order_of_apples_mail(world, any_page, say):
     say(f"{order} is of {customer}")
 
 
+def test_somebody_is_invited_to_a_group_and_joins(world, any_page, say):
+    page = any_page
+    customer = f"team-{next(numbers)}"
+    bought = world.buy(world.device(customer), "pro.monthly", customer, seats=3)
+    page.goto(f"{world.server}/customers/{customer}")
+    group = page.locator("#group-0")
+    dialog = open_dialog(page, "Invite somebody")
+    dialog.get_by_label("Days it can be used").fill("2")
+    dialog.get_by_role("button", name="Make an invitation").click()
+    former = page.locator("pre code").inner_text()
+    page.get_by_role("link", name=f"Back to {customer}").click()
+    dialog = open_dialog(page, "Send again")
+    dialog.get_by_role("button", name="Make the invitation anew").click()
+    token = page.locator("pre code").inner_text()
+    assert token != former
+    member = f"member-{next(numbers)}"
+    claim = world.api("/v1/seats/claims", {"customer_id": member, "token": token})
+    page.get_by_role("link", name=f"Back to {customer}").click()
+    expect(group).to_contain_text("None can be used.")
+    group.get_by_role("link", name=member, exact=True).click()
+    expect(page.locator("#seat-0")).to_contain_text(f"{customer} pays for it")
+    say(page.locator("#answer .line").inner_text())
+    page.goto(world.server + "/customers")
+    page.get_by_label("Find by").fill(claim["claim_id"])
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_role("link", name=member, exact=True)).to_be_visible()
+    say(f"{claim['claim_id']} is of {member}, in the group of {bought['original_transaction_id']}")
+
+
 def test_access_is_given_by_hand_and_taken_back(world, any_page, say):
     page = any_page
     customer = f"gina-{next(numbers)}"

@@ -79,6 +79,63 @@ def test_the_phone_says_what_the_customer_may_use(world, any_page, say):
     expect(page.locator("#answer")).to_contain_text("may use pro")
 
 
+def test_a_group_is_bought_joined_and_ended(world, any_page, say):
+    page = any_page
+    page.goto(world.server + "/phone")
+    chromium.tap(page, page.get_by_role("button", name="Start over"))
+    customer = page.locator("#sim").get_attribute("data-customer")
+
+    def tap(name):
+        chromium.tap(page, page.get_by_role("button", name=name))
+
+    tap("Buy Monthly")
+    for _ in range(4):
+        tap("one seat more")
+    sheet = page.locator("#screen .sheet")
+    expect(sheet).to_contain_text("5 people")
+    expect(sheet).to_contain_text("$43.95 a month")
+    say(sheet.inner_text().replace("\n", " "))
+    tap("Confirm")
+    expect(page.locator("#line")).to_contain_text("may use pro")
+    tap("My group")
+    tap("Invite somebody")
+    tap("Let ben join with the code")
+    expect(page.locator("#trouble .say")).to_have_count(0)
+    expect(page.locator("#screen")).to_contain_text("ben has a seat")
+    tap("Let ben leave the group")
+    expect(page.locator("#screen")).not_to_contain_text("has a seat")
+    tap("Invite somebody")
+    tap("Let ben join with the code")
+    chromium.look(page, 390)
+    say(page.locator("#screen").inner_text().replace("\n", " "))
+
+    page.get_by_role("link", name=f"{customer}’s page").click()
+    group = page.locator("#group-0")
+    expect(group).to_contain_text("1 seat taken, 3 free")
+    group.get_by_role("button", name="Release", exact=True).click()
+    dialog = page.locator("dialog:popover-open")
+    expect(dialog).to_contain_text("loses the access")
+    dialog.get_by_role("button", name="Take ben’s seat back").click()
+    expect(page.locator("#news .say.ok")).to_contain_text("The seat was taken back.")
+    expect(group).to_contain_text("Nobody has joined yet.")
+    page.goto(f"{world.server}/customers/ben")
+    expect(page.locator("#history")).to_contain_text("No seat any more")
+    say(page.locator("#answer .line").inner_text())
+
+
+def test_the_keyboard_stays_on_the_number_of_seats(world, page, say):
+    page.goto(world.server + "/phone")
+    chromium.tap(page, page.get_by_role("button", name="Start over"))
+    chromium.tap(page, page.get_by_role("button", name="Buy Monthly"))
+    more = page.get_by_role("button", name="one seat more")
+    more.focus()
+    for people in range(2, 5):
+        page.keyboard.press("Enter")
+        expect(page.locator("#screen .sheet")).to_contain_text(f"{people} people")
+        expect(more).to_be_focused()
+    say("After three times Enter:", page.locator("#screen .sheet b").nth(1).inner_text())
+
+
 # The pieces that the page's stream has sent.
 NOTE_PIECES = """
     window.pieces = new Set();

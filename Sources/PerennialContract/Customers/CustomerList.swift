@@ -42,7 +42,7 @@ public struct CustomerList: Hashable, Sendable, Codable {
         /// Nil if the purchase that was found belongs to no customer.
         public var customerID: String?
         public var aliases: [String]
-        /// What matched: `id`, `transaction_id`, `order_id`.
+        /// What matched: `id`, `transaction_id`, `order_id`, `claim_id`.
         public var by: String
         public var purchaseID: String?
 

@@ -96,7 +96,7 @@ extension Answer {
     func remark(_ entitlement: Entitlement, in frame: Frame) -> String {
         let until = entitlement.until.map { " until \(frame.longTime($0))" } ?? ", without end"
         return switch entitlement.state {
-        case .paid: "paid\(until)\(continuation(of: entitlement))"
+        case .paid: "\(payment(of: entitlement))\(until)\(continuation(of: entitlement))"
         case .trial: "free\(until)\(continuation(of: entitlement))"
         case .offer: "on an offer\(until)\(continuation(of: entitlement))"
         case .owned: "bought, to keep"
@@ -105,6 +105,11 @@ extension Answer {
         case .unconfirmed: "held open\(until), not confirmed"
         default: "\(entitlement.state.rawValue)\(until)"
         }
+    }
+
+    private func payment(of entitlement: Entitlement) -> String {
+        subscription(of: entitlement)?.ownership == .assigned
+            ? "a seat, paid for by somebody else" : "paid"
     }
 
     /// What follows the end: nothing, the same, or another product.
@@ -139,6 +144,8 @@ extension Answer {
         let on = entitlement.until.map { " on \(frame.longTime($0))" } ?? ""
         return switch entitlement.state {
         case .refunded: "Apple refunded the payment for \(name)\(on)"
+        case .revoked where subscription(of: entitlement)?.seat?.standing == .waiting:
+            "\(name) waits for a seat, as the group has more members than seats"
         case .revoked: "\(name) was taken back\(on)"
         case .retry: refusedCard(entitlement, of: name, in: frame)
         case .expired: "\(name) ended\(on)"

@@ -20,6 +20,11 @@ package struct CustomerPage: Sendable {
     /// Original transactions that are kept with this customer.
     package var blocked: [String]
     package var grants: [Grant]
+    /// The groups that they pay for, newest first, and whether there are more.
+    package var groups: [CustomerGroup]
+    package var hasMoreGroups: Bool
+    /// The seats that they have in the groups of others.
+    package var seats: [CustomerSeat]
     package var consumption: ConsumptionOverview?
     /// The newest events, newest first.
     package var happened: [Event]
@@ -41,7 +46,9 @@ package struct CustomerPage: Sendable {
         storefront: String? = nil, purchases: [PurchaseLine]? = nil,
         timeline: TimelinePicture = .init(lanes: []),
         explanation: [String] = [], wallets: [WalletStatement] = [], transfers: [Transfer] = [],
-        blocked: [String] = [], grants: [Grant] = [], consumption: ConsumptionOverview? = nil,
+        blocked: [String] = [], grants: [Grant] = [], groups: [CustomerGroup] = [],
+        hasMoreGroups: Bool = false, seats: [CustomerSeat] = [],
+        consumption: ConsumptionOverview? = nil,
         happened: [Event] = [], linesCount: Int = 0, history: History? = nil,
         entitlements: [String], erasedPurchases: Int = 0, eventsCount: Int? = nil,
         formKey: String = ""
@@ -58,6 +65,9 @@ package struct CustomerPage: Sendable {
         self.transfers = transfers
         self.blocked = blocked
         self.grants = grants
+        self.groups = groups
+        self.hasMoreGroups = hasMoreGroups
+        self.seats = seats
         self.consumption = consumption
         self.happened = happened
         self.linesCount = linesCount
@@ -89,6 +99,7 @@ package struct CustomerPage: Sendable {
             "timeline": .html(timeline.markup(in: frame)),
             "timelineTable": .html(hasTimeline ? timeline.table(in: frame) : ""),
             "purchases": .html(purchaseTable(in: frame)),
+            "groups": .html(groupPanels(in: frame)),
             "historyLinks": .html(historyLinks(in: frame)),
             "history": .html(historyLines(in: frame)),
             "earlier": .html(earlier(in: frame)),

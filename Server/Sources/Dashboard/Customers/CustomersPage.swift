@@ -140,7 +140,8 @@ package struct CustomersPage: Sendable {
             return Empty(
                 title: "No customer with the id “\(.bdi(query))”",
                 text: """
-                    No id begins with it, and no account token, transaction or order matches. \
+                    No id begins with it, and no account token, transaction, order or claim on a \
+                    seat matches. \
                     \(trouble.isEmpty ? apple.sentence : "")
                     """, actions: all
             ).markup

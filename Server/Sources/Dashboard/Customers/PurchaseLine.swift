@@ -15,6 +15,8 @@ package struct PurchaseLine: Hashable, Sendable {
     /// After refunds. Nil if it is not known.
     package var paid: Money?
     package var originalTransactionIDs: [String]
+    /// Whether it is a seat in somebody else's group: it has no transaction that is the customer's.
+    package var isSeat = false
 
     package enum Kind: Sendable { case subscription, term, kept, consumable }
 
@@ -39,10 +41,12 @@ package struct PurchaseLine: Hashable, Sendable {
     /// purchases.
     package static func lines(of customer: Customer) -> [PurchaseLine] {
         customer.subscriptions.map {
-            PurchaseLine(
+            var line = PurchaseLine(
                 productID: $0.productID, kind: .subscription, state: $0.state,
-                from: $0.period.from, until: $0.period.until, graceUntil: $0.graceUntil,
-                originalTransactionIDs: [$0.originalTransactionID])
+                from: $0.period.from, until: $0.period.until, graceUntil: $0.graceUntil)
+            line.isSeat = $0.seat != nil
+            if !line.isSeat { line.originalTransactionIDs = [$0.originalTransactionID] }
+            return line
         }
             + customer.nonRenewing.map {
                 let isOver = $0.until.map { $0 <= customer.asOf } ?? false
@@ -91,7 +95,7 @@ package struct PurchaseLine: Hashable, Sendable {
 
     private func transactions(in frame: Frame) -> Markup {
         switch originalTransactionIDs.count {
-        case 0: "–"
+        case 0: isSeat ? "a seat of a group" : "–"
         case 1: DocumentLink.all(of: originalTransactionIDs[0], in: frame)
         default: "\(originalTransactionIDs.count) transactions"
         }

@@ -27,7 +27,9 @@ struct EventWords {
         .consumptionAnswered: "Apple was answered", .walletCredited: "Wallet filled",
         .walletCreditedByHand: "Added by hand",
         .walletDebited: "Spent", .walletClawedBack: "Taken out after a refund",
-        .customerErased: "Forgotten",
+        .customerErased: "Forgotten", .seatsAdded: "Seats added",
+        .seatAssigned: "Got a seat from Apple", .seatRevoked: "Seat taken back by Apple",
+        .seatClaimed: "Joined a group", .seatReleased: "No seat any more",
     ]
 
     /// The product, and what belongs to it.
@@ -41,6 +43,7 @@ struct EventWords {
         if let term = event.term {
             parts.append("\(.bdi(term.chain)) until \(frame.day(term.until))")
         }
+        if let seat = event.seat { parts.append(Self.seat(seat)) }
         if let why = event.why { parts.append("why: \(.bdi(why.replacing("_", with: " ")))") }
         if let other = event.otherCustomerID {
             parts.append("\(otherWord) \(frame.customer(other))")
@@ -70,6 +73,20 @@ struct EventWords {
         let end: Markup = grant.until.map { "until \(frame.day($0))" } ?? "without end"
         return "\(.bdi(grant.entitlement)) \(end)"
     }
+
+    /// Why the seat is gone, if it is, and the claim.
+    private static func seat(_ seat: SeatChange) -> Markup {
+        let claim: Markup = "claim <span class=\"mono\">\(.bdi(seat.claimID))</span>"
+        guard let cause = seat.cause else { return claim }
+        let why = endings[cause].map { Markup(text: $0) } ?? .bdi(cause.rawValue)
+        return "\(why), \(claim)"
+    }
+
+    private static let endings: [SeatEnd: String] = [
+        .left: "given back", .removed: "taken back", .erased: "somebody was forgotten",
+        .unclaimed: "Apple refunded it", .boughtAnew: "the group was bought anew",
+        .joined: "two ids are one person",
+    ]
 
     /// The state before, and the state after as a chip.
     var change: Markup {

@@ -17,8 +17,8 @@ package struct LivePieces: Sendable {
 
     /// The ids of elements that are live, on any page.
     private static let ids: Set<String> = [
-        "tiles", "mrr", "movement", "feed", "left", "answer", "story", "purchases", "history",
-        "rights", "day", "webhook", "checks",
+        "tiles", "mrr", "movement", "feed", "left", "answer", "story", "purchases", "groups",
+        "history", "rights", "day", "webhook", "checks",
     ]
     /// One for each webhook.
     private static let prefix = "webhook-"

@@ -9,6 +9,19 @@ package enum PhoneAct: Hashable, Sendable {
     case openSheet(String)
     case confirmSheet
     case closeSheet
+    /// One seat more on the open sheet, or one less.
+    case moreSeats
+    case fewerSeats
+    /// Opens the screen with the group, or closes it.
+    case switchGroup
+    /// Makes an invitation to the group.
+    case invite
+    /// Somebody else joins the group with the invitation.
+    case join
+    /// The purchaser ends the claim of a member.
+    case remove(String)
+    /// A member ends their own claim.
+    case leave(String)
     /// Switches renewal on or off.
     case switchRenewal
     /// The card works, or is refused.
@@ -35,12 +48,13 @@ package enum PhoneAct: Hashable, Sendable {
         "parent": .switchParent,
         "family": .switchFamily, "consumption": .switchConsumption, "refund": .requestRefund,
         "restore": .restoreElsewhere, "approve": .approve, "decline": .decline,
-        "other": .restoreAsOther,
+        "other": .restoreAsOther, "more": .moreSeats, "fewer": .fewerSeats,
+        "group": .switchGroup, "invite": .invite, "join": .join,
     ]
     private static let names = Dictionary(uniqueKeysWithValues: plain.map { ($0.value, $0.key) })
-    private static let sheet = "sheet "
-    /// The maximum number of bytes of a product's id.
-    static let productBytesMax = 255
+    private static let (sheetName, removeName, leaveName) = ("sheet ", "remove ", "leave ")
+    /// The maximum number of bytes of the id of a product or claim.
+    static let idBytesMax = 255
 
     /// Returns nil if no button has this value.
     package init?(name: String) {
@@ -48,16 +62,22 @@ package enum PhoneAct: Hashable, Sendable {
             self = act
             return
         }
-        let product = name.dropFirst(Self.sheet.count)
-        guard name.hasPrefix(Self.sheet), !product.isEmpty,
-            product.utf8.count <= Self.productBytesMax
-        else { return nil }
-        self = .openSheet(String(product))
+        let prefix = [Self.sheetName, Self.removeName, Self.leaveName].first(where: name.hasPrefix)
+        guard let prefix else { return nil }
+        let id = String(name.dropFirst(prefix.count))
+        guard !id.isEmpty, id.utf8.count <= Self.idBytesMax else { return nil }
+        switch prefix {
+        case Self.sheetName: self = .openSheet(id)
+        case Self.removeName: self = .remove(id)
+        default: self = .leave(id)
+        }
     }
 
     /// The value of the button.
     package var name: String {
-        if case .openSheet(let product) = self { return Self.sheet + product }
+        if case .openSheet(let product) = self { return Self.sheetName + product }
+        if case .remove(let claim) = self { return Self.removeName + claim }
+        if case .leave(let claim) = self { return Self.leaveName + claim }
         return Self.names[self] ?? ""
     }
 }

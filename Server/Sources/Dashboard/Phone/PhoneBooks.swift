@@ -37,12 +37,30 @@ struct PhoneBooks: Hashable, Sendable {
             if let purchase = event.purchaseID, let after = event.after {
                 monthly[purchase] =
                     Self.counts(after)
-                    ? state.product(after.productID)?.monthlyMilliunits ?? 0 : 0
+                    ? Self.monthly(
+                        after: event, of: state.product(after.productID), monthly[purchase])
+                    : 0
             }
             let sum = monthly.values.reduce(0, +)
             guard sum != self.monthly || revenue != self.revenue else { continue }
             points.append(Point(at: event.at, monthly: sum, revenue: revenue))
         }
+    }
+
+    /// What a subscription adds to recurring revenue after an event.
+    ///
+    /// - Parameter before: what it added before.
+    private static func monthly(
+        after event: Event, of product: PhoneProduct?, _ before: Int64?
+    ) -> Int64 {
+        guard let product else { return 0 }
+        guard product.isSoldInSeats else { return product.monthlyMilliunits }
+        // A period costs what its seats cost; seats that are added or refunded change that.
+        guard let money = event.money?.milliunits else {
+            return before ?? product.monthlyMilliunits
+        }
+        let part = product.monthly(of: money)
+        return [.seatsAdded, .priceCorrected].contains(event.type) ? (before ?? 0) + part : part
     }
 
     private static func counts(_ condition: PurchaseCondition) -> Bool {

@@ -142,6 +142,12 @@ extension PhonePiece.Name {
             add(.approve, "A parent allows \(name)")
             add(.decline, "A parent says no")
         }
+        if state.device.invitation != nil, let friend = state.group?.nextFriend {
+            add(.join, "Let \(.id(friend)) join with the code")
+        }
+        for member in state.group?.members ?? [] {
+            add(.leave(member.claimID), "Let \(.id(member.name)) leave the group")
+        }
         if !state.books.isEmpty { add(.restoreAsOther, "Let ben, another customer, restore it") }
         let open = state.relative?.entitlements.filter(\.value.active).keys.sorted() ?? []
         let family: Markup? = state.relative.map { _ in

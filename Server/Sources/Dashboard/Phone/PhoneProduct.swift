@@ -15,6 +15,8 @@ package struct PhoneProduct: Hashable, Sendable {
     package var freeTrial: PhonePeriod?
     /// The wallet that the product credits, and by how much.
     package var wallet: String?
+    /// What a seat costs, by ascending numbers. Empty if it is not sold in seats.
+    package var seatTiers: [SeatTier] = []
 
     package init(
         id: String, name: String, milliunits: Int64, currency: String, period: PhonePeriod? = nil,
@@ -35,7 +37,10 @@ package struct PhoneProduct: Hashable, Sendable {
     var price: String { Figures.money(Money(milliunits: milliunits, currency: currency)) }
 
     /// What a month of it costs, in thousandths of the currency's unit; 0 for what is bought once.
-    var monthlyMilliunits: Int64 {
+    var monthlyMilliunits: Int64 { monthly(of: milliunits) }
+
+    /// The part of a period's price that falls on a month.
+    func monthly(of milliunits: Int64) -> Int64 {
         guard let period else { return 0 }
         return switch period.unit {
         case .day: milliunits * 365 / 12 / Int64(period.count)

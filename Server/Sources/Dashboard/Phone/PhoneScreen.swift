@@ -16,9 +16,16 @@ struct PhoneScreen {
             <div class="screen" id="screen"><div class="status"><span>\(now.clock) UTC</span>\
             <span class="island"></span><span>\(now.day) \(now.shortMonth)</span></div>
             \(hero)
-            \(state.device.showsChoices ? choices : app)
+            \(content)
             <div class="homebar"></div>\(sheet)</div>
             """
+    }
+
+    private var content: Markup {
+        if state.device.showsGroup, let group = state.group {
+            return PhoneGroupScreen(state: state, group: group, hint: hint).markup
+        }
+        return state.device.showsChoices ? choices : app
     }
 
     private var app: Markup {
@@ -117,6 +124,7 @@ struct PhoneScreen {
         guard let running else { return (product.freeTrial == nil ? "Buy" : "Try free", false) }
         let next = running.renewsTo ?? running.productID
         switch (running.productID == product.id, next == product.id) {
+        case (true, true) where state.asksForSeats(of: product): return ("Add seats", false)
         case (true, true): return ("Yours", true)
         case (true, false): return ("Stay", running.isRetried)
         case (false, true): return ("Next", true)
@@ -135,14 +143,46 @@ struct PhoneScreen {
             <div class="shade"><div class="sheet" role="dialog" aria-label="Buy">\
             <div class="row end">\
             <b>\(.bdi(product.name))</b><span class="muted">App Store</span></div>\
+            \(people(product))\
             <div class="muted small">\(terms(product))\(parent)\(refused)</div>\
             <button \(button(.confirmSheet).attributes("buy"))>Confirm</button>\
             <button \(button(.closeSheet).attributes("alt2"))>Not now</button></div></div>
             """
     }
 
+    /// For how many people the sheet is, if there is a choice.
+    private func people(_ product: PhoneProduct) -> Markup {
+        guard state.asksForSeats(of: product) else { return "" }
+        return """
+            <div class="row end"><button \(button(.fewerSeats).attributes("btn s"))>−\
+            <span class="vh"> one seat fewer</span></button>\
+            <b>\(Figures.count(state.device.seats, "person", "people"))</b>\
+            <button \(button(.moreSeats).attributes("btn s"))>+\
+            <span class="vh"> one seat more</span></button></div>
+            """
+    }
+
+    /// What several seats cost.
+    private func seatTerms(_ product: PhoneProduct, _ period: PhonePeriod) -> Markup? {
+        let seats = state.device.seats
+        guard state.asksForSeats(of: product), seats > 1 else { return nil }
+        let all = 1..<seats + 1
+        let together = Figures.money(product.cost(of: all))
+        guard let present = state.presentSeats(of: product.id) else {
+            return """
+                \(product.breakdown(of: all)): <b>\(together)</b> \(period.rate), until cancelled.
+                """
+        }
+        let added = all.dropFirst(present)
+        return """
+            Now \(product.breakdown(of: added)): <b>\(Figures.money(product.cost(of: added)))</b> \
+            for \(Figures.count(added.count, "more seat")). Then \(together) \(period.rate).
+            """
+    }
+
     private func terms(_ product: PhoneProduct) -> Markup {
         guard let period = product.period else { return "\(product.price), once." }
+        if let terms = seatTerms(product, period) { return terms }
         if let running, running.productID != product.id || running.renewsTo != product.id {
             let end = running.until.map { Markup(text: CivilTime($0).date) } ?? "the next period"
             return "From \(end). Nothing is charged now."

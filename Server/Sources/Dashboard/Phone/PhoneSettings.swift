@@ -13,7 +13,7 @@ struct PhoneSettings {
     var markup: Markup {
         let device = state.device
         return """
-            \(renewal)\
+            \(group)\(renewal)\
             \(toggle(
                 .switchCard, "My card works", isOn: device.cardWorks,
                 device.cardWorks ? "switch off: renewals fail" : "renewals are refused"))
@@ -60,6 +60,13 @@ struct PhoneSettings {
         }
         return names.isEmpty
             ? "nothing here can be shared" : "\(names.joined(separator: " and ")) can be shared"
+    }
+
+    /// Leads to the screen with the group.
+    private var group: Markup {
+        guard let group = state.group else { return "" }
+        let taken = "\(group.seats - group.free) of \(Figures.count(group.seats, "seat")) taken"
+        return entry(.switchGroup, "My group", "\(taken)", isDisabled: false)
     }
 
     private var renewal: Markup {

@@ -22,6 +22,8 @@ package struct PhoneState: Hashable, Sendable {
     /// Newest first.
     package var wire: [WireEntry] = []
     package var device = PhoneDevice()
+    /// The group that the customer pays for. Nil if she has bought no seats.
+    package var group: PhoneGroup?
     /// A member of the customer's family, as the server answers their app. Nil without a family.
     package var relative: Customer?
     /// What the customer's app gets, as far as the page speaks of it, and how a developer gets all
@@ -50,6 +52,14 @@ package struct PhoneDevice: Hashable, Sendable {
     package var showsChoices = false
     /// The product whose payment sheet is open.
     package var sheet: String?
+    /// For how many people the open sheet is.
+    package var seats = 1
+    /// The maximum number of people that a sheet offers.
+    package static let seatsMax = 12
+    /// Whether the screen shows the group instead of the app.
+    package var showsGroup = false
+    /// The code of an invitation that nobody has used.
+    package var invitation: String?
     /// Other devices on which the purchases were restored.
     package var restoredCount = 0
     /// Whether Apple has decided about a refund, in whichever way.
@@ -77,6 +87,8 @@ package struct BookedPurchase: Hashable, Sendable {
     package var isShared = false
     /// The newest transaction that was charged and not refunded.
     package var refundableID: String?
+    /// How many people it is paid for. Nil if it was not bought in seats.
+    package var seats: Int?
 
     package init(
         originalTransactionID: String, productID: String, state: String, isOpen: Bool,

@@ -47,7 +47,9 @@ struct PhoneTour: Hashable, Sendable {
         let hint = hintOnApp(for: step, in: state)
         // What is needed is on the other screen.
         let isElsewhere = [.goToDue, .pass(PhonePeriod(1, .month))].contains(hint)
-        return state.device.showsChoices && !isElsewhere ? .switchScreen : hint
+        if isElsewhere { return hint }
+        if state.showsGroup { return .switchGroup }
+        return state.device.showsChoices ? .switchScreen : hint
     }
 
     private static func hintOnApp(for step: Step, in state: PhoneState) -> PhoneAct? {

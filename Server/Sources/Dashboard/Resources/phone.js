@@ -11,7 +11,8 @@
   const find = wanted => form.querySelector(`button[name=act][value="${CSS.escape(wanted || '-')}"]:not([disabled])`);
   const focus = value => {
     lost = null;
-    (form.querySelector('.sheet .buy') || find(value) || find(opener) || form.querySelector('.hint') ||
+    const sheet = form.querySelector('.sheet'), same = find(value);
+    ((sheet?.contains(same) ? same : sheet?.querySelector('.buy')) || same || find(opener) || form.querySelector('.hint') ||
       form.querySelector('#screen button:not([disabled])'))?.focus({ preventScroll: true });
   };
 

@@ -17,6 +17,8 @@ package struct FoundCustomer: Hashable, Sendable {
         case prefix = "id_prefix"
         case transaction = "transaction_id"
         case order = "order_id"
+        /// The claim on a seat, of the member who has or had it.
+        case claim = "claim_id"
     }
 }
 
@@ -50,8 +52,8 @@ extension Engine {
     package static let queryBytesMax = 255
 
     /// Finds customers by one of their ids, even if it only occurs as an account token of
-    /// purchases; by the original transaction id of a purchase; or, if the App Store can be
-    /// queried, by any transaction id or order id.
+    /// purchases; by the original transaction id of a purchase; by their claim on a seat; or, if
+    /// the App Store can be queried, by any transaction id or order id.
     ///
     /// - Parameter byPrefix: whether to find customers whose ids begin with the query, in any case,
     ///   if none has exactly this id. The query may end with an ellipsis.
@@ -66,6 +68,7 @@ extension Engine {
             let known = try tx.customer(sought: CustomerID(rawValue: query), in: appID)
             return try (known.map { [FoundCustomer(customer: $0, purchase: nil, by: .id)] } ?? [])
                 + tx.owners(of: [query], in: appID, by: .transaction)
+                + tx.members(having: query, in: appID)
         }
         guard found.isEmpty else { return CustomerSearch(found: found, store: .notQueried) }
         let similar = byPrefix ? try await customers(beginningWith: query, in: appID) : []
@@ -256,6 +259,16 @@ extension DatabaseSession {
             return StoredCustomer(customer: id, ids: [id])
         }
         return nil
+    }
+
+    /// The customer who has or had a claim on a seat. Empty if the claim is unknown, or if they
+    /// were erased.
+    fileprivate func members(having claim: String, in app: AppID) throws -> [FoundCustomer] {
+        let id = SeatClaimID(rawValue: claim.lowercased())
+        guard let claim = try seatClaim(id, in: app)?.claim,
+            let member = try customer(known: claim.customer, in: app)
+        else { return [] }
+        return [FoundCustomer(customer: member, purchase: nil, by: .claim)]
     }
 
     /// The owners of purchases, by their original transaction ids.

@@ -22,43 +22,69 @@ package struct NewInvitation: Hashable, Sendable {
     /// Who may use it; nil means whoever has the token.
     package var customer: CustomerID?
     package var life: Duration
+    /// A key under which only one invitation is made. Nil: each request makes another one.
+    package var key: String?
 
     package static let lifeDefault = Duration.days(7)
     package static let lifeMin = Duration.seconds(60)
     package static let lifeMax = Duration.days(30)
 
-    package init(customer: CustomerID? = nil, life: Duration = Self.lifeDefault) {
+    package init(
+        customer: CustomerID? = nil, life: Duration = Self.lifeDefault, key: String? = nil
+    ) {
         self.customer = customer
         self.life = life
+        self.key = key
     }
+
+    private static let idDigits = 32
+
+    /// An id of the invitation: the same for the same key.
+    fileprivate var id: String {
+        guard let key else { return UUID().uuidString.lowercased() }
+        return IdempotencyKey.digits(for: key, count: Self.idDigits)
+    }
+}
+
+/// An invitation, and whether this request made it.
+private struct MadeInvitation: Sendable {
+    var invitation: StoredInvitation
+    var isNew: Bool
 }
 
 extension Engine {
     /// The maximum number of invitations of one purchase that can be used.
     package static let openInvitationsMax = 1_000
 
-    /// Makes an invitation to the group that a purchase pays for. Not idempotent: each call makes
-    /// another one.
+    /// Makes an invitation to the group that a purchase pays for. Not idempotent, unless the order
+    /// has a key.
     ///
-    /// - Parameter speaker: the customer in whose name an app asks, who must have the purchase; nil
-    ///   for the app's server.
-    /// - Returns: the invitation, and its token, which is not stored.
+    /// - Parameters:
+    ///   - speaker: the customer in whose name somebody asks, who must have the purchase; nil for
+    ///     the app's server.
+    ///   - isBySupport: whether support asks, and no app: then it does not count against the app's
+    ///     limit.
+    /// - Returns: the invitation, and its token, which is not stored. The token is nil if an
+    ///   earlier request with the same key made the invitation.
     package func invite(
         _ order: NewInvitation, to purchase: PurchaseID, for speaker: CustomerID?,
-        app appID: AppID
-    ) async throws(EngineFailure) -> (invitation: StoredInvitation, token: String) {
+        isBySupport: Bool = false, app appID: AppID
+    ) async throws(EngineFailure) -> (invitation: StoredInvitation, token: String?) {
         let (app, _) = try app(appID)
         try order.customer?.requireValid()
         let now = now()
-        let isByApp = speaker != nil
+        let isByApp = speaker != nil && !isBySupport
         let wait = isByApp ? growth.wait(of: app, at: now) : nil
         let token = InvitationToken.new()
         let invitation = StoredInvitation(
-            id: UUID().uuidString.lowercased(), purchase: purchase, customer: order.customer,
+            id: order.id, purchase: purchase, customer: order.customer,
             createdAt: now, expiresAt: now + order.life)
-        let made = try await decide { tx -> Decision<StoredInvitation> in
+        let made = try await decide { tx -> Decision<MadeInvitation> in
             guard let timeline = try tx.timeline(of: purchase, paidBy: speaker, in: appID) else {
                 return .refused(.unknownPurchase(purchase))
+            }
+            if let earlier = try tx.invitation(invitation.id, in: appID) {
+                return .unchanged(MadeInvitation(invitation: earlier, isNew: false))
             }
             if let why = tx.refusal(of: timeline, in: app, at: now) {
                 return .refused(.seatRefused(why))
@@ -70,15 +96,15 @@ extension Engine {
             }
             if let wait { return .refused(.growthBudgetExhausted(wait: wait)) }
             try tx.insert(invitation, digest: InvitationToken.digest(of: token), in: appID)
-            return .done(invitation)
+            return .done(MadeInvitation(invitation: invitation, isNew: true))
         }
         if isByApp { growth.add(1, of: app, at: now) }
-        return (made, token)
+        return (made.invitation, made.isNew ? token : nil)
     }
 
     /// The invitations of a purchase that can be used, the newest first.
     ///
-    /// - Parameter speaker: as in ``invite(_:to:for:app:)``.
+    /// - Parameter speaker: as in ``invite(_:to:for:isBySupport:app:)``.
     package func invitations(
         of purchase: PurchaseID, for speaker: CustomerID?, app appID: AppID
     ) async throws(EngineFailure) -> [StoredInvitation] {
@@ -95,7 +121,7 @@ extension Engine {
     /// Withdraws an invitation, so that nobody can use it. Idempotent; one that was used stays as
     /// it is.
     ///
-    /// - Parameter speaker: as in ``invite(_:to:for:app:)``.
+    /// - Parameter speaker: as in ``invite(_:to:for:isBySupport:app:)``.
     package func withdrawInvitation(
         _ id: String, of purchase: PurchaseID, for speaker: CustomerID?, app appID: AppID
     ) async throws(EngineFailure) -> StoredInvitation {

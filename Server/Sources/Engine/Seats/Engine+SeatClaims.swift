@@ -87,10 +87,12 @@ extension Engine {
 
     /// Ends a claim. Idempotent: one that has ended stays as it is.
     ///
-    /// - Parameter speaker: the customer in whose name an app asks: the member or the purchaser;
-    ///   nil for the app's server.
+    /// - Parameters:
+    ///   - speaker: the customer in whose name somebody asks: the member or the purchaser; nil for
+    ///     the app's server.
+    ///   - isBySupport: whether support takes the seat back, also for the member.
     package func releaseSeat(
-        _ id: SeatClaimID, for speaker: CustomerID?, app appID: AppID
+        _ id: SeatClaimID, for speaker: CustomerID?, isBySupport: Bool = false, app appID: AppID
     ) async throws(EngineFailure) -> SeatClaimState {
         let (app, _) = try app(appID)
         let now = now()
@@ -115,7 +117,7 @@ extension Engine {
                     isAnonymous: isAnonymous)
             }
             guard claim.end == nil else { return .unchanged(try ended()) }
-            let cause: SeatClaim.Cause = isMembers ? .left : .removed
+            let cause: SeatClaim.Cause = isMembers && !isBySupport ? .left : .removed
             try tx.release([claim], on: stored.purchase, because: cause, in: appID, at: now)
             return .done(try ended())
         }

@@ -80,6 +80,18 @@ extension Engine {
             return group
         }
     }
+
+    /// Who pays for a group, for support: a member must not learn it. Nil if that is not known.
+    package func purchaser(
+        of purchase: PurchaseID, app appID: AppID
+    ) async throws(EngineFailure) -> CustomerID? {
+        _ = try app(appID)
+        return try await read { tx in
+            if let owner = try tx.beneficiary(of: purchase, in: appID) { return owner }
+            let token = try tx.timeline(of: purchase, in: appID)?.accountToken
+            return try tx.identified(by: token, or: [], in: appID)
+        }
+    }
 }
 
 extension DatabaseSession {

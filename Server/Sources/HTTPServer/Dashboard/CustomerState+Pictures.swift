@@ -4,9 +4,11 @@ import Ledger
 import PerennialContract
 
 extension CustomerState {
-    /// The beginning of the first purchase or grant. Nil if there is none.
+    /// The beginning of the first purchase, seat or grant. Nil if there is none.
     var since: Timestamp? {
-        let purchases = purchases.compactMap(\.timeline.periods.first?.from)
+        let purchases = purchases.compactMap { purchase in
+            purchase.timeline.seat?.since ?? purchase.timeline.periods.first?.from
+        }
         return (purchases + grants.map(\.from)).min().map { Timestamp($0) }
     }
 
@@ -114,7 +116,7 @@ extension TimelinePicture {
     }
 
     private static func subscription(_ state: PurchaseState, at now: Instant) -> Lane? {
-        let periods = state.timeline.periods.filter {
+        let periods = state.timeline.sinceSeat.periods.filter {
             $0.payment.kind == .autoRenewable && !$0.isVoid && !$0.isAddition
         }
         guard let last = periods.last else { return nil }

@@ -8,6 +8,8 @@ enum DashboardNotice: String, CaseIterable, Sendable {
     case consentRefused = "consent_refused"
     case grantedBefore = "granted_before"
     case paused, resumed, tested, replayed, deleted
+    case invitationWithdrawn = "invitation_withdrawn"
+    case seatReleased = "seat_released"
     case retried
     case retryNotDue = "retry_not_due"
     case retryAddressGone = "retry_address_gone"
@@ -51,6 +53,10 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .tested: Notice(.done, "A test is on its way.", "It is the first delivery below.")
         case .replayed: Notice(.done, "The event is sent again.")
         case .deleted: Notice(.done, "The endpoint was deleted.")
+        case .invitationWithdrawn:
+            Notice(.done, "The invitation was withdrawn.", "Nobody can join with it.")
+        case .seatReleased:
+            Notice(.done, "The seat was taken back.", "An event is recorded for the member.")
         case .retried:
             Notice(.done, "The notification is sent on again.", "To the address of its row only.")
         case .retryNotDue:

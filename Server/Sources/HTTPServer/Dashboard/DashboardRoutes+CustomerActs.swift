@@ -38,6 +38,7 @@ extension DashboardRoutes {
         }
         act("/customers/{id}/consumption", for: .support, of: router, consumption)
         addWalletActs(to: router)
+        addSeatActs(to: router)
         act("/customers/{id}/erase", for: .admin, of: router, erase)
     }
 

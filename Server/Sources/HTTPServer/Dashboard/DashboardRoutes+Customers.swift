@@ -116,6 +116,9 @@ extension DashboardRoutes {
             ).map(\.original.rawValue),
             grants: try await engine.grants(of: id, app: app, environment: environment)
                 .map { PerennialContract.Grant($0) },
+            groups: try await groups(of: state, page),
+            hasMoreGroups: state.seatPurchases.count > Self.groupsOnPage,
+            seats: try await seats(of: state),
             consumption: ConsumptionOverview(
                 try await engine.consumption(of: id, app: app, environment: environment)),
             happened: happened, linesCount: lines.count,

@@ -158,13 +158,25 @@ extension Timeline {
     /// How many people the payment that decides about access is for: also in a grace period, and
     /// while it is unknown whether the subscription was renewed.
     package func seatsInForce(at now: Instant) -> Int {
-        guard let period = period(at: now) else { return 0 }
-        var moment = max(period.from, now)
-        if let end = period.openUntil, end <= now { moment = end - .milliseconds(1) }
+        guard let moment = momentInForce(at: now) else { return 0 }
         let seats = seats(at: moment)
         // Access can go on although the payment was given back: until the product of an upgrade is
         // known, and while the App Store collects what is due.
         return seats > 0 ? seats : self.seats(at: moment, \.seatsBought)
+    }
+
+    /// The payments for the seats of the period that decides about access, oldest first: several if
+    /// seats were added.
+    package func seatPayments(at now: Instant) -> [Payment] {
+        guard let moment = momentInForce(at: now) else { return [] }
+        return periods.filter { $0.paysForSeats(at: moment) }.map(\.payment)
+    }
+
+    /// A moment within the period that decides about access.
+    private func momentInForce(at now: Instant) -> Instant? {
+        guard let period = period(at: now) else { return nil }
+        guard let end = period.openUntil, end <= now else { return max(period.from, now) }
+        return end - .milliseconds(1)
     }
 
     /// How many members there are seats for, if the app invites them. The purchaser has one seat.

@@ -61,11 +61,16 @@ extension Timeline {
     /// - Parameter number: of one payment.
     func seats(at moment: Instant, _ number: (Payment) -> Int) -> Int {
         periods.reduce(0) { sum, period in
-            let counts =
-                period.payment.kind == .autoRenewable && !period.isVoid && period.covers(moment)
-                && period.payment.ownership == .purchased
-            return sum.addingSaturating(counts ? number(period.payment) : 0)
+            sum.addingSaturating(period.paysForSeats(at: moment) ? number(period.payment) : 0)
         }
+    }
+}
+
+extension Timeline.Period {
+    /// Whether the seats of its payment count at a moment.
+    func paysForSeats(at moment: Instant) -> Bool {
+        payment.kind == .autoRenewable && !isVoid && covers(moment)
+            && payment.ownership == .purchased
     }
 }
 

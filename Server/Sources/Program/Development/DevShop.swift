@@ -133,10 +133,14 @@ struct DevShop {
                 "The app has no storekit file, so the simulator has nothing to sell.",
                 remedy: "Add `storekit: Shop.storekit` to it.")
         }
-        let simulator = SimulatorSettings(
+        var simulator = SimulatorSettings(
             seed: world.seed, now: AppStoreDate(milliseconds: world.now), shop: products,
             bundleID: app.settings.bundleID,
             appAppleID: app.settings.appAppleID ?? ExampleShop.appAppleID)
+        if app.settings.bundleID == ExampleShop.bundleID {
+            simulator.rules.seats = ExampleShop.seats(in: products)
+            simulator.rules.seatInvitations = .developer
+        }
         return LocalStack.Settings(
             app: app, simulator: simulator, authority: try authority(),
             databaseAddress: databaseAddress,

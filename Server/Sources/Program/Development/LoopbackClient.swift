@@ -40,6 +40,8 @@ struct LoopbackClient: Sendable {
         try await send(.post, path, body)
     }
 
+    func delete(_ path: String) async throws -> Answer { try await send(.delete, path, nil) }
+
     func replace(_ path: String, with body: JSON) async throws -> Answer {
         try await send(.put, path, body)
     }
@@ -67,5 +69,6 @@ struct LoopbackClient: Sendable {
         case get = "GET"
         case post = "POST"
         case put = "PUT"
+        case delete = "DELETE"
     }
 }

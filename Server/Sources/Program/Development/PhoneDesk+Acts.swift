@@ -11,9 +11,18 @@ extension PhoneDesk {
         case .pass(let period): try await pass(until: date(after: period))
         case .goToDue: try await goToDue()
         case .startOver: try await startOver()
-        case .openSheet(let product): device.sheet = product
+        case .openSheet(let product):
+            let choices = try await before().seatChoices(of: product)
+            (device.sheet, device.seats) = (product, choices.lowerBound)
         case .closeSheet: device.sheet = nil
         case .confirmSheet: try await buy()
+        case .moreSeats: changeSeats(by: 1, try await before())
+        case .fewerSeats: changeSeats(by: -1, try await before())
+        case .switchGroup: device.showsGroup.toggle()
+        case .invite: try await invite(try await running())
+        case .join: try await joinGroup(try await before())
+        case .remove(let claim): try await release(claim, isLeft: false, try await before())
+        case .leave(let claim): try await release(claim, isLeft: true, try await before())
         case .switchRenewal: try await switchRenewal()
         case .switchCard: try await switchCard()
         case .switchScreen: device.showsChoices.toggle()
@@ -149,6 +158,7 @@ extension PhoneDesk {
         let choice = device.cardWorks ? device.asksParent ? "ask" : "confirm" : "fail"
         var order = [JSON.Member("product_id", .string(product))]
         order.append(JSON.Member("choice", .string(choice)))
+        if device.seats > 1 { order.append(JSON.Member("seats", .integer(Int64(device.seats)))) }
         // With the token the purchase is hers from the first moment: Apple's notification may be
         // earlier than the app's posting.
         if let token = try await accountToken() {

@@ -62,6 +62,7 @@ extension PhoneDesk {
         let path = Paths.customer(customer) + "?pretty"
         async let books = settings.simulator.get("/_sim/truth/\(customer)")
         async let products = settings.simulator.get("/_sim/products?device=\(phone ?? "")")
+        async let tiers = seatTiers()
         async let sent = settings.simulator.get(
             "/_sim/notifications?account=\(customer),\(Self.other)")
         async let answer = settings.app.get(path)
@@ -71,12 +72,13 @@ extension PhoneDesk {
         )
         _ = try await readNewEvents()
         let now = truth["now"]?.string.flatMap { Timestamp($0) }
-        let sold = self.products(in: shop)
+        let sold = self.products(in: shop, try await tiers)
         var state = PhoneState(
             customer: try Self.customer(body), now: now ?? Timestamp(milliseconds: 0),
             entitlement: entitlement(of: sold), products: sold)
         state.books = (truth["purchases"]?.array ?? []).compactMap(BookedPurchase.init)
         state.pending = (truth["pending"]?.array ?? []).first.flatMap(PendingOrder.init)
+        state.group = try await group(of: state.subscription)
         try await readRelative(into: &state)
         follow(notifications["notifications"]?.array ?? [], at: state.now)
         state.refund = refund
@@ -127,9 +129,15 @@ extension PhoneDesk {
 
     /// The subscriptions that give one entitlement, shortest period first, and what is bought once.
     /// What does not renew is left out: it has no state by itself.
-    private func products(in shop: JSON) -> [PhoneProduct] {
-        let all = (shop["products"]?.array ?? []).compactMap {
-            PhoneProduct($0, currencies: settings.currencies)
+    private func products(
+        in shop: JSON, _ tiers: [String: [PhoneProduct.SeatTier]]
+    ) -> [PhoneProduct] {
+        let all = (shop["products"]?.array ?? []).compactMap { json -> PhoneProduct? in
+            guard var product = PhoneProduct(json, currencies: settings.currencies) else {
+                return nil
+            }
+            product.seatTiers = tiers[product.id] ?? []
+            return product
         }
         let plans = all.filter { $0.period != nil }
         let chief = plans.first.flatMap { settings.chiefEntitlement(of: $0.id) }
@@ -165,6 +173,7 @@ extension BookedPurchase {
             graceUntil: moment(json["grace_until"]), paidUntil: moment(json["period"]?["until"]),
             refundableID: refundable?["transaction_id"]?.string)
         isShared = json["ownership"]?.string == "FAMILY_SHARED"
+        seats = json["seats"]?["count"]?.integer.map { Int(clamping: $0) }
     }
 }
 

@@ -46,6 +46,19 @@ package enum ExampleShop {
             """
     }
 
+    /// What of the shop is sold in several seats: the monthly tier, from the third seat on for
+    /// less.
+    ///
+    /// - Parameter shop: the products that there are; those that are missing are left out.
+    package static func seats(in shop: StoreKitFile) -> SeatPrices {
+        var seats = SeatPrices()
+        guard shop.products.contains(where: { $0.id == seatedID }) else { return seats }
+        seats.set(SeatPrices.Tiers(everywhere: [.init(from: 3, price: 7_990)]), of: seatedID)
+        return seats
+    }
+
+    private static let seatedID = "pro.monthly"
+
     private static func oneTime(
         _ id: String, _ name: String, _ price: String, _ type: String, isShared: Bool = false
     ) -> String {

@@ -1,0 +1,42 @@
+import PerennialContract
+
+extension PhoneProduct {
+    /// From which seat on a seat has a price.
+    package struct SeatTier: Hashable, Sendable {
+        /// The first seat is 1.
+        package var from: Int
+        /// Of one seat, in thousandths of the currency's unit.
+        package var milliunits: Int64
+
+        package init(from: Int, milliunits: Int64) {
+            self.from = from
+            self.milliunits = milliunits
+        }
+    }
+
+    /// Whether several people can use one subscription to it.
+    var isSoldInSeats: Bool { !seatTiers.isEmpty }
+
+    /// How many of some seats, by their numbers, have which price.
+    private func lines(of seats: Range<Int>) -> [(count: Int, milliunits: Int64)] {
+        seatTiers.indices.compactMap { place in
+            let end = place + 1 < seatTiers.count ? seatTiers[place + 1].from : Int.max
+            let count = seats.clamped(to: seatTiers[place].from..<end).count
+            return count > 0 ? (count, seatTiers[place].milliunits) : nil
+        }
+    }
+
+    /// What some seats cost together, by their numbers, of which the first is 1.
+    func cost(of seats: Range<Int>) -> Money {
+        let sum = lines(of: seats).reduce(0) { $0 + Int64($1.count) * $1.milliunits }
+        return Money(milliunits: sum, currency: currency)
+    }
+
+    /// Such as `5 × $9.99 and 2 × $7.99`.
+    func breakdown(of seats: Range<Int>) -> String {
+        lines(of: seats).map { line in
+            let price = Figures.money(Money(milliunits: line.milliunits, currency: currency))
+            return "\(line.count) × \(price)"
+        }.joined(separator: " and ")
+    }
+}
