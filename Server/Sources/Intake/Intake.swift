@@ -74,7 +74,8 @@ package enum Intake {
             price: money(SeatPurchase.renewalPrice(of: renewal), renewal.currency),
             offer: offer(renewal.offerType, renewal.offerIdentifier),
             commitmentRenews: renewal.commitmentInfo?.commitmentAutoRenewStatus.map { $0 != .off },
-            priceRise: renewal.priceIncreaseStatus.flatMap(priceRise))
+            priceRise: renewal.priceIncreaseStatus.flatMap(priceRise),
+            seats: SeatPurchase.renewalSeats(of: renewal))
         return Fact(
             about: PurchaseID(TransactionID(rawValue: original), in: environment),
             attestedAt: instant(signedAt), .renewal(meant))
@@ -222,7 +223,7 @@ extension Intake {
     }
 
     /// Apple: `int32`.
-    private static let quantityMax = Int64(Int32.max)
+    static let quantityMax = Int64(Int32.max)
 
     /// One if the App Store gives no quantity, or one that makes no sense. Whoever has a seat has
     /// one, but their transaction repeats the number of the purchaser.

@@ -158,7 +158,10 @@ package struct Renewal: Hashable, Sendable {
     package var graceUntil: Instant?
     package var ending: Ending?
     package var renewsAt: Instant?
+    /// Of all its seats together.
     package var price: Money?
+    /// How many people the next period is for. Nil if the App Store does not say.
+    package var seats: Int?
     /// The offer of the next period.
     package var offer: Offer?
     /// Whether another commitment follows the current one. Nil without a commitment.
@@ -188,7 +191,7 @@ package struct Renewal: Hashable, Sendable {
         willRenew: Bool, renewsTo: ProductID? = nil, isRetrying: Bool = false,
         graceUntil: Instant? = nil, ending: Ending? = nil, renewsAt: Instant? = nil,
         price: Money? = nil, offer: Offer? = nil, commitmentRenews: Bool? = nil,
-        priceRise: PriceRise? = nil, receivedAt: Instant? = nil
+        priceRise: PriceRise? = nil, receivedAt: Instant? = nil, seats: Int? = nil
     ) {
         self.willRenew = willRenew
         self.renewsTo = renewsTo
@@ -201,5 +204,6 @@ package struct Renewal: Hashable, Sendable {
         self.commitmentRenews = commitmentRenews
         self.priceRise = priceRise
         self.receivedAt = receivedAt
+        self.seats = seats
     }
 }

@@ -377,7 +377,7 @@ extension Renewal: CanonicallyOrdered {
             willRenew ? "0" : "1", isRetrying ? "1" : "0", graceUntil?.description ?? "",
             ending?.rawValue ?? "", renewsTo?.rawValue ?? "", renewsAt?.description ?? "",
             price.text, offer.text, commitmentRenews.map { $0 ? "0" : "1" } ?? "",
-            priceRise?.rawValue ?? "",
+            priceRise?.rawValue ?? "", seats.map { "\($0)" } ?? "",
         ]
     }
 }

@@ -57,7 +57,7 @@ package struct Totals: Hashable, Sendable {
             amounts.gross, amounts.refunded, amounts.tax, amounts.commission, amounts.mrr,
             counts.payments, counts.active, counts.trials, counts.grace, counts.retry,
             counts.notRenewing, amounts.mrrTax, amounts.mrrCommission, amounts.mrrOfFourWeeks,
-            amounts.contracted, amounts.promised,
+            amounts.contracted, amounts.promised, counts.seats,
         ]
     }
 
@@ -69,7 +69,7 @@ package struct Totals: Hashable, Sendable {
                 mrr: numbers[4]),
             Movement.Counts(
                 payments: numbers[5], active: numbers[6], trials: numbers[7], grace: numbers[8],
-                retry: numbers[9], notRenewing: numbers[10]))
+                retry: numbers[9], notRenewing: numbers[10], seats: numbers[16]))
         (amounts.mrrTax, amounts.mrrCommission) = (numbers[11], numbers[12])
         amounts.mrrOfFourWeeks = numbers[13]
         (amounts.contracted, amounts.promised) = (numbers[14], numbers[15])

@@ -4,8 +4,8 @@ import Ledger
 package enum ReportCatalogue {
     package static let all: [ReportDefinition] =
         [
-            revenue, mrr, arr, mrrMovement, active, activeMovement, trials, churn, refunds, billing,
-            payments, oneTime,
+            revenue, mrr, arr, mrrMovement, active, activeMovement, seats, trials, churn, refunds,
+            billing, payments, oneTime,
         ] + cohorts + present
 
     package static func named(_ name: String) -> ReportDefinition? {
@@ -180,6 +180,34 @@ package enum ReportCatalogue {
             },
             Column("closing", .count, .stock(.active), "Active when the period ended.") {
                 .count($0.closing.counts.active)
+            },
+        ])
+
+    static let seats = ReportDefinition(
+        name: "seats", version: 1, title: "Seats",
+        sentence:
+            "How many people active subscriptions are paid for: one, or the seats of a group.",
+        columns: [
+            Column("opening", .count, .computed, "Seats when the period began.") {
+                .count($0.opening.counts.seats)
+            },
+            Column(
+                "new", .count, .flow([.new, .converted, .reactivation]),
+                "Came with subscriptions that were paid for the first time, or again."
+            ) {
+                .count($0.flow(of: .new, .converted, .reactivation).counts.seats)
+            },
+            Column(
+                "changed", .count, .computed,
+                "Added to subscriptions, less those given up; or came from another part."
+            ) {
+                .count($0.flow(of: .renewal, .expansion, .contraction).counts.seats)
+            },
+            Column("ended", .count, .flow([.churn]), "Went with subscriptions that ended.") {
+                .count($0.flow(of: .churn).counts.seats)
+            },
+            Column("closing", .count, .stock(.seats), "Seats when the period ended.") {
+                .count($0.closing.counts.seats)
             },
         ])
 

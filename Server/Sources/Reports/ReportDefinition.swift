@@ -88,6 +88,7 @@ package struct ReportDefinition: Sendable {
         case mrrOfFourWeeks = "mrr_of_four_weeks"
         case contracted
         case promised
+        case seats
     }
 }
 

@@ -3,8 +3,8 @@ cast of population.py has lived."""
 
 CHARTS = [
     "mrr", "arr", "mrr_movement", "revenue", "refunds", "payments", "one_time", "active",
-    "active_movement", "trials", "churn", "trial_conversion", "retention", "retention_days", "ltv",
-    "refund_cohorts", "billing",
+    "active_movement", "seats", "trials", "churn", "trial_conversion", "retention",
+    "retention_days", "ltv", "refund_cohorts", "billing",
 ]  # fmt: skip
 
 # One of each kind. A quick run leaves out the pages that look like these.

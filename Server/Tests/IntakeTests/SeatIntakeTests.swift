@@ -143,6 +143,21 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
         #expect(added.seats?.isPart == true && added.price?.milliunits == 9_990)
     }
 
+    @Test(
+        arguments: [
+            (nil, nil), (0, nil), (-1, nil), (.max, nil), (1, 1), (7, 7),
+            (2_147_483_647, 2_147_483_647),
+        ] as [(Int64?, Int?)])
+    func `the seats of the next period are those that are planned`(
+        told: Int64?, seats: Int?
+    ) throws {
+        let renewal = try renewal([
+            "originalTransactionId": "1", "autoRenewStatus": 1, "environment": "Production",
+            "renewalQuantity": told.map { .integer($0) } ?? .null,
+        ])
+        #expect(renewal.seats == seats)
+    }
+
     @Test func `the next period costs the sum over its tiers`() throws {
         func price(_ tiers: JSON) throws -> Int64? {
             try renewal([

@@ -25,6 +25,10 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
     Fact(about: purchase, attestedAt: at, .payment(payment))
 }
 
+private func planned(_ renewal: Renewal, at: Instant) -> Fact {
+    Fact(about: purchase, attestedAt: at, .renewal(renewal))
+}
+
 /// What may be told of the first month, and of what was added to it.
 private enum Told {
     static let first = fact(payment("1000", seats: 4, isPart: false), at: start)
@@ -38,6 +42,10 @@ private enum Told {
         at: start + .days(15))
     static let firstSeatRefunded = fact(
         payment("1000", seats: 4, refunded: 1), at: start + .days(15))
+    /// Three seats are planned, and later four.
+    static let plans = [(3, 16), (4, 18)].map { seats, day in
+        planned(Renewal(willRenew: true, renewsAt: end, seats: seats), at: start + .days(day))
+    }
     static let next = fact(
         payment("1002", seats: 3, from: end, until: end + .days(30), isPart: false), at: end)
 }
@@ -48,7 +56,9 @@ private enum Told {
         seed: UInt64
     ) {
         var dice = Dice(seed: seed)
-        let facts = [Told.first, Told.firstOfTwo, Told.added, Told.firstSeatRefunded, Told.next]
+        let facts =
+            [Told.first, Told.firstOfTwo, Told.added, Told.firstSeatRefunded, Told.next]
+            + Told.plans
         var told = facts + facts.filter { _ in Bool.random(using: &dice) }
         told.shuffle(using: &dice)
         var timeline = Timeline(of: purchase, [])
@@ -58,6 +68,42 @@ private enum Told {
         #expect(timeline.periods.map(\.isAddition) == [false, true, false])
         #expect(timeline.periods.map(\.end) == [end, end, end + .days(30)])
         #expect(timeline.periods.filter(\.isReplaced).isEmpty)
+        #expect(timeline.seatsAtRenewal(at: start + .days(20)) == 4)
+    }
+
+    @Test(
+        arguments: [
+            (Renewal(willRenew: true, renewsAt: end, seats: 3), 3),
+            (Renewal(willRenew: false, renewsAt: end, seats: 3), nil),
+            (Renewal(willRenew: true, renewsAt: end), nil),
+            // Of another period.
+            (Renewal(willRenew: true, renewsAt: start, seats: 3), nil),
+        ] as [(Renewal, Int?)])
+    func `the seats of the next period are known if one follows and the store has said it`(
+        renewal: Renewal, seats: Int?
+    ) {
+        let at = renewal.renewsAt == start ? start - .days(1) : start + .days(12)
+        let timeline = Timeline(
+            of: purchase, [Told.firstOfTwo, Told.added, planned(renewal, at: at)])
+        #expect(timeline.seatsAtRenewal(at: start + .days(20)) == seats)
+        #expect(timeline.seats(at: start + .days(20)) == 6)
+        #expect(Timeline(of: purchase, [Told.first]).seatsAtRenewal(at: start) == nil)
+    }
+
+    @Test func `of older documents, those that plan the same product keep the planned seats`() {
+        func legacy(to product: ProductID?) -> Fact {
+            var fact = planned(
+                Renewal(willRenew: true, renewsTo: product, isRetrying: true),
+                at: start + .days(19))
+            fact.grade = .legacy
+            return fact
+        }
+        for (product, seats) in [(nil, 4), ("pro.yearly", nil)] as [(ProductID?, Int?)] {
+            let facts = [Told.first] + Told.plans + [legacy(to: product)]
+            let timeline = Timeline(of: purchase, facts)
+            #expect(timeline.renewal?.value.seats == seats)
+            #expect(timeline == Timeline(of: purchase, facts.reversed()))
+        }
     }
 
     @Test(

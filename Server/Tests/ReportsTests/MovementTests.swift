@@ -224,28 +224,48 @@ import Testing
 
     @Test(
         arguments: [
-            (false, false, [.new, .expansion, .churn], [39_960, 19_980, -59_940]),
+            (false, false, [.new, .expansion, .churn], [39_960, 19_980, -59_940], [4, 2, -6]),
             (
                 false, true, [.new, .expansion, .contraction, .refund, .churn],
-                [39_960, 19_980, -19_980, 0, -39_960]
+                [39_960, 19_980, -19_980, 0, -39_960], [4, 2, -2, 0, -4]
             ),
             (
                 true, false, [.new, .expansion, .refund, .contraction, .churn],
-                [39_960, 19_980, 0, -39_960, -19_980]
+                [39_960, 19_980, 0, -39_960, -19_980], [4, 2, 0, -4, -2]
             ),
-        ] as [(Bool, Bool, [Movement.Kind], [Int64])])
+        ] as [(Bool, Bool, [Movement.Kind], [Int64], [Int64])])
     func `added seats are an expansion of one subscription, and their refund takes only them`(
-        firstRefunded: Bool, addedRefunded: Bool, kinds: [Movement.Kind], mrr: [Int64]
+        firstRefunded: Bool, addedRefunded: Bool, kinds: [Movement.Kind], mrr: [Int64],
+        seats: [Int64]
     ) {
         let books = books(Self.seats(firstRefunded: firstRefunded, addedRefunded: addedRefunded))
         #expect(books.movements.map(\.kind) == kinds)
         #expect(books.movements.map(\.amounts.mrr) == mrr)
+        #expect(books.movements.map(\.counts.seats) == seats)
         #expect(books.movements.map(\.counts.active).reduce(0, +) == 0)
         #expect(books.movements.map(\.counts.payments).reduce(0, +) == 2)
         #expect(books.movements.map(\.amounts.gross).reduce(0, +) == 59_940)
         let refunded = firstRefunded ? 39_960 : addedRefunded ? 19_980 : Int64(0)
         #expect(books.movements.map(\.amounts.refunded).reduce(0, +) == refunded)
         #expect(books.transactions.map(\.gross) == [39_960, 19_980])
+    }
+
+    /// A refund of single seats counts as if they had not been charged. Fewer seats at a renewal
+    /// are a contraction, at a higher price an expansion.
+    @Test func `a subscription has the seats that are left, and those of its renewal`() {
+        var paid = Self.seats()
+        paid[0].seats?.refunded = 1
+        paid[0].price = Money(milliunits: 29_970, currency: "USD")
+        var next = Payment.paid(month: 1, "pro", 80_000)
+        (next.quantity, next.seats) = (2, Seats(tiers: [.init(price: 40_000, count: 2)]))
+        var last = Payment.paid(month: 2, "pro", 40_000)
+        last.quantity = 1
+        let books = books(paid + [next, last])
+        let seats = books.movements.reduce(into: [Movement.Kind: Int64]()) {
+            $0[$1.kind, default: 0] += $1.counts.seats
+        }
+        #expect(seats == [.new: 3, .expansion: -1, .contraction: -1, .churn: -1])
+        #expect(books.transactions.map(\.seats?.refunded) == [1, 0, 0, nil])
     }
 
     @Test func `seats that are added twice in one moment are charged twice`() {
@@ -280,6 +300,7 @@ import Testing
             #expect(sum.amounts.mrr == 0)
             #expect(sum.counts.active == 0)
             #expect(sum.counts.trials == 0)
+            #expect(sum.counts.seats == 0)
         }
     }
 

@@ -56,6 +56,7 @@ import Testing
         let (amounts, counts) = (sum.amounts, sum.counts)
         #expect(counts.active + counts.trials <= 1, "\(place)")
         #expect(counts.active >= 0 && counts.trials >= 0, "\(place)")
+        #expect(counts.seats == counts.active, "\(place)")
         #expect((0...1).contains(counts.retry) && (0...1).contains(counts.grace), "\(place)")
         #expect(counts.grace <= counts.active && counts.notRenewing <= counts.active, "\(place)")
         #expect(counts.active == 1 || amounts.mrr == 0, "\(place)")
@@ -69,9 +70,11 @@ import Testing
         let seed = Dice.seed(announcedBy: "RandomHistoryTests", usual: 2)
         let sums = RandomHistory.sums(of: Self.purchases, seed: seed)
         let periods = ReportPeriod.periods(.day, in: RandomHistory.days)
-        for row in Report(ReportCatalogue.mrrMovement, periods, from: sums).rows {
-            let numbers = row.values.map(\.amount)
-            #expect(numbers.dropLast().reduce(0, +) == numbers.last, "\(row), seed \(seed)")
+        for definition in [ReportCatalogue.mrrMovement, ReportCatalogue.seats] {
+            for row in Report(definition, periods, from: sums).rows {
+                let numbers = row.values.map(\.amount)
+                #expect(numbers.dropLast().reduce(0, +) == numbers.last, "\(row), seed \(seed)")
+            }
         }
         for profile in ReportProfile.allCases {
             for name in ["mrr_movement", "active_movement", "trials"] {

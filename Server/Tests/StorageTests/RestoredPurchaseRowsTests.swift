@@ -45,6 +45,39 @@ private func fact(_ payment: Payment, signedAfter: Duration, _ grade: Grade = .s
         }
     }
 
+    /// The first byte is the layout, twice its number: few purchases need a later one.
+    @Test(
+        arguments: [
+            (nil, nil, 2, 2), (nil, Seats(), 2, 8), (4, nil, 9, 9), (1, Seats(), 9, 9),
+        ] as [(Int?, Seats?, UInt8, UInt8)])
+    func `planned seats are read as they were written, and change no other rows`(
+        planned: Int?, seats: Seats?, ofFact: UInt8, ofTimeline: UInt8
+    ) throws {
+        var paid = copy("1000")
+        (paid.kind, paid.until, paid.seats) = (.autoRenewable, now + .days(30), seats)
+        func renewal(_ grade: Grade, receivedAt: Instant? = nil) -> Fact {
+            Fact(
+                about: purchase, attestedAt: now + .hours(1), grade: grade,
+                .renewal(
+                    Renewal(
+                        willRenew: true, renewsTo: "guide", receivedAt: receivedAt, seats: planned)
+                ))
+        }
+        let signed = renewal(.signed)
+        #expect(signed.stored.first == 2 * ofFact)
+        let facts = [fact(paid, signedAfter: .zero), signed]
+        #expect(Timeline(of: purchase, facts).stored.first == 2 * ofTimeline)
+        let older = [renewal(.legacy), renewal(.legacy, receivedAt: now + .hours(3))]
+        for more in [[], [older[0]], [older[1]], older] {
+            let timeline = Timeline(of: purchase, facts + more)
+            #expect(try Timeline(stored: timeline.stored, of: purchase) == timeline)
+        }
+        for fact in [signed] + older {
+            let read = try Fact(stored: fact.stored, about: purchase, attestedAt: fact.attestedAt)
+            #expect(read == fact)
+        }
+    }
+
     @Test(arguments: 0...5)
     func `copies of a purchase are read as they were written`(count: Int) throws {
         let facts = Self.facts.prefix(count)

@@ -21,7 +21,9 @@ struct MoneyFigures: Hashable, Sendable {
     /// The days that a report shows: those of a trial of the longest time.
     private static let reportDays: Int64 = 1150
     private static let counts = [
-        ("active", "active"), ("active", "grace"), ("trials", "closing"), ("billing", "retry"),
+        ("active", "active", "active"), ("active", "grace", "grace"),
+        ("trials", "closing", "trials"), ("billing", "retry", "retry"),
+        ("seats", "closing", "seats"),
     ]
     private static let money = [
         "gross", "refunded", "credited", "tax", "commission", "proceeds",
@@ -50,15 +52,14 @@ struct MoneyFigures: Hashable, Sendable {
                 numbers[Key(row.period.days.lowerBound, row.currency, column)] = value.number
             }
         }
-        for (report, column) in Self.counts {
+        for (report, column, name) in Self.counts {
             let found = try await rows(report)
             guard let place = found.columns.firstIndex(of: column) else { continue }
-            let name = column == "closing" ? "trials" : column
             for row in found.rows {
                 numbers[Key(row.period.days.lowerBound, nil, name)] = row.values[place].number
             }
         }
-        for report in ["mrr_movement", "active_movement"] {
+        for report in ["mrr_movement", "active_movement", "seats"] {
             openParts += Self.openParts(of: try await rows(report).rows, report)
         }
         numbers = numbers.filter { $0.value != 0 }
@@ -104,6 +105,7 @@ struct MoneyFigures: Hashable, Sendable {
                 ("active", counts.active - counts.freeGrace),
                 ("grace", counts.grace - counts.freeGrace),
                 ("trials", counts.trial + counts.freeGrace), ("retry", counts.retry),
+                ("seats", Int(counts.seats)),
             ] {
                 numbers[Key(date, nil, name)] = Int64(count)
             }

@@ -102,6 +102,14 @@ extension Trial {
                         + "\(found)")
             }
             if expected > 1 { report.tally.add("seats compared") }
+            let planned = isOwn ? booked.seats?.atRenewal : nil
+            let told = ours.timeline.seatsAtRenewal(at: present).map { Int64($0) }
+            guard !isOwn || booked.seats == nil || told == planned else {
+                throw violation(
+                    "seats",
+                    "\(name): \(booked.originalTransactionID) renews with \(planned ?? 0) seats, "
+                        + "the answer \(told ?? 0)")
+            }
             if booked.ownership == .assigned, booked.isOpen {
                 report.tally.add("member has access")
             }

@@ -58,6 +58,7 @@ extension Engine {
                 purchase: purchase, product: period.product, host: host,
                 seats: isRunning ? timeline.seatsInForce(at: now) : 0)
             if isRunning {
+                group.seatsAtRenewal = timeline.seatsAtRenewal(at: now)
                 group.endsAt = access?.until
                 group.renewsAt =
                     access?.willRenew == true ? period.end.flatMap { $0 > now ? $0 : nil } : nil
@@ -146,6 +147,7 @@ extension DatabaseSession {
         guard let host = timeline.seatHost(at: now) else { return nil }
         let isRunning = timeline.access(at: now, rules: app.rules)?.isOpen == true
         var count = SeatCount(count: isRunning ? timeline.seatsInForce(at: now) : 0)
+        if isRunning { count.atRenewal = timeline.seatsAtRenewal(at: now) }
         guard host == .developer else { return count }
         count.claimed = try seatClaimCount(
             on: timeline.purchase, since: timeline.seatsBegin, in: app.id)

@@ -32,7 +32,7 @@ struct ChartView: Sendable {
     /// What is drawn first, if that is not the first column.
     private static let first = [
         "churn": "churn_rate", "refunds": "refunded", "trial_conversion": "conversion_rate",
-        "ltv": "ltv",
+        "ltv": "ltv", "seats": "closing",
     ]
 
     /// How long ago each word of `known` is, in days.

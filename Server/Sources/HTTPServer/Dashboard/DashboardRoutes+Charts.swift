@@ -21,7 +21,10 @@ extension DashboardRoutes {
                     "wallets",
                 ]
             ),
-            ("Subscriptions", ["active", "active_movement", "trials", "churn", "churn_reasons"]),
+            (
+                "Subscriptions",
+                ["active", "active_movement", "seats", "trials", "churn", "churn_reasons"]
+            ),
         ]
         let named = groups.map { group in
             ChartMenu.Group(

@@ -66,10 +66,20 @@ struct SeatPurchase {
         }
     }
 
+    /// How many seats the next period has as planned. Nil if the App Store does not say, or says
+    /// what makes no sense.
+    static func renewalSeats(of renewal: RenewalPayload) -> Int? {
+        guard let told = renewal.renewalQuantity, (1...Intake.quantityMax) ~= told else {
+            return nil
+        }
+        return Int(told)
+    }
+
     /// What the seats of the next period cost together.
     static func renewalPrice(of renewal: RenewalPayload) -> Int64? {
-        let quantity = renewal.renewalQuantity.flatMap { Int(exactly: $0) } ?? 1
-        guard quantity > 1 else { return renewal.renewalPrice }
+        guard let quantity = renewalSeats(of: renewal), quantity > 1 else {
+            return renewal.renewalPrice
+        }
         let tiers = tiers(renewal.multiSeatInfo?.renewalPriceTiers, of: quantity) ?? []
         return total(tiers, quantity, average: renewal.renewalPrice)
     }

@@ -238,7 +238,7 @@ extension Payment: Mergeable {
 
 extension Renewal: Mergeable {
     /// If the later legacy statement says the same, the signed one is retained, with the date of
-    /// the later one. Most legacy documents do not mention price increases.
+    /// the later one. Most legacy documents do not mention price increases, none mentions seats.
     static func merged(
         signed: Timeline.Attested<Renewal>, legacy: Timeline.Attested<Renewal>
     ) -> Timeline.Attested<Renewal> {
@@ -252,6 +252,7 @@ extension Renewal: Mergeable {
         told.receivedAt = nil
         let isOfSame = says.renewsTo == signed.value.renewsTo
         told.priceRise = says.priceRise ?? (isOfSame ? signed.value.priceRise : nil)
+        told.seats = isOfSame ? signed.value.seats : nil
         return Timeline.Attested(told, at: legacy.at)
     }
 

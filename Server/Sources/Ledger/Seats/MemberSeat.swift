@@ -30,6 +30,7 @@ extension Timeline {
                 from: TransactionID(rawValue: "\(seat.claim)-\(index + 1)"))
         }
         view.renewal?.value.price = nil
+        view.renewal?.value.seats = nil
         view.renewal?.value.offer = nil
         return view
     }

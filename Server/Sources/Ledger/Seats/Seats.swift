@@ -58,6 +58,15 @@ extension Timeline {
     /// How many people the subscription is paid for at a moment, the purchaser among them.
     package func seats(at moment: Instant) -> Int { seats(at: moment, \.seatsLeft) }
 
+    /// How many people the next period is for, the purchaser among them. Nil if none follows, or if
+    /// the App Store has not said.
+    package func seatsAtRenewal(at now: Instant) -> Int? {
+        guard let period = period(at: now), let renewal = renewalInfo(about: period)?.value,
+            renewal.willRenew
+        else { return nil }
+        return renewal.seats
+    }
+
     /// - Parameter number: of one payment.
     func seats(at moment: Instant, _ number: (Payment) -> Int) -> Int {
         periods.reduce(0) { sum, period in

@@ -37,7 +37,7 @@ package struct MoneyRules: Hashable, Sendable {
     }
 
     /// Raised when rows are derived differently, so that existing ones are derived again.
-    private static let derivation = 8
+    private static let derivation = 9
 
     /// The same text for the same rules. Rows derived by other rules are derived again.
     package var fingerprint: String {

@@ -159,10 +159,12 @@ package struct Movement: Hashable, Sendable {
         package var retry: Int64 = 0
         /// Of the active ones: renewal is off.
         package var notRenewing: Int64 = 0
+        /// People whom the active ones are paid for: one, or the seats of a group.
+        package var seats: Int64 = 0
 
         package init(
             payments: Int64 = 0, active: Int64 = 0, trials: Int64 = 0, grace: Int64 = 0,
-            retry: Int64 = 0, notRenewing: Int64 = 0
+            retry: Int64 = 0, notRenewing: Int64 = 0, seats: Int64 = 0
         ) {
             self.payments = payments
             self.active = active
@@ -170,6 +172,7 @@ package struct Movement: Hashable, Sendable {
             self.grace = grace
             self.retry = retry
             self.notRenewing = notRenewing
+            self.seats = seats
         }
     }
 
@@ -197,7 +200,8 @@ extension Movement.Counts {
         Self(
             payments: one.payments + other.payments, active: one.active + other.active,
             trials: one.trials + other.trials, grace: one.grace + other.grace,
-            retry: one.retry + other.retry, notRenewing: one.notRenewing + other.notRenewing)
+            retry: one.retry + other.retry, notRenewing: one.notRenewing + other.notRenewing,
+            seats: one.seats + other.seats)
     }
 }
 

@@ -184,7 +184,8 @@ private struct ReversalStory {
             ),
         ]
         let main = movement(
-            isLess ? .churn : .reactivation, .init(active: counts.active), stock.amounts)
+            isLess ? .churn : .reactivation, .init(active: counts.active, seats: counts.seats),
+            stock.amounts)
         return (main.counts == .init() && main.amounts == .init() ? [] : [main])
             + own.filter { $0.0 != 0 }.map(\.1)
     }
@@ -240,6 +241,7 @@ extension Movement.Counts {
     fileprivate static prefix func - (counts: Self) -> Self {
         Self(
             payments: -counts.payments, active: -counts.active, trials: -counts.trials,
-            grace: -counts.grace, retry: -counts.retry, notRenewing: -counts.notRenewing)
+            grace: -counts.grace, retry: -counts.retry, notRenewing: -counts.notRenewing,
+            seats: -counts.seats)
     }
 }

@@ -207,6 +207,7 @@ package struct PurchaseBooks: Hashable, Sendable {
             var (amounts, counts) = charge(of: span)
             amounts = amounts + span.monthly - before.monthly
             counts.payments = span.isFree ? 0 : Int64(span.charged.count)
+            counts.seats = span.seats - before.seats
             movements.append(
                 Movement(
                     entering, at: span.start, of: span.payment.transaction, span.segment, amounts,
@@ -222,13 +223,15 @@ package struct PurchaseBooks: Hashable, Sendable {
         amounts = amounts + span.monthly
         counts.active = span.isFree ? 0 : 1
         counts.trials = span.isFree ? 1 : 0
+        counts.seats = span.seats
         movements.append(
             Movement(
                 kind, at: span.start, of: span.payment.transaction, span.segment, amounts, counts))
     }
 
     private mutating func leave(_ span: SubscriptionSpan, as kind: Movement.Kind, at end: Instant) {
-        let counts = Movement.Counts(active: span.isFree ? 0 : -1, trials: span.isFree ? -1 : 0)
+        let counts = Movement.Counts(
+            active: span.isFree ? 0 : -1, trials: span.isFree ? -1 : 0, seats: -span.seats)
         var amounts = -span.monthly
         if span.isPromised { (amounts.contracted, amounts.promised) = (0, 0) }
         movements.append(

@@ -17,6 +17,10 @@ package struct SubscriptionLine: Hashable, Sendable {
     package var periodUntil: Instant?
     package var firstPaidAt: Instant?
     package var endedBecause: String?
+    /// How many people the latest period is paid for; nil if it was not bought in seats.
+    package var seats: Int?
+    /// The same of the next period, if the App Store says it.
+    package var seatsAtRenewal: Int?
 
     /// Returns nil if the purchase is no subscription.
     ///
@@ -39,6 +43,10 @@ package struct SubscriptionLine: Hashable, Sendable {
         periodUntil = period.payment.until
         firstPaidAt = timeline.periods.first { !$0.isVoid && $0.payment.isPaid }?.from
         endedBecause = Self.reason(status?.state, renewal?.ending)
+        seats = timeline.seats(of: period)
+        seatsAtRenewal =
+            seats == nil || status?.willRenew != true || renewal?.willRenew != true
+            ? nil : renewal?.seats
     }
 
     private static func reason(_ state: Access.State?, _ ending: Renewal.Ending?) -> String? {
@@ -48,6 +56,17 @@ package struct SubscriptionLine: Hashable, Sendable {
         case .expired: ending?.word ?? "unknown"
         case .paid, .trial, .offer, .grace, .unconfirmed, .granted, .owned, .retry, nil: nil
         }
+    }
+}
+
+extension Timeline {
+    /// How many people a period is paid for, the purchaser among them, at its end. Nil if it was
+    /// not bought in seats.
+    fileprivate func seats(of period: Period) -> Int? {
+        guard period.payment.ownership == .purchased, let until = period.payment.until,
+            periods.contains(where: { $0.payment.seats != nil && $0.payment.until == until })
+        else { return nil }
+        return seats(at: until - .milliseconds(1))
     }
 }
 

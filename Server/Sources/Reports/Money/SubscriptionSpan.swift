@@ -12,6 +12,8 @@ struct SubscriptionSpan: Hashable, Sendable {
     /// The end of retry: equal to ``end`` if there was none.
     var retryEnd: Instant
     var isFree: Bool
+    /// How many people are paid for. None in a free period.
+    var seats: Int64
     /// The payments that begin with it. None if seats of a period that goes on were refunded.
     var charged: [Payment]
     /// What it is a month. Zero for a free period, or if no document names the price.
@@ -63,7 +65,7 @@ struct SubscriptionSpan: Hashable, Sendable {
     /// - Parameter payment: the one that begins with the span, or one that goes on.
     fileprivate init(
         _ payment: Payment, in segment: Segment, from start: Instant, until end: Instant,
-        isFree: Bool, charged: [Payment], monthly: Movement.Amounts
+        isFree: Bool, seats: Int64, charged: [Payment], monthly: Movement.Amounts
     ) {
         self.payment = payment
         self.segment = segment
@@ -72,6 +74,7 @@ struct SubscriptionSpan: Hashable, Sendable {
         self.end = end
         retryEnd = end
         self.isFree = isFree
+        self.seats = isFree ? 0 : seats
         self.charged = charged
         self.monthly = monthly
     }
@@ -125,7 +128,8 @@ private struct SeatGroup {
             return SubscriptionSpan(
                 begun.first ?? first.payment, in: Segment(of: main.payment), from: start,
                 until: end,
-                isFree: main.payment.isFree, charged: begun,
+                isFree: main.payment.isFree,
+                seats: held.reduce(0) { $0 + $1.payment.seatsPaid }, charged: begun,
                 monthly: held.reduce(Movement.Amounts()) { sum, part in
                     sum + monthly(part.payment, main.from)
                 })
@@ -145,6 +149,12 @@ extension Payment {
     /// Whether money was paid. Documents from before prices were signed say only on which terms a
     /// period was obtained.
     var isPaid: Bool { price.map { $0.milliunits > 0 } ?? !isFree }
+
+    /// How many people were paid for, without single seats that were refunded, as its price is.
+    var seatsPaid: Int64 {
+        let left = quantity - (seats?.refunded ?? 0)
+        return Int64(left > 0 || revocation == nil ? max(0, left) : quantity)
+    }
 
     /// The months of its commitment that follow this one.
     var monthsPromised: Int64 {

@@ -10,6 +10,8 @@ package struct TransactionLine: Hashable, Sendable {
     package var terms: Terms
     package var ownership: Ownership
     package var quantity: Int
+    /// Set if seats of a subscription were bought.
+    package var seats: Seats?
     package var isRenewal: Bool
     package var from: Instant
     /// The period's own end; nil if it has none.
@@ -41,6 +43,7 @@ package struct TransactionLine: Hashable, Sendable {
         terms = payment.terms
         ownership = payment.ownership
         quantity = payment.quantity
+        seats = payment.ownership == .purchased ? payment.seats : nil
         isRenewal = payment.isRenewal
         from = payment.from
         until = payment.until

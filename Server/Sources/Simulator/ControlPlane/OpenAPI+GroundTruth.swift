@@ -51,7 +51,7 @@ extension OpenAPI {
                     object([
                         "date": ["type": "string", "format": "date"], "money": list(dailyMoney),
                         "active": whole, "paid": whole, "offer": whole, "trial": whole,
-                        "grace": whole, "retry": whole,
+                        "grace": whole, "retry": whole, "seats": whole,
                     ]))
             ]),
         structure(

@@ -46,6 +46,8 @@ package struct DailyBooks: Hashable, Sendable {
         package internal(set) var retry = 0
         /// Of ``grace``: after a free period.
         package internal(set) var freeGrace = 0
+        /// People whom subscriptions are paid for, those in grace included.
+        package internal(set) var seats: Int64 = 0
 
         /// Open, and not free.
         package var active: Int { paid + offer + grace }
@@ -92,7 +94,9 @@ package struct DailyBooks: Hashable, Sendable {
             let end = (days[place].date.daysSince1970 + 1) * RFC3339.millisecondsPerDay
             let moment = AppStoreDate(milliseconds: min(end - 1, now.milliseconds))
             let standing = history.standing(at: moment)
-            if let standing { days[place].counts.add(standing) }
+            guard let standing else { continue }
+            days[place].counts.add(standing)
+            days[place].counts.seats += history.seats(in: standing, at: moment)
         }
     }
 
@@ -228,6 +232,7 @@ extension DailyBooks.Day {
             "active": .integer(Int64(counts.active)), "paid": .integer(Int64(counts.paid)),
             "offer": .integer(Int64(counts.offer)), "trial": .integer(Int64(counts.trial)),
             "grace": .integer(Int64(counts.grace)), "retry": .integer(Int64(counts.retry)),
+            "seats": .integer(counts.seats),
         ]
     }
 }

@@ -13,6 +13,8 @@ struct PurchaseHistory: Sendable {
         let refunds: [Refund]
         /// What was given back of single seats, if these count as if they had not been charged.
         var unchargedSeats: Int64 = 0
+        /// How many seats that was.
+        var unchargedSeatCount: Int64 = 0
 
         /// In thousandths of the currency's unit.
         var price: Int64 { transaction.price - unchargedSeats }
@@ -26,8 +28,10 @@ struct PurchaseHistory: Sendable {
         /// In thousandths of the currency's unit.
         let amount: Int64
         let reversed: AppStoreDate?
-        /// Whether only some seats were given back, so that the period goes on.
-        var isOfSeats = false
+        /// How many seats were given back, if others are left, so that the period goes on.
+        var seats: Int64 = 0
+
+        var isOfSeats: Bool { seats > 0 }
     }
 
     /// Where a subscription stood at a moment, with the charge that this is about.
@@ -52,13 +56,14 @@ struct PurchaseHistory: Sendable {
     ///   been given.
     func asCollected(isRestated: Bool) -> Self {
         let known = charges.map { charge in
-            Charge(
+            let uncharged = charge.refunds.filter { $0.isOfSeats && $0.reversed == nil }
+            return Charge(
                 transaction: charge.transaction, at: charge.transaction.purchased,
                 refunds: charge.refunds.filter {
                     !$0.isOfSeats && (!isRestated || $0.reversed == nil)
                 },
-                unchargedSeats: charge.refunds.filter { $0.isOfSeats && $0.reversed == nil }
-                    .reduce(0) { $0 + $1.amount })
+                unchargedSeats: uncharged.reduce(0) { $0 + $1.amount },
+                unchargedSeatCount: uncharged.reduce(0) { $0 + $1.seats })
         }
         return Self(charges: known, steps: steps, extensions: extensions)
     }
@@ -80,7 +85,33 @@ struct PurchaseHistory: Sendable {
     }
 }
 
+extension PurchaseHistory {
+    /// How many people are paid for where a subscription stands: one, unless it was bought in
+    /// seats. None if the period is free, or its payment is being retried.
+    func seats(in standing: Standing, at moment: AppStoreDate) -> Int64 {
+        let present: Charge
+        switch standing {
+        case .retry: return 0
+        case .open(let charge), .grace(let charge): present = charge
+        }
+        guard present.transaction.offer?.discount != .freeTrial else { return 0 }
+        return charges.filter { charge in
+            guard charge.transaction.isPart(ofPeriodOf: present.transaction) else { return false }
+            guard case .grace = standing else { return charge.isOpen(at: moment) }
+            // All parts end together, unless one was refunded before.
+            return charge.at <= moment
+                && !charge.isRefunded(at: charge.transaction.expires ?? moment)
+        }.reduce(0) { $0 + $1.seats(at: moment) }
+    }
+}
+
 extension PurchaseHistory.Charge {
+    fileprivate func seats(at moment: AppStoreDate) -> Int64 {
+        let given = refunds.filter { $0.at <= moment && $0.reversed.map { moment < $0 } ?? true }
+        let bought = (transaction.seats?.count ?? 1) - unchargedSeatCount
+        return given.reduce(bought) { $0 - $1.seats }
+    }
+
     /// Whether the period includes a moment, and was paid and not refunded then.
     func isOpen(at moment: AppStoreDate) -> Bool {
         guard transaction.purchased <= moment, at <= moment, !isRefunded(at: moment) else {
@@ -187,7 +218,7 @@ extension StoreTransaction {
         (seats?.refunds ?? []).map { refund in
             PurchaseHistory.Refund(
                 at: max(refund.at, charge), given: refund.at, amount: refund.amount,
-                reversed: refund.reversed, isOfSeats: true)
+                reversed: refund.reversed, seats: refund.count)
         }
     }
 }

@@ -20,6 +20,8 @@ enum Layout {
     static let appProofs: Int64 = 7
     /// The extended layout with the seats of each payment. Few purchases need it.
     static let seats: Int64 = 8
+    /// The layout with seats, with those of the next period. Few purchases need it.
+    static let plannedSeats: Int64 = 9
 }
 
 extension ByteWriter {
@@ -97,6 +99,11 @@ extension ByteWriter {
         write(renewal.offer) { $0.write($1) }
         write(renewal.commitmentRenews) { $0.write($1) }
         write(renewal.priceRise) { $0.write($1.rawValue) }
+    }
+
+    mutating func writePlanned(_ renewal: Renewal) {
+        write(renewal)
+        write(renewal.seats) { $0.write(Int64($1)) }
     }
 }
 
@@ -210,10 +217,16 @@ extension ByteReader {
             priceRise: try optional { (r) throws(StorageFailure) in try r.named() })
     }
 
+    mutating func plannedRenewal() throws(StorageFailure) -> Renewal {
+        var renewal = try renewal()
+        renewal.seats = try optional { (r) throws(StorageFailure) in try r.count() }
+        return renewal
+    }
+
     /// Reads the layout and checks that it is supported.
     mutating func storedLayout() throws(StorageFailure) -> Int64 {
         let found = try number()
-        guard (Layout.usual...Layout.seats).contains(found) else {
+        guard (Layout.usual...Layout.plannedSeats).contains(found) else {
             throw StorageFailure("a stored value has unknown layout \(found): run a rebuild")
         }
         return found
@@ -240,6 +253,12 @@ extension Fact {
             writer.write(signedOrLegacy)
             writer.write(true)
             writer.write(payment)
+        case .renewal(let renewal) where renewal.seats != nil:
+            writer.write(Layout.plannedSeats)
+            writer.write(grade == .legacy)
+            writer.writePlanned(renewal)
+            writer.write(receivedAt) { $0.write($1) }
+            return writer.bytes
         case .renewal(let renewal):
             writer.write(signedOrLegacy)
             writer.write(false)
@@ -265,6 +284,13 @@ extension Fact {
         guard found != Layout.app else {
             self.init(
                 about: purchase, attestedAt: attestedAt, .appPurchase(try reader.appPurchase()))
+            return
+        }
+        guard found != Layout.plannedSeats else {
+            let grade: Grade = try reader.flag() ? .legacy : .signed
+            var renewal = try reader.plannedRenewal()
+            renewal.receivedAt = try reader.optionalInstant()
+            self.init(about: purchase, attestedAt: attestedAt, grade: grade, .renewal(renewal))
             return
         }
         guard found != Layout.extended, found != Layout.seats else {

@@ -15,13 +15,13 @@ extension Timeline {
             return writer.bytes
         }
         let copies = copies
-        let hasSeats = copies.contains(where: \.hasSeats)
+        let seated = seatedLayout(copies)
         let isUsual =
-            !hasSeats && copies.count == periods.count && !copies.contains(where: \.isOfRestore)
+            seated == nil && copies.count == periods.count && !copies.contains(where: \.isOfRestore)
             && (lastGrace == nil || lastGrace == sourcedRenewal?.signedGrace)
         guard isUsual else {
-            writer.write(hasSeats ? Layout.seats : Layout.extended)
-            writer.write(copies, sourcedRenewal, hasSeats: hasSeats)
+            writer.write(seated ?? Layout.extended)
+            writer.write(copies, sourcedRenewal, seated ?? Layout.extended)
             writer.write(lastGrace) {
                 $0.write($1.value)
                 $0.write($1.at)
@@ -47,6 +47,12 @@ extension Timeline {
         return writer.bytes
     }
 
+    /// The layout that can store all seats; nil if there are none.
+    private func seatedLayout(_ copies: [Copy]) -> Int64? {
+        if sourcedRenewal?.hasSeats ?? false { return Layout.plannedSeats }
+        return copies.contains(where: \.hasSeats) ? Layout.seats : nil
+    }
+
     private var hasLegacy: Bool {
         renewalSources != .signed || periods.contains { $0.sources != .signed }
     }
@@ -60,14 +66,16 @@ extension Timeline {
         switch try reader.storedLayout() {
         case Layout.app: self.init(stored: purchase, app: try reader.appProofs(count: 1))
         case Layout.appProofs: self.init(stored: purchase, app: try reader.appProofs(count: 2))
-        case let found where found == Layout.extended || found == Layout.seats:
+        case let found
+        where [Layout.extended, Layout.seats, Layout.plannedSeats].contains(found):
             let count = try reader.copyCount()
             var copies: [Copy] = []
             for _ in 0..<count {
-                copies.append(try reader.copy(hasSeats: found == Layout.seats))
+                copies.append(try reader.copy(hasSeats: found != Layout.extended))
             }
             self.init(
-                stored: purchase, copies: copies, renewal: try reader.undatedRenewal(),
+                stored: purchase, copies: copies,
+                renewal: try reader.undatedRenewal(hasSeats: found == Layout.plannedSeats),
                 lastGrace: try reader.optional { (r) throws(StorageFailure) in
                     Attested(try r.instant(), at: try r.instant())
                 })
@@ -94,6 +102,13 @@ extension Timeline {
 }
 
 extension Timeline.Sourced where Value == Renewal {
+    /// Whether only ``Layout/plannedSeats`` can store it.
+    fileprivate var hasSeats: Bool {
+        if value.value.seats != nil { return true }
+        guard case .both(let signed, let legacy) = sources else { return false }
+        return signed.value.seats != nil || legacy.value.seats != nil
+    }
+
     /// The grace period that the latest signed statement names.
     fileprivate var signedGrace: Timeline.Attested<Instant>? {
         let signed: Timeline.Attested<Renewal>
@@ -109,7 +124,7 @@ extension Timeline.Sourced where Value == Renewal {
 // MARK: - Restored purchases and seats
 
 extension Timeline.Copy {
-    /// Whether only ``Layout/seats`` can store it.
+    /// Whether only ``Layout/seats`` and the one after it can store it.
     fileprivate var hasSeats: Bool {
         if payment.seats != nil { return true }
         guard case .both(let signed, let legacy) = sourced.sources else { return false }
@@ -126,10 +141,21 @@ extension Timeline.Copy {
 
 extension ByteWriter {
     fileprivate mutating func write(
-        _ copies: [Timeline.Copy], _ renewal: Timeline.Sourced<Renewal>?, hasSeats: Bool
+        _ copies: [Timeline.Copy], _ renewal: Timeline.Sourced<Renewal>?, _ layout: Int64
     ) {
         func writePayment(_ payment: Payment, to writer: inout ByteWriter) {
-            if hasSeats { writer.writeSeated(payment) } else { writer.writeRestorable(payment) }
+            if layout == Layout.extended {
+                writer.writeRestorable(payment)
+            } else {
+                writer.writeSeated(payment)
+            }
+        }
+        func writeRenewal(_ renewal: Renewal, to writer: inout ByteWriter) {
+            if layout == Layout.plannedSeats {
+                writer.writePlanned(renewal)
+            } else {
+                writer.write(renewal)
+            }
         }
         write(Int64(copies.count))
         for copy in copies {
@@ -138,9 +164,9 @@ extension ByteWriter {
             write(copy.attestedAt)
             write(copy.wasRevoked)
         }
-        write(renewal?.sources ?? .signed) { $0.write($1) }
+        write(renewal?.sources ?? .signed) { writeRenewal($1, to: &$0) }
         write(renewal?.value) {
-            $0.write($1.value)
+            writeRenewal($1.value, to: &$0)
             $0.write($1.at)
         }
         write(renewal?.receivedAt) { $0.write($1) }
@@ -165,19 +191,22 @@ extension ByteReader {
     }
 
     fileprivate mutating func sourcedRenewal(
-        _ sources: Timeline.Sources<Renewal>
+        _ sources: Timeline.Sources<Renewal>, hasSeats: Bool = false
     ) throws(StorageFailure) -> Timeline.Sourced<Renewal>? {
         try optional { (r) throws(StorageFailure) in
-            Timeline.sourced(try r.renewal(), at: try r.instant(), sources)
+            let renewal = hasSeats ? try r.plannedRenewal() : try r.renewal()
+            return Timeline.sourced(renewal, at: try r.instant(), sources)
         }
     }
 
     /// Reads a renewal with its sources, and when a document about it arrived that has no date.
-    fileprivate mutating func undatedRenewal()
-        throws(StorageFailure) -> Timeline.Sourced<Renewal>?
-    {
-        let sources = try sources { (r) throws(StorageFailure) in try r.renewal() }
-        var renewal = try sourcedRenewal(sources)
+    fileprivate mutating func undatedRenewal(
+        hasSeats: Bool
+    ) throws(StorageFailure) -> Timeline.Sourced<Renewal>? {
+        let sources = try sources { (r) throws(StorageFailure) in
+            hasSeats ? try r.plannedRenewal() : try r.renewal()
+        }
+        var renewal = try sourcedRenewal(sources, hasSeats: hasSeats)
         let receivedAt = try optionalInstant()
         if let receivedAt { renewal?.receivedAt = receivedAt }
         return renewal

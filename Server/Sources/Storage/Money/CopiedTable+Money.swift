@@ -9,7 +9,7 @@ extension CopiedTable {
                 "currency", "kind", "terms", "ownership", "quantity",
                 "is_renewal", "from_ms", "until_ms", "ended_at_ms", "gross", "tax",
                 "commission_rate", "commission", "refunded_at_ms", "refunded", "refunded_tax",
-                "refunded_commission",
+                "refunded_commission", "seats", "price_tiers", "revoked_seats",
             ]),
         CopiedTable(
             name: "money_movements",
@@ -21,7 +21,7 @@ extension CopiedTable {
                 "offer_kind", "offer", "price",
                 "currency", "gross", "refunded", "tax", "commission", "mrr",
                 "payments", "active", "trials", "grace", "retry", "not_renewing",
-                "mrr_tax", "mrr_commission", "mrr_of_four_weeks", "contracted", "promised",
+                "mrr_tax", "mrr_commission", "mrr_of_four_weeks", "contracted", "promised", "seats",
             ]),
         CopiedTable(
             name: "money_subscriptions", key: ["app", "environment", "purchase"],
@@ -30,7 +30,7 @@ extension CopiedTable {
                 "offer", "price",
                 "currency", "ownership", "state", "until_ms", "changes_at_ms",
                 "will_renew", "renews_to", "grace_until_ms", "period_from_ms", "period_until_ms",
-                "first_paid_at_ms", "ended_because",
+                "first_paid_at_ms", "ended_because", "seats", "seats_at_renewal",
             ]),
         CopiedTable(
             name: "apple_reports", key: ["app", "kind", "first_day", "last_day", "digest"],
@@ -46,7 +46,7 @@ extension CopiedTable {
             others: [
                 "movements", "gross", "refunded", "tax", "commission", "mrr", "payments", "active",
                 "trials", "grace", "retry", "not_renewing", "mrr_tax", "mrr_commission",
-                "mrr_of_four_weeks", "contracted", "promised",
+                "mrr_of_four_weeks", "contracted", "promised", "seats",
             ]),
         CopiedTable(
             name: "money_changes", key: ["app", "environment", "purchase", "known_at_ms"],

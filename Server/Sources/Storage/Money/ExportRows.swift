@@ -33,7 +33,7 @@ package struct ExportedTable: Hashable, Sendable {
                 "product_id", "subscription_group", "state", "expires_at", "changes_at",
                 "will_renew", "renews_to", "grace_until", "price_milliunits", "currency",
                 "storefront", "offer_kind", "offer_id", "ownership", "period_began_at",
-                "period_ends_at", "first_paid_at", "ended_because",
+                "period_ends_at", "first_paid_at", "ended_because", "seats", "seats_at_renewal",
             ], sinceColumn: "period_began_at"),
         ExportedTable(
             name: "transactions",
@@ -43,7 +43,8 @@ package struct ExportedTable: Hashable, Sendable {
                 "quantity", "is_renewal", "storefront", "offer_kind", "offer_id", "purchased_at",
                 "expires_at", "ended_at", "currency", "price_milliunits", "tax_milliunits",
                 "commission_thousandths_of_percent", "commission_milliunits",
-                "proceeds_milliunits", "refunded_milliunits", "refunded_at",
+                "proceeds_milliunits", "refunded_milliunits", "refunded_at", "seats",
+                "price_tiers", "revoked_seats",
             ], sinceColumn: "purchased_at"),
         ExportedTable(
             name: "customer_summaries",
@@ -62,6 +63,7 @@ package struct ExportedTable: Hashable, Sendable {
                 "mrr_milliunits", "payments", "active", "trials", "grace", "retry",
                 "not_renewing", "mrr_tax_milliunits", "mrr_commission_milliunits",
                 "mrr_of_four_weeks_milliunits", "contracted_milliunits", "promised_milliunits",
+                "seats",
             ], sinceColumn: "known_at"),
         ExportedTable(
             name: "entitlements",

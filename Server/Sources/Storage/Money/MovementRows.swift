@@ -11,7 +11,7 @@ extension DatabaseSession {
     static let sumColumns = [
         "gross", "refunded", "tax", "commission", "mrr", "payments", "active", "trials", "grace",
         "retry", "not_renewing", "mrr_tax", "mrr_commission", "mrr_of_four_weeks", "contracted",
-        "promised",
+        "promised", "seats",
     ]
 
     static let insertMovement =

@@ -8,7 +8,7 @@ extension DatabaseSession {
         ["transaction_id"] + SegmentColumns.names + [
             "ownership", "state", "until_ms", "changes_at_ms", "will_renew", "renews_to",
             "grace_until_ms", "period_from_ms", "period_until_ms", "first_paid_at_ms",
-            "ended_because",
+            "ended_because", "seats", "seats_at_renewal",
         ]
 
     private static let upsertSubscription =
@@ -61,7 +61,8 @@ extension DatabaseSession {
             .integer(line.willRenew.map { $0 ? 1 : 0 }), .text(line.renewsTo?.rawValue),
             .integer(line.graceUntil?.milliseconds), .integer(line.periodFrom.milliseconds),
             .integer(line.periodUntil?.milliseconds), .integer(line.firstPaidAt?.milliseconds),
-            .text(line.endedBecause),
+            .text(line.endedBecause), .integer(line.seats.map { Int64($0) }),
+            .integer(line.seatsAtRenewal.map { Int64($0) }),
         ]
     }
 }

@@ -8,7 +8,8 @@ extension DatabaseSession {
         ["transaction_id", "line"] + SegmentColumns.names + [
             "kind", "terms", "ownership", "quantity", "is_renewal", "from_ms", "until_ms",
             "ended_at_ms", "gross", "tax", "commission_rate", "commission", "refunded_at_ms",
-            "refunded", "refunded_tax", "refunded_commission",
+            "refunded", "refunded_tax", "refunded_commission", "seats", "price_tiers",
+            "revoked_seats",
         ]
 
     static let upsertTransaction =
@@ -49,7 +50,19 @@ extension DatabaseSession {
                 .integer(line.commission), .integer(line.refundedAt?.milliseconds),
                 .integer(line.refunded), .integer(line.refundedTax),
                 .integer(line.refundedCommission),
+                .integer(line.seats.map { _ in Int64(line.quantity) }),
+                .text(line.seats.flatMap(tiersText)),
+                .integer(line.seats.map { Int64($0.refunded) }),
             ]
+    }
+
+    /// JSON; nil if the App Store does not say what each seat cost.
+    private static func tiersText(_ seats: Seats) -> String? {
+        guard !seats.tiers.isEmpty else { return nil }
+        let tiers = seats.tiers.map {
+            #"{"price_milliunits": \#($0.price), "seats": \#($0.count)}"#
+        }
+        return "[\(tiers.joined(separator: ", "))]"
     }
 }
 

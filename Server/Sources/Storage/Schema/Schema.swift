@@ -95,6 +95,7 @@ package enum Schema {
             .init("recordings", recordingTables(dialect)),
             .init("seats", seatTables(dialect)),
             .init("reports of seats", seatReportTables(dialect)),
+            .init("seats in money", seatMoneyColumns(dialect)),
         ]
     }
 

@@ -109,8 +109,8 @@ extension DatabaseSession {
             .sorted(by: { $0.key < $1.key })
         {
             try release(
-                claims.map(\.claim).filter { $0.end == nil }, on: purchase, because: .unclaimed,
-                in: app, by: cause, at: now)
+                claims.map(\.claim).filter { $0.end == nil }.sorted { $0.precedes($1) },
+                on: purchase, because: .unclaimed, in: app, by: cause, at: now)
         }
         try connection.runEach(
             "UPDATE seat_claims SET apple_state = 'ended', due_at_ms = NULL "

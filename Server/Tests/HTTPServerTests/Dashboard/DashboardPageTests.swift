@@ -14,7 +14,7 @@ import Testing
         "/documents?transaction=7001", "/charts/mrr/purchases?column=mrr&by=month",
     ]
     private static let reports = [
-        "revenue", "mrr", "mrr_movement", "active", "active_movement", "trials", "churn",
+        "revenue", "mrr", "mrr_movement", "active", "active_movement", "seats", "trials", "churn",
         "refunds", "billing", "payments", "trial_conversion", "retention", "ltv",
     ]
 

@@ -53,8 +53,7 @@ struct SeatReportStage: Sendable {
     ///
     /// - Parameter answer: returns what arrives of an answer, or throws if nothing does.
     func client(
-        _ answer:
-            @escaping @Sendable (AppStoreRequest, AppStoreResponse) throws ->
+        _ answer: @escaping @Sendable (AppStoreRequest, AppStoreResponse) throws ->
             AppStoreResponse = { $1 }
     ) throws -> AppStoreClient {
         let engine = shop.engine
@@ -137,7 +136,7 @@ struct SeatReportStage: Sendable {
 
     /// Something happens to anna's subscription, and the server is told.
     func does(_ verb: String, _ body: JSON = [:]) async throws {
-        try await shop.simulator.post("/_sim/subscriptions/anna:pro.yearly/\(verb)", body)
+        try await shop.simulator.post("/_sim/subscriptions/\(original)/\(verb)", body)
         try await pass("PT1S")
     }
 

@@ -4,7 +4,7 @@ import Reports
 /// Sums of movements by day and by month, and by each division, before they are written.
 struct SumTable {
     /// Raised when sums or the bytes of changes are made differently: existing ones are made again.
-    static let layout: Int64 = 2
+    static let layout: Int64 = 3
 
     /// Over which days one sum extends.
     enum Span: String, Comparable {

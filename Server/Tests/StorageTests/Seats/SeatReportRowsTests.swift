@@ -1,0 +1,89 @@
+import Ledger
+import StorageSQLite
+import Testing
+
+@testable import Storage
+
+/// Claims on seats that the App Store is to be told of.
+@Suite struct SeatReportRowsTests {
+    private static func leased(
+        by holder: String, in store: Database
+    ) async throws -> [LeasedSeatReport] {
+        // Each lease is over at once, as if its server had stood still.
+        let worker = CheckWorker(holder: holder, lease: .zero, checksPerSecond: 1)
+        return try await store.transaction { tx in
+            try tx.leaseSeatReports(
+                of: app, in: .production, dueBy: now + .days(1), limit: 9, for: worker)
+        }
+    }
+
+    private static func complete(
+        _ leased: LeasedSeatReport, _ answer: SeatReport.Answer, by holder: String,
+        in store: Database
+    ) async throws {
+        try await store.transaction { tx in
+            try tx.complete(
+                leased, answer, trouble: nil, in: app, by: holder, nextComparison: now, at: now)
+        }
+    }
+
+    private static func state(in store: Database) async throws -> SeatReport.State? {
+        try await store.read { try $0.seatClaim("a", in: app)?.claim.report.state }
+    }
+
+    @Test(arguments: Driver.allCases)
+    fileprivate func `an answer counts although the lease was lost, a refusal does not`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let claim = SeatClaim(id: "a", customer: "ben", claimedAt: now)
+            try await store.transaction { tx in
+                try tx.insert(claim, on: purchase, in: app, at: now)
+                try tx.recordAsked(about: "a", in: app, at: now)
+            }
+            let first = try #require(try await Self.leased(by: "a", in: store).first)
+            let second = try #require(try await Self.leased(by: "b", in: store).first)
+            try await Self.complete(second, .claimed("s"), by: "b", in: store)
+            try await Self.complete(first, .noSeat, by: "a", in: store)
+            #expect(try await Self.state(in: store) == .told)
+            #expect(try await Self.leased(by: "a", in: store) == [])
+            try await store.transaction { tx in
+                try tx.release([claim], on: purchase, because: .left, in: app, at: now)
+            }
+            let third = try #require(try await Self.leased(by: "a", in: store).first)
+            _ = try await Self.leased(by: "b", in: store)
+            try await Self.complete(third, .unclaimed, by: "a", in: store)
+            #expect(try await Self.state(in: store) == .ended)
+            #expect(try await Self.leased(by: "b", in: store) == [])
+        }
+    }
+
+    @Test func `claims from before there were reports are due, and those that ended are not told`()
+        async throws
+    {
+        let store = Database(try SQLiteDriver.inMemory())
+        let earlier = Schema.migrations(.sqlite).prefix { $0.name != "reports of seats" }
+        try await store.driver.write { connection in
+            _ = try connection.run(
+                "CREATE TABLE schema_versions (version INTEGER PRIMARY KEY, "
+                    + "applied_at_ms INTEGER NOT NULL)", [])
+            for (index, step) in earlier.enumerated() {
+                for statement in step.statements { _ = try connection.run(statement, []) }
+                _ = try connection.run(
+                    "INSERT INTO schema_versions VALUES ($1, 0)", [.integer(Int64(index) + 1)])
+            }
+            for (name, end) in [("a", nil), ("b", 5)] as [(String, Int64?)] {
+                _ = try connection.run(
+                    "INSERT INTO seat_claims VALUES ('birds', $1, 'production', '1000', $1, 1, "
+                        + "$2, $3)",
+                    [.text(name), .integer(end), .text(end.map { _ in "left" })])
+            }
+        }
+        try await store.migrate(at: 0)
+        let leased = try await Self.leased(by: "a", in: store)
+        let steps = leased.map { $0.stored.claim }.sorted { $0.id < $1.id }.map {
+            $0.report.step(isOpen: $0.end == nil, isRunning: true)
+        }
+        #expect(steps == [.claim, .nothing])
+    }
+}
