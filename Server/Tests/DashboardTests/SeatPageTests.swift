@@ -12,8 +12,8 @@ import Testing
     @Test func `a group says who waits, and what each payment cost`() {
         for part in [
             "3 seats taken, 0 free, 1 member waits", "<dt>At renewal</dt><dd>6</dd>",
-            "3, 1 of them refunded", "2 × $9.99, 1 × $7.99",
-            "<th scope=\"row\">Together</th><td>4</td>",
+            "3 seats, 1 of them refunded", "2 × $9.99, 1 × $7.99",
+            "<th scope=\"row\">Together</th><td>4 seats</td>",
             "$35.96", "First members", "members=m5", "And 2 older ones",
         ] {
             #expect(purchaser.contains(part), "\(part)")

@@ -42,7 +42,7 @@ package enum Coverage {
             "copy refused to a device", "copy shared with a device", "copy refused to a person",
             "purchase taken by a copy", "taken purchase won back", "person signed in",
             "product named that is not listed", "act in a group", "seats bought",
-            "seats compared", "member has access",
+            "seats compared", "planned seats compared", "member has access",
         ]
 
     /// The expected entries that were never reached.

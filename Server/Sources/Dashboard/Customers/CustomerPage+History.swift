@@ -25,7 +25,8 @@ extension CustomerPage {
 
     private static func line(_ event: Event, in frame: Frame) -> Markup {
         let words = EventWords(event: event)
-        let chip = event.after?.state.map { Chip($0).markup } ?? ""
+        let state = words.isOfOthers ? nil : event.after?.state
+        let chip = state.map { Chip($0).markup } ?? ""
         return """
             <li>\(frame.element(event.at))<div><b>\(.bdi(words.headline))</b> \
             <span class="soft">\(words.detail(in: frame))</span></div>\

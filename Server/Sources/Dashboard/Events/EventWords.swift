@@ -43,16 +43,22 @@ struct EventWords {
         if let term = event.term {
             parts.append("\(.bdi(term.chain)) until \(frame.day(term.until))")
         }
-        if let seat = event.seat { parts.append(Self.seat(seat)) }
+        if let end = event.seat?.cause { parts.append(Self.ending(end)) }
         if let why = event.why { parts.append("why: \(.bdi(why.replacing("_", with: " ")))") }
         if let other = event.otherCustomerID {
             parts.append("\(otherWord) \(frame.customer(other))")
         }
-        if let after = event.after, after.active, event.wallet == nil {
+        if let after = event.after, after.active, event.wallet == nil, !isOfOthers {
             parts.append(after.until.map { "until \(frame.day($0))" } ?? "without end")
+        }
+        if let seat = event.seat {
+            parts.append("claim <span class=\"mono\">\(.bdi(seat.claimID))</span>")
         }
         return parts.joined(by: ", ")
     }
+
+    /// Whether the state of the purchase says nothing about the customer, who has no seat any more.
+    var isOfOthers: Bool { event.type == .seatReleased }
 
     private var otherWord: Markup {
         switch event.type {
@@ -74,12 +80,9 @@ struct EventWords {
         return "\(.bdi(grant.entitlement)) \(end)"
     }
 
-    /// Why the seat is gone, if it is, and the claim.
-    private static func seat(_ seat: SeatChange) -> Markup {
-        let claim: Markup = "claim <span class=\"mono\">\(.bdi(seat.claimID))</span>"
-        guard let cause = seat.cause else { return claim }
-        let why = endings[cause].map { Markup(text: $0) } ?? .bdi(cause.rawValue)
-        return "\(why), \(claim)"
+    /// Why a seat is gone.
+    private static func ending(_ cause: SeatEnd) -> Markup {
+        endings[cause].map { Markup(text: $0) } ?? .bdi(cause.rawValue)
     }
 
     private static let endings: [SeatEnd: String] = [

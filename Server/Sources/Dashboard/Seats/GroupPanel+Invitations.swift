@@ -54,12 +54,11 @@ extension GroupPanel {
                 """, path: .invitations(to: original, of: customerID),
             fields: """
                 <input type="hidden" name="key" value="\(.value(formKey))">\
-                <div class="fields"><div><label for="i-c\(number)">For which customer (empty: \
-                whoever has the token)</label>\
-                <input id="i-c\(number)" name="customer_id" autocomplete="off"></div>\
+                <div><label for="i-c\(number)">For which customer (empty: whoever has the token)\
+                </label><input id="i-c\(number)" name="customer_id" autocomplete="off"></div>\
                 <div><label for="i-d\(number)">Days it can be used</label>\
                 <input id="i-d\(number)" name="days" type="number" min="1" max="\(Self.daysMax)" \
-                step="1" required value="\(Self.daysDefault)"></div></div>
+                step="1" required value="\(Self.daysDefault)"></div>
                 """, submit: "Make an invitation")
     }
 

@@ -96,7 +96,7 @@ struct GroupPanel {
             return Table.row(
                 .init("\(frame.day(part.at))"),
                 [
-                    .init("\(Figures.count(part.seats))\(refunded)"),
+                    .init("\(Figures.count(part.seats, "seat"))\(refunded)"),
                     .init(Self.tiers(part.tiers), "full"),
                     .init(part.paid.map { "\(Figures.money($0))" } ?? "–", "num"),
                 ])
@@ -125,7 +125,7 @@ struct GroupPanel {
         else { return "" }
         let sum = Money(milliunits: sums.reduce(0, +), currency: currency)
         return """
-            <tr><th scope="row">Together</th><td>\(Figures.count(seatsPaid))</td><td></td>\
+            <tr><th scope="row">Together</th><td>\(Figures.count(seatsPaid, "seat"))</td><td></td>\
             <td class="num">\(Figures.money(sum))</td></tr>
             """
     }

@@ -21,7 +21,8 @@ package struct InvitationPage: Sendable {
             trail: "<a href=\"\(frame.link(.customers))\">Customers</a> / \(back) / Invitation",
             content: """
                 <div class="stack">\(token)<p><a class="btn" \
-                href="\(frame.link(.customer(customerID)))">Back to \(name)</a></p></div>
+                href="\(frame.link(.customer(customerID)))"><span>Back to \(name)</span></a></p>\
+                </div>
                 """
         ).html(in: frame)
     }

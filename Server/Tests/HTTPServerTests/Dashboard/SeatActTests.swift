@@ -20,7 +20,7 @@ import Testing
 
     /// The token on the page that follows the form of an invitation.
     private static func token(in page: String) throws -> String {
-        String(try #require(page.firstMatch(of: #/data-copy="([0-9a-f]{32})"/#)).1)
+        String(try #require(page.firstMatch(of: #/data-copy=\x22([0-9a-f]{32})\x22/#)).1)
     }
 
     // MARK: - Pages
@@ -110,12 +110,13 @@ import Testing
             for number in 1...12 { try await server.claim("m\(number)", on: "7001") }
             let first = try await server.get("/customers/anna").text
             let link = try #require(
-                first.firstMatch(of: #/href="([^"#]+)#group-0">More members/#)
+                first.firstMatch(of: #/href=\x22([^\x22\x23]+)\x23group-0\x22>More members/#)
             ).1
             let rest = try await server.get(String(link).replacing("&amp;", with: "&")).text
             #expect(rest.contains("First members") && !rest.contains("More members"))
             func members(on page: String) -> [String] {
-                page.matches(of: #/<th scope="row"><a href="\/customers\/(m\d+)"/#).map {
+                page.matches(of: #/<th scope=\x22row\x22><a href=\x22\/customers\/(m\d+)\x22/#).map
+                {
                     String($0.1)
                 }
             }
@@ -158,7 +159,7 @@ import Testing
             let former = try Self.token(in: try await server.post(Self.invitations, form).text)
             let page = try await server.get("/customers/anna").text
             let act = String(
-                try #require(page.firstMatch(of: #/action="([^"]+)\/renew"/#)).1)
+                try #require(page.firstMatch(of: #/action=\x22([^\x22]+)\/renew\x22/#)).1)
             let made = try await server.post(act + "/renew")
             #expect(made.status == 200 && made.text.contains("href=\"/customers/carl\""))
             let token = try Self.token(in: made.text)
@@ -170,7 +171,8 @@ import Testing
                 #expect((claim != nil) == isGood)
             }
             let audit: AuditList = try await server.api("/v1/audit")
-            #expect(audit.items.first?.act == "customers.groups.invitations.renew")
+            let acts = Set(audit.items.map(\.act))
+            #expect(acts.contains("customers.groups.invitations.renew") && acts.count == 2)
         }
     }
 
@@ -180,7 +182,7 @@ import Testing
             let token = try Self.token(in: try await server.post(Self.invitations, form).text)
             let page = try await server.get("/customers/anna").text
             let act = String(
-                try #require(page.firstMatch(of: #/action="([^"]+\/withdraw)"/#)).1)
+                try #require(page.firstMatch(of: #/action=\x22([^\x22]+\/withdraw)\x22/#)).1)
             let done = try await server.post(act)
             #expect(done.status == 303 && done.headers[.location] == "/customers/anna")
             #expect(done.headers[.setCookie]?.hasPrefix("notice=invitation_withdrawn; ") == true)

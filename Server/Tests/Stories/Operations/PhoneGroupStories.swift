@@ -2,10 +2,11 @@ import Testing
 
 /// A group on the phone of `perennial dev`: bought, joined and left as in a browser.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PhoneGroupStories {
-    /// Whom the page lets leave the group, with their claims.
+    /// Whom the page lets leave the group, with their claims, by name: claims of one moment have no
+    /// order that means anything.
     private static func members(on pieces: PhoneTable.Pieces) -> [(claim: String, name: String)] {
         pieces.html("others").matches(of: #/value="leave ([^"]+)"[^>]*>.*?<bdi>([a-z]+)<\/bdi>/#)
-            .map { (String($0.1), String($0.2)) }
+            .map { (claim: String($0.1), name: String($0.2)) }.sorted { $0.name < $1.name }
     }
 
     private static func buyFive(_ phone: PhoneTable) async throws -> PhoneTable.Pieces {
