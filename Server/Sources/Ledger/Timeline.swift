@@ -279,8 +279,8 @@ package struct Timeline: Hashable, Sendable {
         let end = periods[last].payment.until
         let isWithin = end.map { renewal.from < $0 } ?? false
         // Where the period of the other product ends, that product's renewal begins.
-        let isReplaced = renewal.isUpgraded && end != renewal.from
-        guard renewal.isRenewal, isWithin || isReplaced || renewal.isRevokedBeforeItBegan,
+        let isWithdrawn = renewal.neverBegan && end != renewal.from
+        guard renewal.isRenewal, isWithin || isWithdrawn,
             let before = periods[..<last].lastIndex(where: { $0.payment.until == renewal.from })
         else { return false }
         // A customer who has changed back since has bought the renewal's product anew.
@@ -291,7 +291,8 @@ package struct Timeline: Hashable, Sendable {
 }
 
 extension Payment {
-    fileprivate var isRevokedBeforeItBegan: Bool { revocation.map { $0.at <= from } == true }
+    /// Whether it was revoked before it began, or another product replaced it.
+    fileprivate var neverBegan: Bool { isUpgraded || revocation.map { $0.at <= from } == true }
 }
 
 extension Timeline.Period {

@@ -68,7 +68,20 @@ private enum Told {
         #expect(timeline.periods.map(\.isAddition) == [false, true, false])
         #expect(timeline.periods.map(\.end) == [end, end, end + .days(30)])
         #expect(timeline.periods.filter(\.isReplaced).isEmpty)
+        // The next period was charged for three, whatever had been planned.
+        #expect(timeline.seatsAtRenewal(at: start + .days(20)) == 3)
+    }
+
+    @Test func `a plan from before seats were added, or before the period began, says nothing`() {
+        let early = planned(Renewal(willRenew: true, renewsAt: end, seats: 4), at: start + .days(5))
+        let timeline = Timeline(of: purchase, [Told.first, early])
         #expect(timeline.seatsAtRenewal(at: start + .days(20)) == 4)
+        #expect(timeline.adding([Told.added]).seatsAtRenewal(at: start + .days(20)) == nil)
+        var late = planned(Renewal(willRenew: true), at: end + .days(4))
+        late.grade = .legacy
+        let later = Timeline(of: purchase, [Told.first, early, Told.next, late])
+        #expect(later.seats(at: end + .days(5)) == 3)
+        #expect(later.seatsAtRenewal(at: end + .days(5)) == nil)
     }
 
     @Test(

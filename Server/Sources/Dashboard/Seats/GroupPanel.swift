@@ -123,7 +123,12 @@ struct GroupPanel {
         guard content.parts.count > 1, sums.count == content.parts.count,
             Set(paid.map(\.currency)).count == 1, let currency = paid.first?.currency
         else { return "" }
-        let sum = Money(milliunits: sums.reduce(0, +), currency: currency)
+        let (total, isTooMuch) = sums.reduce((Int64(0), false)) { sum, one in
+            let (total, isTooMuch) = sum.0.addingReportingOverflow(one)
+            return (total, sum.1 || isTooMuch)
+        }
+        guard !isTooMuch else { return "" }
+        let sum = Money(milliunits: total, currency: currency)
         return """
             <tr><th scope="row">Together</th><td>\(Figures.count(seatsPaid, "seat"))</td><td></td>\
             <td class="num">\(Figures.money(sum))</td></tr>

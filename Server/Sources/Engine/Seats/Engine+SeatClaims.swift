@@ -157,7 +157,7 @@ extension DatabaseSession {
         return SeatClaimState(
             claim: claim,
             standing: SeatClaim.Standing(
-                rank: rank, capacity: try memberCapacity(of: timeline, in: app.id, at: now)),
+                rank: rank, capacity: timeline.memberCapacity(at: now)),
             isAnonymous: try isAnonymous(claim.customer, in: app.id))
     }
 
@@ -174,7 +174,9 @@ extension DatabaseSession {
         guard count < Engine.seatClaimsMax else {
             return .tooManyClaims(limit: Engine.seatClaimsMax)
         }
-        return count < (try memberCapacity(of: timeline, in: app.id, at: now)) ? nil : .taken
+        let others =
+            try storeSeats(of: timeline.purchase, in: app.id)?.takenByOthers(at: now) ?? 0
+        return count + others < timeline.memberCapacity(at: now) ? nil : .taken
     }
 
     /// Why nobody can join the group that a purchase pays for. Nil if somebody can.

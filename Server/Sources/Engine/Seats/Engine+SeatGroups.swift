@@ -69,7 +69,8 @@ extension Engine {
             var roster = SeatRoster(
                 try tx.openSeatClaims(on: purchase, in: appID).map {
                     $0.shown(isReported: isReported)
-                }, of: timeline, foreign: group.store?.foreign ?? 0, at: now)
+                }, of: timeline, takenByOthers: group.store?.takenByOthers(at: now) ?? 0,
+                at: now)
             if !isRunning { roster.capacity = min(roster.capacity, roster.claims.count) }
             group.roster = roster
             let rest = roster.claims.rest(after: position)
@@ -132,7 +133,7 @@ extension DatabaseSession {
                 let rank = try seatClaimCount(
                     on: purchase, since: timeline.seatsBegin, before: claim, in: app)
                 let standing = SeatClaim.Standing(
-                    rank: rank, capacity: try memberCapacity(of: timeline, in: app, at: now))
+                    rank: rank, capacity: timeline.memberCapacity(at: now))
                 return timeline.seen(
                     from: MemberSeat(
                         claim: claim.id, standing: standing, since: claim.claimedAt,

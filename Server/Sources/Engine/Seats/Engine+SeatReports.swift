@@ -4,8 +4,9 @@ import Ledger
 import Storage
 
 extension Engine {
-    /// Claims of one app and environment that are reported one after the other under one lease.
-    private static let seatReportsMax = 20
+    /// Claims of one app and environment that are reported one after the other under one lease,
+    /// which must last until the last of them has timed out.
+    private static let seatReportsMax = 10
     /// The pauses between attempts, which never end.
     private static let seatReportBackoff = ExponentialBackoff(
         first: .seconds(15), longest: .hours(6))
@@ -68,8 +69,13 @@ extension Engine {
                 case .unclaim: break
                 case .wait, .nothing:
                     var state = claim.report.state
-                    if step == .wait { state = .off }
-                    if step == .nothing, state != .told { state = .ended }
+                    // What the timeline ends, a late document can open again.
+                    let isOver = claim.end != nil
+                    if step == .wait {
+                        state = .off
+                    } else if ![.told, .ended].contains(state) {
+                        state = isOver ? .ended : .off
+                    }
                     try tx.stopReporting(report.stored, as: state, in: app.id, by: worker.holder)
                     return nil
                 }

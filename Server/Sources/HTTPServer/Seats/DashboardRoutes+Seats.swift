@@ -121,11 +121,13 @@ extension DashboardRoutes {
         let order = NewInvitation(
             customer: former.customer, life: former.expiresAt - former.createdAt,
             key: try key(["renew", id], page))
-        // First the new one: if it is refused, nothing has changed.
-        let result = try await made(order, page)
-        _ = try await engine.withdrawInvitation(
+        // First the former one, so that never two of them can be used.
+        let withdrawn = try await engine.withdrawInvitation(
             id, of: try page.group, for: try page.customer, app: app)
-        return result
+        guard withdrawn.usedAt == nil else {
+            throw EngineFailure.seatRefused(.unknownInvitation)
+        }
+        return try await made(order, page)
     }
 
     /// A key of a form about the group in the path.

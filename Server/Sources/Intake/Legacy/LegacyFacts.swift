@@ -169,7 +169,12 @@ private struct LegacyContext {
         let product = try Intake.required(row.productID?.nonEmpty, "product_id")
         let kind = kind ?? (row.expires == nil ? .unknown : .autoRenewable)
         let (terms, offer) = row.terms
-        let isShared = row.ownership == .familyShared
+        let ownership: Ownership =
+            switch row.ownership {
+            case .familyShared?: .familyShared
+            case .assigned?: .assigned
+            default: .purchased
+            }
         let dates = try dates(
             of: row, kind, isOriginal: (row.originalTransactionID?.nonEmpty ?? id) == id)
         let isUpgraded = row.isUpgraded == true || neighbours.hasReplacement(of: row)
@@ -177,11 +182,12 @@ private struct LegacyContext {
             transaction: TransactionID(rawValue: id), line: row.webOrderLineItemID?.nonEmpty,
             product: ProductID(rawValue: product), kind: kind,
             from: dates.from, until: row.expires.map(Intake.instant), terms: terms, offer: offer,
-            quantity: max(1, row.quantity.flatMap { Int(exactly: $0) } ?? 1),
-            ownership: isShared ? .familyShared : .purchased,
+            quantity: Int(min(max(1, row.quantity ?? 1), Intake.quantityMax)),
+            ownership: ownership,
             isRenewal: neighbours.hasPredecessor(of: row), isUpgraded: isUpgraded,
             revocation: row.cancelled.map {
-                Revocation(at: Intake.instant($0), kind: isShared ? .sharingEnded : .refund)
+                Revocation(
+                    at: Intake.instant($0), kind: ownership == .purchased ? .refund : .sharingEnded)
             },
             accountToken: row.appAccountToken?.nonEmpty?.lowercased(),
             group: row.subscriptionGroupID?.nonEmpty, restoredAt: dates.restoredAt)

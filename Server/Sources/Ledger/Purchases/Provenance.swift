@@ -252,7 +252,9 @@ extension Renewal: Mergeable {
         told.receivedAt = nil
         let isOfSame = says.renewsTo == signed.value.renewsTo
         told.priceRise = says.priceRise ?? (isOfSame ? signed.value.priceRise : nil)
-        told.seats = isOfSame ? signed.value.seats : nil
+        // The next period that the signed statement plans may have begun.
+        let isAhead = signed.value.renewsAt.map { legacy.at < $0 } ?? false
+        told.seats = isOfSame && isAhead ? signed.value.seats : nil
         return Timeline.Attested(told, at: legacy.at)
     }
 

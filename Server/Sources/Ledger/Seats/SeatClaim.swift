@@ -85,20 +85,23 @@ package struct SeatRoster: Hashable, Sendable {
     package var capacity: Int
     /// The open claims, in the order in which they get seats.
     package var claims: [SeatClaim]
+    /// How many seats nobody can join for: see ``StoreSeats/takenByOthers(at:)``.
+    package var takenByOthers: Int
 
     /// - Parameters:
     ///   - claims: all of the purchase, in any order. Those that ended are left out, and those from
     ///     before the subscription was bought anew.
-    ///   - foreign: how many seats have claims that are not ours.
+    ///   - takenByOthers: how many seats nobody can join for.
     package init(
-        _ claims: [SeatClaim], of timeline: Timeline, foreign: Int = 0, at now: Instant
+        _ claims: [SeatClaim], of timeline: Timeline, takenByOthers: Int = 0, at now: Instant
     ) {
-        capacity = timeline.memberCapacity(at: now, foreign: foreign)
+        self.takenByOthers = takenByOthers
+        capacity = timeline.memberCapacity(at: now)
         self.claims = claims.filter { timeline.isOpen($0) }.sorted { $0.precedes($1) }
     }
 
     /// How many more members can join.
-    package var available: Int { max(0, capacity - claims.count) }
+    package var available: Int { max(0, capacity - claims.count - takenByOthers) }
     /// How many members have no seat.
     package var waiting: Int { max(0, claims.count - capacity) }
 
@@ -180,11 +183,9 @@ extension Timeline {
     }
 
     /// How many members there are seats for, if the app invites them. The purchaser has one seat.
-    ///
-    /// - Parameter foreign: how many seats have claims that are not ours.
-    package func memberCapacity(at now: Instant, foreign: Int = 0) -> Int {
+    package func memberCapacity(at now: Instant) -> Int {
         guard seatHost(at: now) == .developer else { return 0 }
-        return max(0, seatsInForce(at: now) - 1 - foreign)
+        return max(0, seatsInForce(at: now) - 1)
     }
 
     /// Whether any payment is for a group whose members the app invites.

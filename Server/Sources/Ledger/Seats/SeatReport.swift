@@ -84,8 +84,11 @@ extension SeatReport {
     }
 
     /// The report after an answer, and whether more is to be reported at once.
+    ///
+    /// - Parameter isFirst: whether no request about the claim was sent before. Otherwise the App
+    ///   Store may have the claim, although it refuses now.
     package func after(
-        _ answer: Answer, isOpen: Bool, at now: Instant
+        _ answer: Answer, isOpen: Bool, isFirst: Bool, at now: Instant
     ) -> (report: SeatReport, isDue: Bool) {
         var report = self
         report.since = now
@@ -101,7 +104,7 @@ extension SeatReport {
         case .notRunning: report.state = .off
         case .noSeat,
             .refused where storeID == nil:
-            report.askedAt = nil
+            if isFirst { report.askedAt = nil }
             report.state = isOpen ? .refused : .ended
         case .refused: report.state = .refused
         }

@@ -61,10 +61,41 @@ extension Timeline {
     /// How many people the next period is for, the purchaser among them. Nil if none follows, or if
     /// the App Store has not said.
     package func seatsAtRenewal(at now: Instant) -> Int? {
-        guard let period = period(at: now), let renewal = renewalInfo(about: period)?.value,
-            renewal.willRenew
+        guard let period = period(at: now) else { return nil }
+        if let next = paidRenewal(of: period, at: now) { return seats(at: next.from) }
+        guard let news = renewalInfo(about: period), news.value.willRenew,
+            knowsAdditions(news, to: period)
         else { return nil }
-        return renewal.seats
+        return news.value.seats
+    }
+
+    /// The renewal that was charged before its period begins.
+    private func paidRenewal(of period: Period, at now: Instant) -> Period? {
+        guard let end = period.openUntil, end > now else { return nil }
+        return periods.first {
+            $0.from == end && !$0.isVoid && !$0.isAddition && $0.payment.isRenewal
+                && $0.payment.revocation == nil
+        }
+    }
+
+    /// Whether a statement about the renewal is from after the last seats were added to a period.
+    package func knowsAdditions(_ news: Attested<Renewal>, to period: Period) -> Bool {
+        !periods.contains {
+            $0.isAddition && $0.payment.until == period.payment.until && $0.from > news.at
+        }
+    }
+
+    /// How many seats of the period in force were refunded, whole payments included.
+    package func refundedSeats(at now: Instant) -> Int {
+        guard let period = period(at: now) else { return 0 }
+        return periods.reduce(0) { sum, other in
+            let payment = other.payment
+            guard payment.until == period.payment.until, payment.ownership == .purchased,
+                !other.isVoid
+            else { return sum }
+            let isWhole = payment.revocation?.kind == .refund && !payment.isReplacedByUpgrade
+            return sum.addingSaturating(isWhole ? payment.quantity : payment.seats?.refunded ?? 0)
+        }
     }
 
     /// - Parameter number: of one payment.

@@ -4,7 +4,6 @@ package struct StoreSeats: Hashable, Sendable {
     /// How many more claims it accepts.
     package var available: Int
     /// How many claims it lists that are not ours, for example those of a backup that was lost.
-    /// They take seats.
     package var foreign: Int
     package var askedAt: Instant
 
@@ -16,10 +15,27 @@ package struct StoreSeats: Hashable, Sendable {
     }
 }
 
+extension StoreSeats {
+    /// For how long its answer counts. Groups are compared every day.
+    package static let knownFor = Duration.days(3)
+
+    /// How many seats are kept for claims that are not ours: nobody else can join, but no member
+    /// loses a seat.
+    package func takenByOthers(at now: Instant) -> Int {
+        now < askedAt + Self.knownFor ? foreign : 0
+    }
+}
+
 /// How our claims on one purchase differ from those that the App Store lists.
 package struct StoreSeatComparison: Hashable, Sendable {
-    /// Our open claims that it has ended without our knowing.
+    /// Our open claims that it has ended because seats were refunded, without our knowing: at most
+    /// as many as were refunded, the newest ones.
     package var missing: [SeatClaim] = []
+    /// Our other open claims that it does not list: its list can be old, or the subscription had
+    /// ended for a while. They stay open.
+    package var dropped: [SeatClaim] = []
+    /// Our open claims that it lists although it had dropped them.
+    package var relisted: [SeatClaim] = []
     /// Claims that have ended here and are still listed there.
     package var leftover: [SeatClaim] = []
     /// How many listed claims are not ours.
@@ -46,17 +62,23 @@ package struct StoreSeatComparison: Hashable, Sendable {
             $0.report.askedAt != nil && $0.report.storeID == nil
         }
         foreign = max(0, listed.subtracting(ids).count - unanswered)
+        var unlisted: [SeatClaim] = []
         for claim in claims {
             guard let id = claim.report.storeID else { continue }
             let isListed = listed.contains(id)
             let isSettled = claim.report.since + Self.settledAfter <= askedAt
             switch claim.report.state {
             case .told where !isListed && timeline.isOpen(claim):
-                if isSettled { missing.append(claim) } else { isEarly = true }
-            case .ended, .refused:
+                if isSettled { unlisted.append(claim) } else { isEarly = true }
+            case .ended where isListed && claim.end == nil: relisted.append(claim)
+            case .told, .ended, .refused:
                 if isListed, isSettled, claim.end != nil { leftover.append(claim) }
-            case .off, .due, .told: break
+            case .off, .due: break
             }
         }
+        unlisted.sort { $1.precedes($0) }
+        let refunded = timeline.refundedSeats(at: askedAt)
+        missing = Array(unlisted.prefix(refunded))
+        dropped = Array(unlisted.dropFirst(refunded))
     }
 }

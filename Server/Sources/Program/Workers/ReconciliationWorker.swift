@@ -9,6 +9,8 @@ struct ReconciliationWorker: Service {
     static let batch = 50
 
     private let checks: Worker
+    /// Runs beside the checks, because access does not depend on what it tells.
+    private let seats: Worker
     /// Runs beside the checks, because a long history must not delay them.
     private let walks: [Worker]
     private let backlog: Worker
@@ -28,6 +30,8 @@ struct ReconciliationWorker: Service {
             Worker.Step(failure: "responding to consumption inquiries failed") {
                 try await engine().respondToConsumptionInquiries()
             },
+        ]
+        let seatSteps = [
             Worker.Step(failure: "reporting claims on seats failed") {
                 try await engine().reportSeats()
             },
@@ -35,6 +39,7 @@ struct ReconciliationWorker: Service {
                 try await engine().compareSeats()
             },
         ]
+        seats = Worker(every: pause, logger: logger) { seatSteps }
         let missed = Worker.Step(failure: "backfilling missed notifications failed") {
             try await engine().backfill()
         }
@@ -54,11 +59,14 @@ struct ReconciliationWorker: Service {
         }
     }
 
-    func run() async { await ([checks, backlog] + walks).forEachConcurrently { await $0.run() } }
+    func run() async {
+        await ([checks, seats, backlog] + walks).forEachConcurrently { await $0.run() }
+    }
 
     /// Returns when nothing is due that may be checked now, and the backlog has been measured.
     func processDue() async {
         await checks.processDue()
+        await seats.processDue()
         await walks.forEachConcurrently { await $0.processDue() }
         await backlog.processDue()
     }

@@ -161,7 +161,10 @@ private struct ReversalStory {
             Movement(kind, at: moment, of: stock.transaction, segment, amounts, counts)
         }
         let counts = stock.counts
-        let isLess = counts.active < 0 || counts.active == 0 && stock.amounts.mrr < 0
+        let isLess =
+            counts.active < 0
+            || counts.active == 0
+                && (stock.amounts.mrr, counts.seats) < (0, 0)
         let own: [(Int64, Movement)] = [
             (
                 counts.trials,

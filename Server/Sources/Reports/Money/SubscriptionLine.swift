@@ -44,9 +44,11 @@ package struct SubscriptionLine: Hashable, Sendable {
         firstPaidAt = timeline.periods.first { !$0.isVoid && $0.payment.isPaid }?.from
         endedBecause = Self.reason(status?.state, renewal?.ending)
         seats = timeline.seats(of: period)
-        seatsAtRenewal =
-            seats == nil || status?.willRenew != true || renewal?.willRenew != true
-            ? nil : renewal?.seats
+        if seats != nil, status?.willRenew == true, let news = timeline.renewalInfo(about: period),
+            news.value.willRenew, timeline.knowsAdditions(news, to: period)
+        {
+            seatsAtRenewal = news.value.seats
+        }
     }
 
     private static func reason(_ state: Access.State?, _ ending: Renewal.Ending?) -> String? {

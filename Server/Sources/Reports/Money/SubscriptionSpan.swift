@@ -152,7 +152,8 @@ extension Payment {
 
     /// How many people were paid for, without single seats that were refunded, as its price is.
     var seatsPaid: Int64 {
-        let left = quantity - (seats?.refunded ?? 0)
+        guard let seats else { return 1 }
+        let left = quantity - seats.refunded
         return Int64(left > 0 || revocation == nil ? max(0, left) : quantity)
     }
 

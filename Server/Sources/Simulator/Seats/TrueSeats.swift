@@ -47,9 +47,14 @@ extension World {
     func trueSeats(of chain: Subscription, at now: AppStoreDate) -> TrueSeats? {
         guard let group = chain.group, chain.sharedBy == nil else { return nil }
         let isOpen = chain.isOpen(at: now)
+        let planned = !chain.isOver && chain.continuesRenewing ? chain.plannedSeats : nil
+        // The next period may have been charged ahead.
+        let charged = chain.transactions.first {
+            now < $0.purchased && $0.beginsPeriod && !$0.isUpgraded && $0.revocation == nil
+        }
         return TrueSeats(
             count: isOpen ? chain.seats(at: now) : 0,
-            atRenewal: !chain.isOver && chain.continuesRenewing ? chain.plannedSeats : nil,
+            atRenewal: charged.map { chain.seats(at: $0.purchased) } ?? planned,
             invitations: group.invitations,
             members: isOpen ? (sharings[chain.id]?.seated ?? []).map(\.name) : [],
             claims: chain.isOver ? [] : group.openClaims.map(\.id))

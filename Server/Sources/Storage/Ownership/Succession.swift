@@ -23,17 +23,23 @@ extension DatabaseSession {
         try release(
             claims.filter { there.contains($0.customer) }, on: old, because: .joined, in: app,
             at: now)
-        for table in ["seat_claims", "seat_invitations"] {
-            let isOpen = table == "seat_claims" ? " AND ended_at_ms IS NULL" : ""
-            try connection.run(
-                "UPDATE \(table) SET purchase = $1, environment = $2 "
-                    + "WHERE app = $3 AND environment = $4 AND purchase = $5" + isOpen,
-                [
-                    .text(new.original.rawValue), .text(new.environment.rawValue),
-                    .text(app.rawValue), .text(old.environment.rawValue),
-                    .text(old.original.rawValue),
-                ])
-        }
+        let (place, former) = (
+            [Value.text(new.original.rawValue), .text(new.environment.rawValue)],
+            [
+                Value.text(app.rawValue), .text(old.environment.rawValue),
+                .text(old.original.rawValue),
+            ]
+        )
+        try connection.run(
+            "UPDATE seat_invitations SET purchase = $1, environment = $2 "
+                + "WHERE app = $3 AND environment = $4 AND purchase = $5", place + former)
+        // The App Store has claims on the purchase before. It is told of those on this one.
+        try connection.run(
+            "UPDATE seat_claims SET purchase = $1, environment = $2, apple_state = 'due', "
+                + "apple_claim = NULL, apple_asked_at_ms = NULL, apple_since_ms = $3, "
+                + "due_at_ms = $4, attempts = 0, lease_until_ms = 0, lease_holder = NULL "
+                + "WHERE app = $5 AND environment = $6 AND purchase = $7 AND ended_at_ms IS NULL",
+            place + [.integer(now.milliseconds), .integer(now.milliseconds)] + former)
         guard !claims.isEmpty else { return }
         try touch([old, new], in: app)
     }

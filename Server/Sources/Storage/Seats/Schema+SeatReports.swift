@@ -13,6 +13,7 @@ extension Schema {
             "trouble \(type.text)", "lease_until_ms \(type.integer) NOT NULL DEFAULT 0",
             "lease_holder \(type.text)",
         ].map { "ALTER TABLE seat_claims ADD COLUMN \($0)" } + [
+            "UPDATE seat_claims SET apple_since_ms = COALESCE(ended_at_ms, claimed_at_ms)",
             // With what a backlog counts.
             "CREATE INDEX seat_claims_by_due ON seat_claims "
                 + "(app, environment, due_at_ms, apple_since_ms) WHERE due_at_ms IS NOT NULL",

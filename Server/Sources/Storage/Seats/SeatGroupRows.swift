@@ -32,14 +32,6 @@ extension DatabaseSession {
             foreign: Int(try row.integer(2)), askedAt: Instant(milliseconds: askedAt))
     }
 
-    /// How many members there are seats for, less those that others have claimed.
-    package func memberCapacity(
-        of timeline: Timeline, in app: AppID, at now: Instant
-    ) throws(StorageFailure) -> Int {
-        let foreign = try storeSeats(of: timeline.purchase, in: app)?.foreign ?? 0
-        return timeline.memberCapacity(at: now, foreign: foreign)
-    }
-
     // MARK: - Leases
 
     package func hasDueSeatGroups(
@@ -140,14 +132,19 @@ extension DatabaseSession {
         let leftover = comparison.leftover.map(\.id)
         let refused = try openSeatClaims(on: purchase, in: app)
             .filter { $0.report.state == .refused }.prefix(seats.available).map(\.id)
-        for (ids, state) in [(leftover, SeatReport.State.told), (Array(refused), .due)] {
+        let changes: [([SeatClaimID], SeatReport.State, due: Instant?)] = [
+            (leftover, .told, now), (refused, .due, now),
+            (comparison.dropped.map(\.id), .ended, nil),
+            (comparison.relisted.map(\.id), .told, nil),
+        ]
+        for (ids, state, due) in changes {
             try connection.runEach(
-                "UPDATE seat_claims SET apple_state = $1, due_at_ms = $2 "
-                    + "WHERE app = $3 AND claim = $4",
+                "UPDATE seat_claims SET apple_state = $1, apple_since_ms = $2, due_at_ms = $3 "
+                    + "WHERE app = $4 AND claim = $5",
                 ids.map {
                     [
-                        .text(state.rawValue), .integer(now.milliseconds), .text(app.rawValue),
-                        .text($0.rawValue),
+                        .text(state.rawValue), .integer(now.milliseconds),
+                        .integer(due?.milliseconds), .text(app.rawValue), .text($0.rawValue),
                     ]
                 })
         }

@@ -86,7 +86,8 @@ extension DatabaseSession {
         let (claim, purchase) = (stored.claim, stored.purchase)
         let isOpen =
             try timeline(of: purchase, in: app)?.isOpen(claim) ?? (claim.end == nil)
-        let (report, isDue) = claim.report.after(answer, isOpen: isOpen, at: now)
+        let (report, isDue) = claim.report.after(
+            answer, isOpen: isOpen, isFirst: leased.stored.claim.report.askedAt == nil, at: now)
         let due = isDue ? now : nil
         let outcome: LeaseOutcome =
             switch answer {
@@ -107,9 +108,13 @@ extension DatabaseSession {
         guard isRecorded else { return }
         if case .claimed(let id) = answer { try applyUnclaims(naming: id, in: app, at: now) }
         switch answer {
-        case .claimed: try compareSeats(of: purchase, in: app, by: next)
-        case .noSeat: try compareSeats(of: purchase, in: app, by: now)
-        case .unclaimed, .notRunning, .refused: break
+        case .claimed, .notRunning, .refused: try compareSeats(of: purchase, in: app, by: next)
+        case .noSeat:
+            // Not again at once, if the App Store counts a free seat and gives none.
+            let asked = try storeSeats(of: purchase, in: app)?.askedAt
+            let isFresh = asked.map { now < $0 + StoreSeatComparison.settledAfter } ?? false
+            try compareSeats(of: purchase, in: app, by: isFresh ? next : now)
+        case .unclaimed: break
         }
     }
 
@@ -143,9 +148,10 @@ extension DatabaseSession {
         on purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try connection.run(
-            "UPDATE seat_claims SET apple_state = 'due', due_at_ms = $1 WHERE app = $2 "
-                + "AND environment = $3 AND purchase = $4 AND apple_state = 'off'",
-            [.integer(now.milliseconds)] + Self.key(of: purchase, in: app))
+            "UPDATE seat_claims SET apple_state = 'due', apple_since_ms = $1, due_at_ms = $2 "
+                + "WHERE app = $3 AND environment = $4 AND purchase = $5 AND apple_state = 'off'",
+            [.integer(now.milliseconds), .integer(now.milliseconds)]
+                + Self.key(of: purchase, in: app))
     }
 
     private static func key(of claim: SeatClaimID, in app: AppID) -> [Value] {

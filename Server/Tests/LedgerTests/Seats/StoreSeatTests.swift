@@ -5,19 +5,21 @@ private let now = Instant(milliseconds: 1_700_000_000_000)
 private let later = now + .days(1)
 private let purchase = PurchaseID("1000", in: .sandbox)
 
-/// A month with seats whose members the app invites.
-private let group = Timeline(
-    of: purchase,
-    [
-        Fact(
-            about: purchase, attestedAt: now,
-            .payment(
-                Payment(
-                    transaction: "1000", line: "a", product: "pro.monthly", from: now,
-                    until: now + .days(30), quantity: 9,
-                    price: Money(milliunits: 9_990, currency: "USD"), isRenewal: false,
-                    seats: Seats(invitations: .developer))))
-    ])
+/// A month with nine seats whose members the app invites.
+private func group(refunded: Int = 0) -> Timeline {
+    Timeline(
+        of: purchase,
+        [
+            Fact(
+                about: purchase, attestedAt: now,
+                .payment(
+                    Payment(
+                        transaction: "1000", line: "a", product: "pro.monthly", from: now,
+                        until: now + .days(30), quantity: 9,
+                        price: Money(milliunits: 9_990, currency: "USD"), isRenewal: false,
+                        seats: Seats(refunded: refunded, invitations: .developer))))
+        ])
+}
 
 private func report(
     _ state: SeatReport.State, _ id: StoreSeatID? = nil, asked: Bool = true, since: Instant = now
@@ -73,7 +75,7 @@ private func claim(
         before: SeatReport, answer: SeatReport.Answer, isOpen: Bool, after: SeatReport,
         isDue: Bool
     ) {
-        let found = before.after(answer, isOpen: isOpen, at: later)
+        let found = before.after(answer, isOpen: isOpen, isFirst: true, at: later)
         var wanted = after
         wanted.since = later
         #expect(found.report == wanted)
@@ -82,16 +84,24 @@ private func claim(
 
     @Test func `a late answer does not bring back a claim that the App Store has ended`() {
         let ended = report(.ended, "s")
-        let found = ended.after(.claimed("s"), isOpen: false, at: later)
+        let found = ended.after(.claimed("s"), isOpen: false, isFirst: false, at: later)
         #expect(found.report == ended && !found.isDue)
+    }
+
+    @Test func `a refusal after a lost answer does not make the App Store forget the claim`() {
+        for answer in [SeatReport.Answer.noSeat, .refused] {
+            let found = report(.due).after(answer, isOpen: true, isFirst: false, at: later)
+            #expect(found.report.state == .refused && found.report.askedAt == now)
+            #expect(found.report.step(isOpen: false, isRunning: true) == .claim)
+        }
     }
 
     private static let long = now - StoreSeatComparison.settledAfter
 
     private func comparison(
-        _ listed: Set<StoreSeatID>, _ claims: SeatClaim...
+        _ listed: Set<StoreSeatID>, _ claims: SeatClaim..., refunded: Int = 9
     ) -> StoreSeatComparison {
-        StoreSeatComparison(listed, with: claims, on: group, askedAt: now)
+        StoreSeatComparison(listed, with: claims, on: group(refunded: refunded), askedAt: now)
     }
 
     @Test func `a claim that the App Store lists no more is missing, unless it is too new`() {
@@ -104,12 +114,22 @@ private func claim(
         #expect(comparison([], old).isEarly == false)
     }
 
+    @Test func `only as many claims are missing as seats were refunded, the newest`() {
+        let claims = ["a", "b", "c"].map { claim($0, report(.told, "\($0)", since: Self.long)) }
+        let found = comparison([], claims[0], claims[1], claims[2], refunded: 1)
+        #expect(found.missing.map(\.id) == ["c"] && found.dropped.map(\.id) == ["b", "a"])
+        #expect(comparison([], claims[0], refunded: 0).missing == [])
+        let dropped = claim("d", report(.ended, "d", since: Self.long))
+        #expect(comparison(["d"], dropped, refunded: 0).relisted == [dropped])
+    }
+
     @Test func `a claim that ended here and is listed there is left over`() {
         let ended = claim("a", report(.ended, "s1", since: Self.long), isOpen: false)
         let refused = claim("b", report(.refused, "s2", since: Self.long), isOpen: false)
-        let onItsWay = claim("c", report(.told, "s3", since: Self.long), isOpen: false)
-        let found = comparison(["s1", "s2", "s3"], ended, refused, onItsWay)
-        #expect(found.leftover == [ended, refused])
+        let silent = claim("c", report(.told, "s3", since: Self.long), isOpen: false)
+        let onItsWay = claim("d", report(.told, "s4", since: now), isOpen: false)
+        let found = comparison(["s1", "s2", "s3", "s4"], ended, refused, silent, onItsWay)
+        #expect(found.leftover == [ended, refused, silent])
         #expect(found.missing == [] && found.foreign == 0)
         #expect(comparison([], ended, refused, onItsWay).leftover == [])
     }
@@ -123,11 +143,14 @@ private func claim(
         #expect(comparison([], told, unanswered).foreign == 0)
     }
 
-    @Test func `claims of others take seats`() {
+    @Test func `claims of others keep new members out, and take no member's seat`() {
         let claims = ["a", "b", "c"].map { claim($0, report(.told)) }
-        let roster = SeatRoster(claims, of: group, foreign: 6, at: now)
-        #expect(roster.capacity == 2 && roster.waiting == 1 && roster.available == 0)
-        #expect(claims.map(roster.standing) == [.held, .held, .waiting])
-        #expect(SeatRoster(claims, of: group, foreign: 99, at: now).capacity == 0)
+        let roster = SeatRoster(claims, of: group(), takenByOthers: 4, at: now)
+        #expect(roster.capacity == 8 && roster.waiting == 0 && roster.available == 1)
+        #expect(claims.map(roster.standing) == [.held, .held, .held])
+        #expect(SeatRoster(claims, of: group(), takenByOthers: 99, at: now).available == 0)
+        let counted = StoreSeats(seats: 9, available: 1, foreign: 4, askedAt: now)
+        #expect(counted.takenByOthers(at: now + .days(2)) == 4)
+        #expect(counted.takenByOthers(at: now + StoreSeats.knownFor) == 0)
     }
 }

@@ -53,7 +53,8 @@ struct SeatReportStage: Sendable {
     ///
     /// - Parameter answer: returns what arrives of an answer, or throws if nothing does.
     func client(
-        _ answer: @escaping @Sendable (AppStoreRequest, AppStoreResponse) throws ->
+        _ answer:
+            @escaping @Sendable (AppStoreRequest, AppStoreResponse) throws ->
             AppStoreResponse = { $1 }
     ) throws -> AppStoreClient {
         let engine = shop.engine
@@ -112,14 +113,21 @@ struct SeatReportStage: Sendable {
         try await shop.simulator.post("/_sim/clock", ["advance": .string(duration)])
     }
 
-    /// Somebody takes a seat. Returns the id of the claim.
-    @discardableResult
-    func join(_ customer: String) async throws -> String {
+    /// Somebody asks for a seat. Returns the status of the answer.
+    func joining(_ customer: String) async throws -> Int { try await claim(customer).status }
+
+    private func claim(_ customer: String) async throws -> Wire.Answer {
         let body: JSON = [
             "customer_id": .string(customer), "original_transaction_id": .string(original),
         ]
-        let answer = try await shop.support.send(
+        return try await shop.support.send(
             "POST", "/v1/seats/claims?environment=sandbox", body: body.bytes)
+    }
+
+    /// Somebody takes a seat. Returns the id of the claim.
+    @discardableResult
+    func join(_ customer: String) async throws -> String {
+        let answer = try await claim(customer)
         #expect(answer.status == 201, "\(customer)")
         try await pass("PT1M")
         return try answer.json.text("claim_id")

@@ -192,13 +192,13 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `claims that are not ours take seats, and are left alone`(
+    func `claims that are not ours keep others from joining, and take no member's seat`(
         database: StoryDatabase
     ) async throws {
-        try await SeatReportStage.with(3, on: database) { stage in
+        try await SeatReportStage.with(4, on: database) { stage in
             let store = stage.shop.appStore
             var foreign: [String] = []
-            for number in 1...2 {
+            for number in 1...3 {
                 foreign.append(
                     try await store.claimSeat(
                         of: stage.original,
@@ -210,10 +210,11 @@ import Testing
             #expect(try await stage.claims() == ["ben held told", "cleo held refused"])
             try await stage.compare()
             let group = try await stage.group()
-            #expect(group["apple"]?["foreign"] == 2 && group["available"] == 0)
-            #expect(try await stage.claims() == ["ben waiting told", "cleo waiting refused"])
-            #expect(try await stage.open("ben", "cleo") == [])
-            #expect(try await stage.claimsThere().count == 3)
+            #expect(group["apple"]?["foreign"] == 3 && group["available"] == 0)
+            #expect(try await stage.claims() == ["ben held told", "cleo held refused"])
+            #expect(try await stage.open("ben", "cleo") == ["ben", "cleo"])
+            #expect(try await stage.claimsThere().count == 4)
+            #expect(try await stage.joining("dora") == 409)
             for id in foreign {
                 try await store.unclaimSeat(id, of: stage.original, in: .sandbox)
             }
@@ -221,6 +222,24 @@ import Testing
             try await stage.compare()
             #expect(try await stage.claims() == ["ben held told", "cleo held told"])
             #expect(try await stage.group()["apple"]?["foreign"] == 0)
+            #expect(try await stage.joining("dora") == 201)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `members whom the App Store does not list stay, if no seats were refunded`(
+        database: StoryDatabase
+    ) async throws {
+        try await Self.withMembers(on: database) { stage, ids in
+            for id in ids.prefix(2) {
+                try await stage.shop.appStore.unclaimSeat(id, of: stage.original, in: .sandbox)
+            }
+            try await stage.pass("PT30M")
+            try await stage.compare()
+            #expect(try await stage.ends() == [])
+            #expect(try await stage.open("ben", "cleo", "dora") == ["ben", "cleo", "dora"])
+            #expect(
+                try await stage.claims() == ["ben held ended", "cleo held ended", "dora held told"])
         }
     }
 
