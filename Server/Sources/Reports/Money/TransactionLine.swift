@@ -75,16 +75,36 @@ package struct TransactionLine: Hashable, Sendable {
 }
 
 extension Payment {
-    /// The tiers that an amount is the sum of. Nil if it is another amount.
+    /// The tiers that an amount is the sum of: of all seats, or of those that are left after the
+    /// cheapest ones were refunded. Nil if it is another amount.
     fileprivate func tiers(of amount: Int64) -> [Seats.Tier]? {
-        guard let tiers = seats?.tiers, !tiers.isEmpty else { return nil }
-        var sum: Int64 = 0
-        for tier in tiers {
-            let (price, isTooMuch) = tier.price.multipliedReportingOverflow(by: Int64(tier.count))
-            guard !isTooMuch, price <= amount - sum else { return nil }
-            sum += price
+        guard let seats, !seats.tiers.isEmpty else { return nil }
+        return [seats.tiers, seats.tiersLeft].first { $0.isWorth(amount) }
+    }
+}
+
+extension Seats {
+    /// Without as many of the cheapest seats as were refunded.
+    fileprivate var tiersLeft: [Tier] {
+        var rest = refunded
+        return tiers.compactMap { tier in
+            let taken = min(rest, tier.count)
+            rest -= taken
+            return taken < tier.count ? Tier(price: tier.price, count: tier.count - taken) : nil
         }
-        return sum == amount ? tiers : nil
+    }
+}
+
+extension [Seats.Tier] {
+    /// Whether the seats cost an amount together.
+    fileprivate func isWorth(_ amount: Int64) -> Bool {
+        var rest = amount
+        for tier in self {
+            let (price, isTooMuch) = tier.price.multipliedReportingOverflow(by: Int64(tier.count))
+            guard !isTooMuch, price <= rest else { return false }
+            rest -= price
+        }
+        return rest == 0
     }
 }
 

@@ -122,12 +122,14 @@ package struct DailyBooks: Hashable, Sendable {
         }
     }
 
-    /// How an amount that was charged for a transaction is divided: each unit by itself, if it can
-    /// be divided by them.
+    /// How an amount that was charged for a transaction is divided: each seat by itself, of all or
+    /// of those that were not refunded; of anything else each unit, if it can be divided by them.
     private func parts(
         of amount: Int64, of transaction: StoreTransaction, _ isReduced: Bool
     ) -> (tax: Int64, proceeds: Int64) {
-        if let tiers = transaction.seats?.tiers, amount == transaction.price {
+        if let seats = transaction.seats,
+            let tiers = [seats.tiers, seats.tiersLeft].first(where: { $0.total == amount })
+        {
             return tiers.reduce((Int64(0), Int64(0))) { sum, tier in
                 let one = split(tier.price, of: transaction, isReduced)
                 return (sum.0 + one.tax * tier.count, sum.1 + one.proceeds * tier.count)

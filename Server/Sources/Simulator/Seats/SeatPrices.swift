@@ -102,6 +102,17 @@ extension [SeatTier] {
         return whole + (rest * 2 >= Swift.max(1, count) ? 1 : 0)
     }
 
+    /// The seats that are left without some of the cheapest.
+    func dropping(cheapest seats: Int64) -> [SeatTier] {
+        var rest = seats
+        return sorted { $0.price < $1.price }.compactMap { tier in
+            let taken = Swift.min(rest, tier.count)
+            rest -= taken
+            return taken < tier.count
+                ? SeatTier(price: tier.price, count: tier.count - taken) : nil
+        }
+    }
+
     /// What a number of seats costs, the cheapest first, after some that are left out.
     func cheapest(_ seats: Int64, after gone: Int64) -> Int64 {
         var (skipped, left, sum) = (gone, seats, Int64(0))

@@ -27,6 +27,8 @@ struct SeatsBought: Hashable, Sendable {
     var count: Int64 { tiers.count }
     var revoked: Int64 { counted.reduce(0) { $0 + $1.count } }
     var left: Int64 { count - revoked }
+    /// The cheapest seats are refunded.
+    var tiersLeft: [SeatTier] { tiers.dropping(cheapest: revoked) }
     var refunded: Int64 { counted.reduce(0) { $0 + $1.amount } }
     var lastRefund: AppStoreDate? { counted.last?.at }
 

@@ -76,6 +76,69 @@ import Testing
         }
     }
 
+    private static let early = ["early-1", "early-2", "early-3"]
+    private static let runners = 4
+    private static let turns = 12
+    private static let hours = 24
+
+    @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
+    func `a renewal with fewer seats, while people join and leave, keeps whoever came first`(
+        database: StoryDatabase
+    ) async throws {
+        try await SeatStage.with(Self.seats, on: database) { stage in
+            for name in Self.early { try await stage.join(name) }
+            try await stage.group.does("change-seats", ["seats": 5])
+            try await stage.group.pass("P30D")
+            let ticket = SeatTicket.purchase(
+                PurchaseID(TransactionID(rawValue: stage.original), in: .production))
+            let joined = try await withThrowingTaskGroup(of: [String].self) { tasks in
+                tasks.addTask {
+                    for _ in 0..<Self.hours { try await stage.group.pass("PT2H") }
+                    return []
+                }
+                for runner in 1...Self.runners {
+                    tasks.addTask { try await Self.comeAndGo(runner, by: ticket, stage) }
+                }
+                return try await tasks.reduce(into: [String]()) { $0 += $1 }
+            }
+            let books = try await stage.shop.simulator.get("/_sim/truth/anna")
+            let seats = books["purchases"]?.array?.first?["seats"]?["count"]?.integer ?? 0
+            #expect(seats == 5)
+            let group = try await stage.groupAnswer()
+            #expect(group["seats"] == .integer(seats))
+            let claims = (group["claims"]?.array ?? []).map { $0["customer_id"]?.string ?? "" }
+            #expect(Set(claims) == Set(Self.early + joined))
+            #expect(claims.count == Self.early.count + joined.count)
+            #expect(Array(claims.prefix(Self.early.count)) == Self.early)
+            for (rank, name) in claims.enumerated() {
+                #expect(try await stage.isOpen(name) == (rank < seats - 1), "\(rank), \(name)")
+            }
+        }
+    }
+
+    /// People join by a ticket one after the other, and every second one leaves. Returns those who
+    /// stay. No answer is about more held seats than there are.
+    private static func comeAndGo(
+        _ runner: Int, by ticket: SeatTicket, _ stage: SeatStage
+    ) async throws -> [String] {
+        var stayed: [String] = []
+        for turn in 1...turns {
+            let name = "late-\(runner)-\(turn)"
+            let engine = stage.shop.engine
+            let state = try await claim(ticket, CustomerID(rawValue: name), at: engine)
+            let group = try await stage.groupAnswer()
+            let held = (group["claims"]?.array ?? []).count { $0["standing"] == "held" }
+            #expect(Int64(held) < group["seats"]?.integer ?? 0)
+            guard let state else { continue }
+            if turn % 2 == 0 {
+                stayed.append(name)
+            } else {
+                #expect(try await stage.release(state.claim.id.rawValue).status == 200)
+            }
+        }
+        return stayed
+    }
+
     private static let kills = 5
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
