@@ -26,6 +26,10 @@ enum Distribution {
             "that condition begins with the app"
         ),
         (
+            "UPDATE seat_claims SET apple_since_ms = COALESCE",
+            "a step of the schema is about all apps"
+        ),
+        (
             "FROM seat_invitations WHERE \\(condition)",
             "the conditions in SeatInvitationRows begin with the app"
         ),

@@ -75,7 +75,8 @@ public struct AppleSeats: Hashable, Sendable, Codable {
     public var seats: Int
     /// How many more claims Apple accepts.
     public var available: Int
-    /// How many claims Apple counts that are not this server's. They take seats.
+    /// How many claims Apple counts that are not this server's. As many seats are kept free of new
+    /// members.
     public var foreign: Int
     public var askedAt: Timestamp
 

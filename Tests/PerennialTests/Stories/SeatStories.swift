@@ -8,7 +8,9 @@ extension Stories {
     @Suite struct Seats {
         private static let later: [String: any Sendable] = ["from": 6, "price": "7.99"]
         private static let tiers: [String: any Sendable] = ["tiers": [later]]
-        private static let sold: [String: any Sendable] = ["multi_seat": ["pro.monthly": tiers]]
+        private static let sold: [String: any Sendable] = [
+            "multi_seat": ["pro.monthly": tiers], "seat_invitations": "apple",
+        ]
 
         @Test func `added seats are refunded, and the purchaser keeps access offline`()
             async throws

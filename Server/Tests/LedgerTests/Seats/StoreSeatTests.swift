@@ -115,7 +115,9 @@ private func claim(
     }
 
     @Test func `only as many claims are missing as seats were refunded, the newest`() {
-        let claims = ["a", "b", "c"].map { claim($0, report(.told, "\($0)", since: Self.long)) }
+        let claims = ["a", "b", "c"].map { (name: SeatClaimID) in
+            claim(name, report(.told, StoreSeatID(rawValue: name.rawValue), since: Self.long))
+        }
         let found = comparison([], claims[0], claims[1], claims[2], refunded: 1)
         #expect(found.missing.map(\.id) == ["c"] && found.dropped.map(\.id) == ["b", "a"])
         #expect(comparison([], claims[0], refunded: 0).missing == [])
