@@ -205,7 +205,10 @@ package struct Timeline: Hashable, Sendable {
                 !periods[index].isAddition
                 && last.map { isVoid(periods[index].payment, after: $0) } ?? false
                 || betterDocumented(periods[index]) != nil
-            guard !periods[index].isVoid, !periods[index].isAddition else { continue }
+            // A renewal that was refunded before it would begin takes no time from what runs.
+            guard !periods[index].isVoid, !periods[index].isAddition,
+                !periods[index].payment.isRefundedAhead
+            else { continue }
             let from = periods[index].from
             if let last {
                 for part in parts(of: last, before: index)
@@ -293,22 +296,17 @@ package struct Timeline: Hashable, Sendable {
 extension Payment {
     /// Whether it was revoked before it began, or another product replaced it.
     fileprivate var neverBegan: Bool { isUpgraded || revocation.map { $0.at <= from } == true }
+
+    /// Whether it is a renewal that was charged ahead and refunded before it would begin.
+    fileprivate var isRefundedAhead: Bool {
+        isRenewal && !isUpgraded && revocation.map { $0.kind == .refund && $0.at < from } == true
+    }
 }
 
 extension Timeline.Period {
     /// Whether it is the same period, as it was known at another time.
     package func isSame(as other: Self) -> Bool {
         isTold(by: other.payment, other.id, other.sources.grade) || isSeated(as: other.payment)
-    }
-
-    /// Whether these seats were bought within the period of the others. Older documents do not say
-    /// so, but what begins later with the same line item can be nothing else.
-    fileprivate func adds(to other: Self) -> Bool {
-        let isPart = payment.isPart || payment.hasLine(of: other.payment)
-        guard isPart, product == other.product, let until = other.payment.until else {
-            return false
-        }
-        return from >= other.from && from < until
     }
 
     /// Whether this period continues after another one that began within it. This is the case if

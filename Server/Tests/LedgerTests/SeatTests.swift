@@ -72,6 +72,28 @@ private enum Told {
         #expect(timeline.seatsAtRenewal(at: start + .days(20)) == 3)
     }
 
+    /// All four seats are refunded, and four are bought anew before the first period would have
+    /// ended. Its renewal was charged ahead and is refunded before it begins.
+    @Test(arguments: [(0, end - .days(16)), (4, nil)] as [(Int, Instant?)])
+    func `seats bought anew within a period have their own, whatever was charged ahead`(
+        refunded: Int, revokedAt: Instant?
+    ) {
+        let (charged, anew) = (end - .days(1), end - .days(15))
+        let facts = [
+            fact(payment("1000", seats: 4, refunded: refunded, revokedAt: revokedAt), at: charged),
+            fact(payment("1003", seats: 4, from: anew, until: anew + .days(30)), at: charged),
+            fact(
+                payment(
+                    "1002", seats: 4, from: end, until: end + .days(30), isPart: false,
+                    revokedAt: charged), at: charged),
+        ]
+        let timeline = Timeline(of: purchase, facts)
+        #expect(timeline.periods.map(\.isAddition) == [false, false, false])
+        #expect(timeline.periods[1].end == anew + .days(30))
+        #expect(timeline.period(at: end + .days(1))?.payment.transaction == "1003")
+        #expect(timeline == Timeline(of: purchase, facts.reversed()))
+    }
+
     @Test func `a plan from before seats were added, or before the period began, says nothing`() {
         let early = planned(Renewal(willRenew: true, renewsAt: end, seats: 4), at: start + .days(5))
         let timeline = Timeline(of: purchase, [Told.first, early])

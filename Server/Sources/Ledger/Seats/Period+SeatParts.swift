@@ -5,6 +5,8 @@ extension Timeline.Period {
     /// Documents without milliseconds, and those that round, differ by less than this from others
     /// about the same payment.
     private static let samePaymentMax = Duration.seconds(60)
+    /// Documents that are signed within this time describe the same state.
+    private static let describedTogetherMax = Duration.seconds(60)
 
     /// Whether a statement is about this payment, by the identifiers that both have.
     ///
@@ -31,6 +33,25 @@ extension Timeline.Period {
 
     private func begins(with other: Payment) -> Bool {
         max(from, other.from) - min(from, other.from) <= Self.samePaymentMax
+    }
+
+    /// Whether these seats were bought within the period of the others. Older documents do not say
+    /// so, but what begins later with the same line item can be nothing else.
+    func adds(to other: Self) -> Bool {
+        let isPart = payment.isPart || payment.hasLine(of: other.payment)
+        guard isPart, product == other.product, let until = other.payment.until else {
+            return false
+        }
+        return from >= other.from && from < until && !isKnownToOutlast(other)
+    }
+
+    /// Whether this period ends later than the other one although the App Store has described both
+    /// together. Then it was bought anew, for example after all seats were refunded. An extension
+    /// may be known of one payment only, for a while.
+    private func isKnownToOutlast(_ other: Self) -> Bool {
+        guard let until = payment.until, let end = other.payment.until else { return false }
+        return until - end > Self.samePaymentMax
+            && other.attestedAt + Self.describedTogetherMax >= attestedAt
     }
 }
 
