@@ -74,6 +74,7 @@ import Testing
 
     @Test(arguments: [
         ("apple_state = 'off'", "seat_claims_off"),
+        ("cause = 'unclaimed' AND ended_at_ms >= 1", "seat_claims_unclaimed"),
         (
             "apple_asked_at_ms IS NOT NULL AND apple_claim IS NULL", "seat_claims_unanswered"
         ),

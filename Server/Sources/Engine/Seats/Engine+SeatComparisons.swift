@@ -62,9 +62,11 @@ extension Engine {
         let now = now()
         let foreign = try await transaction { tx -> Int? in
             guard let timeline = try tx.timeline(of: purchase, in: app.id) else { return nil }
+            let claims = try tx.comparableClaims(
+                on: purchase, listed: listed,
+                endedSince: timeline.startInForce(at: asked) ?? asked, in: app.id)
             let comparison = StoreSeatComparison(
-                listed, with: try tx.comparableClaims(on: purchase, listed: listed, in: app.id),
-                on: timeline, askedAt: asked)
+                listed, with: claims, on: timeline, askedAt: asked)
             let next =
                 now
                 + (comparison.isEarly

@@ -29,7 +29,7 @@ extension StoreSeats {
 /// How our claims on one purchase differ from those that the App Store lists.
 package struct StoreSeatComparison: Hashable, Sendable {
     /// Our open claims that it has ended because seats were refunded, without our knowing: at most
-    /// as many as were refunded, the newest ones.
+    /// as many as were refunded and have not ended a claim yet, the newest ones.
     package var missing: [SeatClaim] = []
     /// Our other open claims that it does not list: its list can be old, or the subscription had
     /// ended for a while. They stay open.
@@ -49,7 +49,8 @@ package struct StoreSeatComparison: Hashable, Sendable {
     /// - Parameters:
     ///   - listed: the ids that the App Store lists.
     ///   - claims: our claims that the list can be about: those of the purchase that are open or
-    ///     may be known to the App Store, and all whose ids are listed.
+    ///     may be known to the App Store, those that it has ended in the period in force, and all
+    ///     whose ids are listed.
     ///   - timeline: of the purchase.
     ///   - askedAt: when the question was sent.
     package init(
@@ -77,8 +78,26 @@ package struct StoreSeatComparison: Hashable, Sendable {
             }
         }
         unlisted.sort { $1.precedes($0) }
-        let refunded = timeline.refundedSeats(at: askedAt)
+        let refunded = max(
+            0, timeline.refundedSeats(at: askedAt) - timeline.unclaimed(of: claims, at: askedAt))
         missing = Array(unlisted.prefix(refunded))
         dropped = Array(unlisted.dropFirst(refunded))
+    }
+}
+
+extension Timeline {
+    /// When the period in force began. Seats that were added to it began later.
+    package func startInForce(at now: Instant) -> Instant? {
+        guard let period = period(at: now) else { return nil }
+        return periods.filter { $0.payment.until == period.payment.until && !$0.isVoid }
+            .map(\.from).min()
+    }
+
+    /// How many claims the App Store has ended in the period in force.
+    fileprivate func unclaimed(of claims: [SeatClaim], at now: Instant) -> Int {
+        guard let start = startInForce(at: now) else { return 0 }
+        return claims.count { claim in
+            claim.end.map { $0.cause == .unclaimed && $0.at >= start } ?? false
+        }
     }
 }

@@ -22,6 +22,9 @@ extension Schema {
             // Those whose id may exist and is not known yet.
             "CREATE INDEX seat_claims_unanswered ON seat_claims (app, environment, purchase) "
                 + "WHERE apple_asked_at_ms IS NOT NULL AND apple_claim IS NULL",
+            // Those that it has ended.
+            "CREATE INDEX seat_claims_unclaimed ON seat_claims "
+                + "(app, environment, purchase, ended_at_ms) WHERE cause = 'unclaimed'",
             // What waits until the subscription runs.
             "CREATE INDEX seat_claims_off ON seat_claims (app, environment, purchase) "
                 + "WHERE apple_state = 'off'",

@@ -89,9 +89,12 @@ extension DatabaseSession {
     // MARK: - Outcomes
 
     /// The claims that the App Store's list of a group can be about: those that are open, those
-    /// that it may know, and those that it lists.
+    /// that it may know, those that it lists, and those that it has ended.
+    ///
+    /// - Parameter start: of the period in force. Claims that it ended before are left out.
     package func comparableClaims(
-        on purchase: PurchaseID, listed: Set<StoreSeatID>, in app: AppID
+        on purchase: PurchaseID, listed: Set<StoreSeatID>, endedSince start: Instant,
+        in app: AppID
     ) throws(StorageFailure) -> [SeatClaim] {
         let open = try openSeatClaims(on: purchase, in: app)
         let others = try seatClaims(storedAs: listed.sorted(), in: app).map(\.claim)
@@ -100,8 +103,13 @@ extension DatabaseSession {
                 + "AND apple_asked_at_ms IS NOT NULL AND apple_claim IS NULL",
             Self.key(of: purchase, in: app)
         ).map(\.claim)
+        let unclaimed = try seatClaims(
+            "app = $1 AND environment = $2 AND purchase = $3 "
+                + "AND cause = 'unclaimed' AND ended_at_ms >= $4",
+            Self.key(of: purchase, in: app) + [.integer(start.milliseconds)]
+        ).map(\.claim)
         var known: Set<SeatClaimID> = []
-        return (open + others + unanswered).filter { known.insert($0.id).inserted }
+        return (open + others + unanswered + unclaimed).filter { known.insert($0.id).inserted }
     }
 
     /// Records how the App Store counts the seats of a group, and ends or reports the claims that

@@ -125,6 +125,17 @@ private func claim(
         #expect(comparison(["d"], dropped, refunded: 0).relisted == [dropped])
     }
 
+    @Test func `a refunded seat that has ended a claim ends no second one`() {
+        var ended = claim("a", report(.ended, "a", since: Self.long), isOpen: false)
+        ended.end = SeatClaim.End(.unclaimed, at: now)
+        let open = claim("b", report(.told, "b", since: Self.long))
+        #expect(comparison([], ended, open, refunded: 1).dropped == [open])
+        #expect(comparison([], ended, open, refunded: 2).missing == [open])
+        // A seat that was refunded in an earlier period.
+        ended.end = SeatClaim.End(.unclaimed, at: now - .days(1))
+        #expect(comparison([], ended, open, refunded: 1).missing == [open])
+    }
+
     @Test func `a claim that ended here and is listed there is left over`() {
         let ended = claim("a", report(.ended, "s1", since: Self.long), isOpen: false)
         let refused = claim("b", report(.refused, "s2", since: Self.long), isOpen: false)
