@@ -48,9 +48,14 @@ let only = Context.environment["PERENNIAL_ONLY"].map {
 }
 let keep: (Target) -> Bool = { target in only.map { $0.contains(target.name) } ?? true }
 
+/// Files that are part of the program: `PackageResources` has their bytes.
+let embedded: [String: [Resource]] = [
+    "Storage": [.embedInCode("Schema/postgres.sql"), .embedInCode("Schema/sqlite.sql")]
+]
+
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(
-        name: name, dependencies: dependencies,
+        name: name, dependencies: dependencies, resources: embedded[name] ?? [],
         swiftSettings: optimised.contains(name) ? quick : strict)
 }
 

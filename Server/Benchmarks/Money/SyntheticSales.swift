@@ -29,7 +29,7 @@ struct SyntheticSales {
             }
             if first / Self.batch % 10 == 0 { Progress.report("  \(end) of \(chains) written") }
         }
-        try await run(Schema.movementsByKind, in: driver)
+        try await run(Schema.index(named: "money_movements_by_kind", driver.dialect), in: driver)
     }
 
     private func run(_ sql: String, in driver: any DatabaseDriver) async throws {

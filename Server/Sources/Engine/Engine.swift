@@ -127,7 +127,6 @@ package struct Engine: Sendable {
                 "the database is distributed by Citus: statements are planned for their values",
                 metadata: ["version": "\(version)"])
         }
-        try await rewritePlainErasures()
         try await prepareWebhooks()
     }
 

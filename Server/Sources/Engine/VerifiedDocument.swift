@@ -181,20 +181,13 @@ extension StoredDocument {
             headers: packed.headers.map {
                 Header(digest: origin.digests.digest(of: $0), segment: $0)
             })
-        formerID = verified.digest.whole
     }
 
-    /// Identifies the document by the digest of the larger document that contains it.
-    mutating func identify(by digest: DocumentDigest) {
-        (id, formerID) = (digest.signed, digest.whole)
-    }
-
-    /// The original bytes of the document; nil if the stored form is damaged. Older documents use
-    /// the digest of the whole document as their id.
+    /// The original bytes of the document; nil if the stored form is damaged.
     var bytes: [UInt8]? {
         let packed = PackedDocument(parts: parts, headers: headers.map(\.segment))
         guard let bytes = packed.unpacked, let digest = Self.digest(of: bytes, kind),
-            digest.signed == id || digest.whole == id
+            digest.signed == id
         else { return nil }
         return bytes
     }

@@ -110,19 +110,16 @@ package struct Timeline: Hashable, Sendable {
     }
 
     /// Restores a timeline from the parts it was stored as.
-    ///
-    /// - Parameter areSeparate: whether each copy is a period of its own, as earlier versions of
-    ///   the program reported restored purchases. ``adding(_:)`` joins them.
     package init(
         stored purchase: PurchaseID, copies: [Copy], renewal: Sourced<Renewal>?,
-        lastGrace: Attested<Instant>?, areSeparate: Bool = false
+        lastGrace: Attested<Instant>?
     ) {
         self.purchase = purchase
         self.renewal = renewal?.value
         self.lastGrace = lastGrace
         renewalSources = renewal?.sources ?? .signed
         periods = copies.map { Period([$0], of: purchase) }
-        if !areSeparate, hasSeparateCopies { periods = Self.joinedCopies(of: self) }
+        if hasSeparateCopies { periods = Self.joinedCopies(of: self) }
         closePeriods()
     }
 
@@ -133,7 +130,7 @@ package struct Timeline: Hashable, Sendable {
         boxedAppProofs = Box(app)
     }
 
-    /// The parts to store; see ``init(stored:copies:renewal:lastGrace:areSeparate:)``.
+    /// The parts to store; see ``init(stored:copies:renewal:lastGrace:)``.
     package var copies: [Copy] { periods.flatMap(\.copies) }
     package var sourcedRenewal: Sourced<Renewal>? {
         renewal.map { Sourced(value: $0, sources: renewalSources) }

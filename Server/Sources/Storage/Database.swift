@@ -17,7 +17,6 @@ package struct Database: Sendable {
     package init(_ database: any DatabaseDriver, rules: DatabaseRules = DatabaseRules()) {
         var rules = rules
         // What is cached about one database must not be used for another.
-        rules.formerIDs = FormerIDs()
         rules.signals = ChangeSignals()
         self.driver = database
         self.rules = rules
@@ -41,7 +40,6 @@ package struct Database: Sendable {
     /// Returns the same database under the rules of another configuration.
     package func replacing(_ new: DatabaseRules) -> Database {
         var new = new
-        new.formerIDs = rules.formerIDs
         new.signals = rules.signals
         return Database(self, rules: new)
     }
@@ -165,7 +163,6 @@ package struct DatabaseRules: Sendable {
     /// stored as an HMAC of this hash under the app's key.
     package var erasedHash: @Sendable (CustomerID) -> [UInt8]
     package var erasureKeying: ErasureKeying
-    var formerIDs = FormerIDs()
     var signals = ChangeSignals()
     /// In which the transactions of a session run.
     private(set) var lane = ChangeSignals.Lane.none

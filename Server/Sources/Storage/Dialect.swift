@@ -1,4 +1,4 @@
-/// The differences between the SQL of the engines: in table definitions, and in how a transaction
+/// The differences between the SQL of the engines: in the names of types, and in how a transaction
 /// locks out others. Statements that work on rows use the same text for all engines.
 package enum Dialect: Hashable, Sendable {
     case sqlite
@@ -8,16 +8,6 @@ package enum Dialect: Hashable, Sendable {
     var bytes: String { self == .sqlite ? "BLOB" : "BYTEA" }
     /// Compared byte by byte on both engines, so that both sort alike.
     var text: String { self == .sqlite ? "TEXT" : "TEXT COLLATE \"C\"" }
-    /// Follows the closing parenthesis of a table definition.
-    var strict: String { self == .sqlite ? "STRICT" : "" }
-    /// Like ``strict``, for tables of small rows. SQLite stores these rows in the index of their
-    /// key, which saves one of two searches and a second copy of each key.
-    var strictWithoutRowID: String { self == .sqlite ? "STRICT, WITHOUT ROWID" : "" }
-    /// Like ``strict``, for the table of documents, which PostgreSQL partitions by month.
-    var strictPartitionedByMonth: String {
-        self == .sqlite ? strict : "PARTITION BY RANGE (signed_at_ms)"
-    }
-
     /// The time of the database's machine, in milliseconds since 1970. It is the same for all
     /// servers, even if their own clocks are wrong.
     package var clock: String {

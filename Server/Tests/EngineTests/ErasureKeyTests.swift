@@ -42,21 +42,4 @@ extension Engine {
         // Each database has a key of its own.
         #expect(Set(seen).count == 4)
     }
-
-    @Test func `at the start hashes of an earlier version are put under the key`() async throws {
-        let engine = try await engine()
-        let id: CustomerID = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
-        try await engine.db.driver.write { connection in
-            _ = try connection.run(
-                "INSERT INTO erasures (app, id_hash, erased_at_ms) VALUES ('birds', $1, 5)",
-                [.bytes(id.hash)])
-        }
-        #expect(try await engine.isErased(id))
-        try await engine.prepare()
-        #expect(try await !engine.erasedHashes().contains(id.hash))
-        #expect(try await engine.isErased(id))
-        let again = try await engine.erasedHashes()
-        try await engine.prepare()
-        #expect(try await engine.erasedHashes() == again)
-    }
 }

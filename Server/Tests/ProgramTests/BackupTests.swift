@@ -296,26 +296,23 @@ import Testing
         }
     }
 
-    @Test func `a backup of a program before epochs is brought up to date`() async throws {
+    @Test func `a backup from before the first release is refused, and nothing is replaced`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let (path, file) = (folder + "/p.sqlite", folder + "/b.sqlite")
-            try Self.unpackFixture("schema-15", to: file)
-            let outcome = try await Self.restore(file, to: path)
-            #expect(outcome.contents.version == 15)
-            #expect(try await DatabaseAddress.version(of: path) == Schema.version)
+            try await Self.make(path, customers: ["anna"])
+            try await Self.make(file, customers: ["anna", "ben"])
+            let store = Database(try DatabaseAddress.open(file))
+            try await store.driver.write { connection in
+                _ = try connection.run("UPDATE schema_versions SET version = 43", [])
+            }
+            store.driver.close()
+            let failure = await #expect(throws: StartFailure.self) {
+                _ = try await Self.restore(file, to: path)
+            }
+            #expect(failure?.message.contains("from before the first release") == true)
+            #expect(try await Self.customers(in: path) == 1)
         }
-    }
-
-    /// A database that a program of before made; see `Fixtures/databases`.
-    private static func unpackFixture(_ name: String, to path: String) throws {
-        let packed = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../Fixtures/databases/\(name).sqlite.gz").standardized
-        try Data().write(to: URL(filePath: path))
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["gzip", "-dc", packed.path]
-        process.standardOutput = try FileHandle(forWritingTo: URL(filePath: path))
-        try process.run()
-        try #require(try process.waitForEnd() == 0)
     }
 }

@@ -19,27 +19,6 @@ import Testing
             apps: [app], databaseAddress: path, for: purpose, now: { .machine }, logger: .quiet)
     }
 
-    /// A database with keys, as a program of an earlier schema left it. Returns that schema: the
-    /// newest of the files in `Fixtures/databases` that is not the present one.
-    private func makeEarlier(_ path: String) throws -> Int {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../Fixtures/databases").standardized
-        let earlier = try #require(
-            (1..<Schema.version).last { version in
-                let name = folder.appending(path: "schema-\(version).sqlite.gz").path
-                return FileManager.default.fileExists(atPath: name)
-            })
-        let file = folder.appending(path: "schema-\(earlier).sqlite.gz")
-        try Data().write(to: URL(filePath: path))
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["gzip", "-dc", file.path]
-        process.standardOutput = try FileHandle(forWritingTo: URL(filePath: path))
-        try process.run()
-        try #require(try process.waitForEnd() == 0)
-        return earlier
-    }
-
     private func report(on database: String, in folder: String) async throws -> CheckReport {
         let path = folder + "/perennial.yaml"
         let text = "apps:\n  birds:\n    bundle_id: com.example.birds\n    app_apple_id: 1\n"
@@ -48,28 +27,52 @@ import Testing
             try ProcessOptions.parse(["--config", path, "--database", database]))
     }
 
-    @Test func `an earlier database is not brought up to date by being looked at`() async throws {
+    @Test func `a database without tables gets none by being looked at`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/p.sqlite"
-            let earlier = try makeEarlier(path)
+            try Data().write(to: URL(filePath: path))
             let failure = await #expect(throws: StartFailure.self) {
                 _ = try await assembly(path, for: .inspecting)
             }
-            #expect(failure?.message.contains("schema version \(earlier)") == true)
+            #expect(failure?.message.contains("has schema version 0") == true)
             let copy = Migration(from: path, to: folder + "/copy.sqlite")
             await #expect(throws: StartFailure.self) { try await copy.run() }
             let report = try await self.report(on: path, in: folder)
-            #expect(report.isOK, "\(report.lines)")
-            let says = "from version \(earlier) to \(Schema.version)"
-            #expect(report.lines.contains { $0.contains(says) }, "\(report.lines)")
-            #expect(try await DatabaseAddress.version(of: path) == earlier)
+            #expect(report.lines.contains { $0.contains("which is empty") }, "\(report.lines)")
+            #expect(try await DatabaseAddress.version(of: path) == 0)
 
             try await assembly(path, for: .modifying).database.close()
             #expect(try await DatabaseAddress.version(of: path) == Schema.version)
             try await assembly(path, for: .inspecting).database.close()
             let after = try await self.report(on: path, in: folder)
             #expect(after.lines.contains { $0.hasPrefix("ok    database") }, "\(after.lines)")
-            #expect(!after.lines.contains { $0.contains("from version") }, "\(after.lines)")
+            #expect(!after.lines.contains { $0.contains("which is empty") }, "\(after.lines)")
+        }
+    }
+
+    @Test func `a database from before the first release is refused, and stays as it is`()
+        async throws
+    {
+        try await TemporaryFolder.with { folder in
+            let path = folder + "/p.sqlite"
+            let store = Database(try DatabaseAddress.open(path))
+            try await store.migrate(at: 0)
+            try await store.driver.write { connection in
+                _ = try connection.run("UPDATE schema_versions SET version = 43", [])
+            }
+            store.driver.close()
+            for purpose in [Assembly.Purpose.inspecting, .modifying, .serving] {
+                let failure = await #expect(throws: StartFailure.self) {
+                    _ = try await assembly(path, for: purpose)
+                }
+                let text = failure.map { "\($0.message) \($0.remedy)" } ?? ""
+                #expect(text.contains("from before the first release"), "\(purpose): \(text)")
+                #expect(text.contains("--fresh"), "\(purpose): \(text)")
+            }
+            let report = try await self.report(on: path, in: folder)
+            #expect(!report.isOK, "\(report.lines)")
+            let says = "from before the first release (schema version 43)"
+            #expect(report.lines.contains { $0.contains(says) }, "\(report.lines)")
         }
     }
 

@@ -185,9 +185,6 @@ private struct Way: CustomTestStringConvertible, Sendable {
             ImportPosition(bytesRead: 7), of: ImportKey(app: app, kind: "x", file: bytes), at: now)
         try tx.appStorePaused(app, in: .sandbox, until: now)
         try tx.beginEpoch(named: "aaaaaaaaaa", at: now)
-        try tx.connection.run(
-            "INSERT INTO former_ids (app, signed_until_ms) VALUES ($1, $2)",
-            [.text(app.rawValue), .integer(now.milliseconds)])
         var arrived = DocumentWithFacts(document(3), [])
         arrived.forward = ForwardOrder(
             ReceivedNotification(contentType: nil, body: [1]), to: ["a", "b"], createdAt: now,

@@ -143,19 +143,6 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a key from before there were scopes may do everything`(driver: Driver) async throws {
-        try await driver.withStore { store in
-            let hash = [UInt8](repeating: 7, count: 32)
-            try await store.transaction { tx in
-                try tx.addKey(hash: hash, app: app, kind: .secret, name: "", at: now)
-                try tx.connection.run("UPDATE keys SET scopes = NULL", [])
-            }
-            let key = try await store.read { try $0.key(hash: hash) }
-            #expect(key?.scopes == [.admin])
-        }
-    }
-
-    @Test(arguments: Driver.allCases)
     func `a key that is taken away lets nobody in, and the others stay`(
         driver: Driver
     ) async throws {

@@ -180,7 +180,7 @@ extension Database {
             try await store.addPeople()
             if spent > 0 { try await Self.owe(spent, in: store) }
             try await store.hear(1, Saying(day: 0, token: anna))
-            // An earlier version made no fact of it.
+            // A document of which no fact was made.
             _ = try await store.record(DocumentWithFacts(document(2), []))
             for _ in 0..<2 {
                 try await store.transaction { tx in

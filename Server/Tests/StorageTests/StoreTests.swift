@@ -223,33 +223,6 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a database of a later program is left alone`(driver: Driver) async throws {
-        try await driver.withStore { store in
-            try await store.driver.write { connection in
-                _ = try connection.run(
-                    "INSERT INTO schema_versions (version, applied_at_ms) VALUES ($1, $2)",
-                    [.integer(9999), .integer(0)])
-            }
-            await #expect(throws: StorageFailure.self) { try await store.migrate(at: 0) }
-        }
-    }
-
-    @Test(arguments: Driver.allCases)
-    func `a database whose first steps were others is refused, with what to do`(
-        driver: Driver
-    ) async throws {
-        try await driver.withStore { store in
-            try await store.driver.write { connection in
-                _ = try connection.run("DELETE FROM schema_versions WHERE version > 2", [])
-            }
-            let refusal = await #expect(throws: StorageFailure.self) {
-                try await store.migrate(at: 0)
-            }
-            #expect("\(refusal.map { "\($0)" } ?? "")".contains("--fresh"))
-        }
-    }
-
-    @Test(arguments: Driver.allCases)
     func `a damaged stored value is told, not believed`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in

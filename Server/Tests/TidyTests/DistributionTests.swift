@@ -104,6 +104,22 @@ import Testing
             ])
     }
 
+    @Test func `a table without an app in its key is found in the file of tables`() {
+        let file = SourceFile(
+            path: "Server/Sources/Storage/Schema/postgres.sql",
+            text: """
+                -- CREATE TABLE a (b TEXT PRIMARY KEY);
+
+                CREATE TABLE b (app TEXT NOT NULL PRIMARY KEY);
+                CREATE TABLE c (
+                    d TEXT NOT NULL PRIMARY KEY
+                );
+
+                """)
+        let found = Distribution.violations(among: [file]).filter { $0.path == file.path }
+        #expect(found.map(\.line) == [4])
+    }
+
     @Test func `a statement without an app is found in its file`() {
         let file = SourceFile(
             path: "Server/Sources/Storage/A.swift",

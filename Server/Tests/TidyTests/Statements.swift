@@ -10,6 +10,20 @@ enum Statements {
         let text: String
     }
 
+    /// Those of a file of SQL. Each ends with a line that ends with a semicolon.
+    static func statements(inSQL file: SourceFile) -> [Statement] {
+        var found: [Statement] = []
+        var (words, begin): ([Substring], Int) = ([], 1)
+        for (index, line) in file.lines.enumerated() where !line.hasPrefix("--") {
+            if words.isEmpty { begin = index + 1 }
+            words += line.split(whereSeparator: \.isWhitespace)
+            guard line.hasSuffix(";") else { continue }
+            found.append(Statement(line: begin, text: words.joined(separator: " ")))
+            words = []
+        }
+        return found
+    }
+
     static func statements(in file: SourceFile) -> [Statement] {
         var reader = LiteralReader(file.text)
         return reader.read().compactMap { literal in

@@ -61,10 +61,9 @@ public struct Event: Hashable, Sendable, Codable {
     public struct Cause: Hashable, Sendable, Codable {
         /// One of `document`, `time`, `request`, `rebuild`.
         public var kind: String
-        /// Identifies the signed document: the SHA-256 of its signed part, in hexadecimal. For a
-        /// document that was recorded by an earlier version, the SHA-256 of the whole document.
+        /// Identifies the signed document: the SHA-256 of its signed part, in hexadecimal.
         public var documentID: String?
-        /// Whose request caused it. Nil if no request did, or if an earlier version recorded it.
+        /// Whose request caused it. Nil if no request did.
         public var author: Author?
 
         public init(kind: String, documentID: String? = nil, author: Author? = nil) {

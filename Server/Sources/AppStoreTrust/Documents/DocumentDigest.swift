@@ -11,7 +11,7 @@ package struct DocumentDigest: Hashable, Sendable {
     /// The digest of what is signed, together with the signer's name. For a JWS, the bytes before
     /// its last dot. For documents that are not signed, equal to `whole`.
     package let signed: [UInt8]
-    /// The digest of the document as received. Earlier versions used it as the document's id.
+    /// The digest of the document as received.
     package let whole: [UInt8]
 
     init(signed: [UInt8], whole: [UInt8]) {

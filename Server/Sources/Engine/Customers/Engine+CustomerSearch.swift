@@ -208,20 +208,6 @@ extension Engine {
             }
         }
     }
-
-    /// The number of erasures rewritten in one transaction.
-    private static let rewriteBatch = 500
-
-    /// Rewrites erasures that an earlier version stored as plain hashes, without a key. Idempotent.
-    func rewritePlainErasures() async throws(EngineFailure) {
-        let now = now()
-        for app in apps.keys.sorted() {
-            guard try await read({ tx in try tx.hasPlainErasures(in: app) }) else { continue }
-            while try await transaction({ tx in
-                try tx.rewritePlainErasures(in: app, at: now, limit: Self.rewriteBatch)
-            }) > 0 {}
-        }
-    }
 }
 
 extension ErasureKeying {

@@ -129,10 +129,9 @@ extension Engine {
         do {
             let targets = apps[document.app]?.forwards.targets ?? []
             let holder = forwarding.leaseHolder
-            let id = try await read { tx in try tx.storedID(of: document) }
             let leases = try await transaction { tx in
                 try tx.leaseForwards(
-                    of: id, in: document.app, for: holder, lease: ForwardingSettings.lease)
+                    of: document.id, in: document.app, for: holder, lease: ForwardingSettings.lease)
             }
             let known = leases.compactMap { lease in
                 targets.first { $0.name == lease.target }.map { (lease: lease, target: $0) }

@@ -119,8 +119,8 @@ extension Engine {
         walk.unappliedUnclaims += try await apply(unclaims, verifyOnly: walk.verifiesOnly)
     }
 
-    /// Applies what an earlier version recorded without knowing what it means. Returns how many ids
-    /// were not recorded.
+    /// Applies what documents say of ended claims and the tables do not, for example because a
+    /// version that did not know its meaning recorded it. Returns how many ids were not recorded.
     private func apply(
         _ unclaims: [(unclaim: SeatUnclaim, document: StoredDocument)], verifyOnly: Bool
     ) async throws(EngineFailure) -> Int {

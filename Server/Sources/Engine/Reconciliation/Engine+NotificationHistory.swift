@@ -160,7 +160,7 @@ extension Engine {
     /// The notifications that are not recorded. Those that cannot be read are included, so that
     /// they are rejected and logged.
     private func missing(_ payloads: [String], of app: AppID) async throws -> [String] {
-        var ids: [(signedAt: Instant, id: [UInt8], formerID: [UInt8])] = []
+        var ids: [(signedAt: Instant, id: [UInt8])] = []
         var readable: [String] = []
         var missing: [String] = []
         for payload in payloads {
@@ -171,7 +171,7 @@ extension Engine {
                 missing.append(payload)
                 continue
             }
-            ids.append((Instant(signedAt), digest.signed, digest.whole))
+            ids.append((Instant(signedAt), digest.signed))
             readable.append(payload)
         }
         let asked = ids

@@ -47,7 +47,8 @@ extension Engine {
             at: AppStoreDate(origin.receivedAt))
         let renewal = try trusted(outcome)
         var attestation = VerifiedDocument(renewal: renewal, bytes, from: origin)
-        attestation.document.identify(by: DocumentDigest(unsigned: bytes))
+        // It is identified by the larger document that contains the renewal.
+        attestation.document.id = DocumentDigest(unsigned: bytes).signed
         attestation.document.kind = .graceResponse
         attestation.facts = []
         attestation.addFact { () throws(IntakeFailure) in

@@ -117,22 +117,14 @@ extension PerennialServer {
         let parts = cursor.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 3, let moment = Int64(parts[0], radix: 16),
             let document = Hexadecimal.bytes(parts[1]),
-            parts[1].count == Self.documentDigits, let target = Hexadecimal.bytes(parts[2])
+            parts[1].count == Self.documentDigits, Hexadecimal.bytes(parts[2]) != nil,
+            parts[2].count == ForwardLabel.digestDigits
         else {
             throw ProblemError(.cursorUnknown)
         }
-        let createdAt = Instant(milliseconds: moment)
-        // Cursors of earlier versions have the address itself, which begins with http.
-        if target.starts(with: Array("http".utf8)), !target.contains(0) {
-            return ForwardPosition(
-                createdAt: createdAt, document: document,
-                target: String(decoding: target, as: UTF8.self))
-        }
-        guard parts[2].count == ForwardLabel.digestDigits else {
-            throw ProblemError(.cursorUnknown)
-        }
         return try await engine.position(
-            createdAt: createdAt, document: document, targetDigest: String(parts[2]),
+            createdAt: Instant(milliseconds: moment), document: document,
+            targetDigest: String(parts[2]),
             app: app)
     }
 

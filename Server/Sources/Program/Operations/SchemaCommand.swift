@@ -16,9 +16,8 @@ struct SchemaCommand: AsyncParsableCommand {
     }
 
     static var tables: [String] {
-        Schema.statements(.postgres).enumerated().flatMap { index, step in
-            ["-- \(index + 1): \(step.step)"] + step.statements.map { $0 + ";" }
-        }
+        Schema.text(.postgres).split(separator: "\n", omittingEmptySubsequences: false)
+            .map(String.init)
     }
 
     static var distribution: [String] {

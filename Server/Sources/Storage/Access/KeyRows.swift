@@ -98,7 +98,7 @@ extension DatabaseSession {
             app: AppID(rawValue: try row.text(0)), hash: try row.bytes(1),
             kind: try KeyKind.stored(try row.text(2)), name: try row.text(3),
             createdAt: Instant(milliseconds: try row.integer(4)),
-            scopes: try Set<KeyScope>.stored(try row.optionalText(5)),
+            scopes: try Set<KeyScope>.stored(try row.text(5)),
             until: try row.optionalInteger(6).map(Instant.init(milliseconds:)),
             lastUsedAt: try row.optionalInteger(7).map(Instant.init(milliseconds:)))
     }

@@ -19,10 +19,8 @@ extension Set<KeyScope> {
         KeyScope.allCases.filter(contains).map(\.rawValue).joined(separator: ",")
     }
 
-    /// Parses scopes as stored in the database. Keys from before there were scopes have none stored
-    /// and may do everything.
-    static func stored(_ text: String?) throws(StorageFailure) -> Self {
-        guard let text else { return [.admin] }
+    /// Parses scopes as stored in the database.
+    static func stored(_ text: String) throws(StorageFailure) -> Self {
         var scopes: Self = []
         for word in text.split(separator: ",") {
             guard let scope = KeyScope(rawValue: String(word)) else {

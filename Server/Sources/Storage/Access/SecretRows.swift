@@ -1,22 +1,5 @@
 import Ledger
 
-extension Schema {
-    /// Secret keys shared by the servers of one database.
-    static func secretTables(_ type: Dialect) -> [String] {
-        [
-            """
-            CREATE TABLE secrets (
-                app \(type.text) NOT NULL,
-                name \(type.text) NOT NULL,
-                secret \(type.bytes) NOT NULL,
-                created_at_ms \(type.integer) NOT NULL,
-                PRIMARY KEY (app, name)
-            ) \(type.strictWithoutRowID)
-            """
-        ]
-    }
-}
-
 extension DatabaseSession {
     /// A secret of an app by its name. Returns nil if there is none.
     package func secret(

@@ -1,22 +1,5 @@
 import Ledger
 
-extension Schema {
-    /// From which networks each owner has signed in lately.
-    static func signInPlaceTables(_ type: Dialect) -> [String] {
-        [
-            """
-            CREATE TABLE sign_in_places (
-                app \(type.text) NOT NULL CHECK (app = ''),
-                owner \(type.text) NOT NULL,
-                network \(type.text) NOT NULL,
-                used_at_ms \(type.integer) NOT NULL,
-                PRIMARY KEY (app, owner, network)
-            ) \(type.strictWithoutRowID)
-            """
-        ]
-    }
-}
-
 extension DatabaseSession {
     /// Whether an owner has signed in from a network since a moment.
     package func hasSignedIn(

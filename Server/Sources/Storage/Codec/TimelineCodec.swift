@@ -57,11 +57,7 @@ extension Timeline {
         renewalSources != .signed || periods.contains { $0.sources != .signed }
     }
 
-    /// - Parameter asReported: whether copies of one purchase stay purchases of their own, if an
-    ///   earlier version of the program reported them so.
-    init(
-        stored bytes: [UInt8], of purchase: PurchaseID, asReported: Bool = false
-    ) throws(StorageFailure) {
+    init(stored bytes: [UInt8], of purchase: PurchaseID) throws(StorageFailure) {
         var reader = ByteReader(bytes)
         switch try reader.storedLayout() {
         case Layout.app: self.init(stored: purchase, app: try reader.appProofs(count: 1))
@@ -96,7 +92,7 @@ extension Timeline {
             if found == Layout.undated { renewal?.receivedAt = try reader.instant() }
             self.init(
                 stored: purchase, copies: copies, renewal: renewal,
-                lastGrace: renewal?.signedGrace, areSeparate: asReported)
+                lastGrace: renewal?.signedGrace)
         }
     }
 }

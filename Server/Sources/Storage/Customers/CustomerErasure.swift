@@ -198,13 +198,12 @@ extension DatabaseSession {
 
     private func rewrite(_ events: [Event], in app: AppID) throws(StorageFailure) {
         try connection.runEach(
-            "UPDATE events SET customer = $1, environment = $2, body = $3, details = $4 "
-                + "WHERE app = $5 AND sequence = $6",
+            "UPDATE events SET customer = $1, environment = $2, details = $3 "
+                + "WHERE app = $4 AND sequence = $5",
             events.map {
                 [
                     .text($0.entry.customer?.rawValue), .text($0.entry.environment?.rawValue),
-                    .bytes([]), .text($0.entry.details), .text(app.rawValue),
-                    .integer($0.sequence),
+                    .text($0.entry.details), .text(app.rawValue), .integer($0.sequence),
                 ]
             })
     }

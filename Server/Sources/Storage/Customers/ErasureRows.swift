@@ -22,8 +22,6 @@ package struct ErasureKeying: Sendable {
 
 // An erased id is stored as the HMAC-SHA256 of its plain hash under a key of the app, which is in
 // `secrets`. So `erasures` alone does not reveal whether a person with a guessable id was erased.
-// Earlier versions stored the plain hash: these rows remain valid, and are rewritten when a server
-// starts.
 extension DatabaseSession {
     private static let erasureKeyName = "erasures"
 
@@ -51,16 +49,16 @@ extension DatabaseSession {
     }
 
     static let selectErasure =
-        "SELECT erased_at_ms FROM erasures WHERE app = $1 AND id_hash IN ($2, $3)"
+        "SELECT erased_at_ms FROM erasures WHERE app = $1 AND id_hash = $2"
 
-    /// The parameters of the statement above for each plain hash: the app, the hash, and its HMAC.
+    /// The parameters of the statement above for each plain hash: the app, and the hash's HMAC.
     private func erasureValues(
         of hashes: [[UInt8]], in app: AppID
     ) throws(StorageFailure) -> [[Value]] {
         let key = try secret(Self.erasureKeyName, of: app)
         return hashes.map { hash in
             let code = key.map { rules.erasureKeying.code(hash, $0) } ?? hash
-            return [.text(app.rawValue), .bytes(hash), .bytes(code)]
+            return [.text(app.rawValue), .bytes(code)]
         }
     }
 
@@ -75,43 +73,11 @@ extension DatabaseSession {
             hashes.map { (rules.erasureKeying.code($0, key), now) }, in: app)
     }
 
-    /// Rewrites erasures that are stored as plain hashes, at most `limit` of them. Returns how many
-    /// it rewrote.
-    package func rewritePlainErasures(
-        in app: AppID, at now: Instant, limit: Int
-    ) throws(StorageFailure) -> Int {
-        let rows = try connection.rows(
-            Self.selectPlainErasures, [.text(app.rawValue), .integer(Int64(limit))])
-        guard !rows.isEmpty else { return 0 }
-        let key = try erasureKey(of: app, at: now)
-        var keyed: [([UInt8], Instant)] = []
-        for row in rows {
-            keyed.append(
-                (
-                    rules.erasureKeying.code(try row.bytes(0), key),
-                    Instant(milliseconds: try row.integer(1))
-                ))
-        }
-        try connection.runEach(
-            "DELETE FROM erasures WHERE app = $1 AND id_hash = $2",
-            rows.map { [.text(app.rawValue), $0.values[0]] })
-        try insertErasures(keyed, in: app)
-        return rows.count
-    }
-
-    /// Returns whether any erasure is still stored as a plain hash.
-    package func hasPlainErasures(in app: AppID) throws(StorageFailure) -> Bool {
-        try !connection.rows(Self.selectPlainErasures, [.text(app.rawValue), .integer(1)]).isEmpty
-    }
-
-    private static let selectPlainErasures =
-        "SELECT id_hash, erased_at_ms FROM erasures WHERE app = $1 AND is_keyed = 0 LIMIT $2"
-
     private func insertErasures(
         _ codes: [([UInt8], Instant)], in app: AppID
     ) throws(StorageFailure) {
         try connection.runEach(
-            "INSERT INTO erasures (app, id_hash, erased_at_ms, is_keyed) VALUES ($1, $2, $3, 1) "
+            "INSERT INTO erasures (app, id_hash, erased_at_ms) VALUES ($1, $2, $3) "
                 + "ON CONFLICT (app, id_hash) DO NOTHING",
             codes.map { code, erasedAt in
                 [.text(app.rawValue), .bytes(code), .integer(erasedAt.milliseconds)]

@@ -7,9 +7,6 @@ package struct StoredDocument: Hashable, Sendable {
     /// that differ only in unsigned parts have the same id, whichever arrives first. For a version
     /// 1 notification, the SHA-256 of what is the same in all of its copies.
     package var id: [UInt8]
-    /// The id that earlier versions computed: the SHA-256 of the document as received. Not stored;
-    /// nil if it is unknown or equal to `id`.
-    package var formerID: [UInt8]?
     package var kind: Kind
     package var environment: Environment
     package var source: Source
@@ -166,6 +163,18 @@ extension DatabaseSession {
             .integer(document.receivedAt.milliseconds), .bytes(document.parts),
             .bytes(document.headers.flatMap(\.digest)),
         ]
+    }
+
+    /// For each document, returns whether it is stored.
+    package func areStored(
+        _ ids: [(signedAt: Instant, id: [UInt8])], of app: AppID
+    ) throws(StorageFailure) -> [Bool] {
+        let rows = try connection.rowsEach(
+            "SELECT 1 FROM documents WHERE app = $1 AND signed_at_ms = $2 AND id = $3",
+            ids.map {
+                [.text(app.rawValue), .integer($0.signedAt.milliseconds), .bytes($0.id)]
+            })
+        return rows.map { !$0.isEmpty }
     }
 
     package func documentCount() throws(StorageFailure) -> Int {

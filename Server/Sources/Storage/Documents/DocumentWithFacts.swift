@@ -46,7 +46,6 @@ extension DatabaseSession {
     private func record(
         _ attested: [DocumentWithFacts], _ purses: inout WalletProjectionCache
     ) throws(StorageFailure) -> [Bool] {
-        let attested = try withStoredIDs(attested)
         let isNew = try insert(attested.map(\.document))
         let new = zip(attested, isNew).filter(\.1).map(\.0)
         try project(new, &purses)

@@ -28,14 +28,6 @@ extension Dialect {
     }
 }
 
-extension Schema {
-    /// An empty table, which is only locked.
-    static func recordingTables(_ type: Dialect) -> [String] {
-        guard type == .postgres else { return [] }
-        return ["CREATE TABLE recordings (app \(type.text) NOT NULL PRIMARY KEY)"]
-    }
-}
-
 extension DatabaseRules {
     /// Whether a document can probably be recorded on a snapshot. If not, that is found out, at the
     /// cost of another run.
@@ -59,7 +51,7 @@ extension Fact {
 struct SnapshotConnection: Connection {
     /// Their rows belong to one purchase, or to one document, or they are never changed.
     private static let tables: Set<Substring> = [
-        "headers", "documents", "former_ids", "facts", "purchases", "links", "shares",
+        "headers", "documents", "facts", "purchases", "links", "shares",
         "money_transactions", "money_movements", "money_subscriptions", "money_changes",
         "consumption_questions", "term_watches", "forwards", "forward_bodies", "pending_events",
         "erasures", "secrets", "seat_claims", "seat_groups",

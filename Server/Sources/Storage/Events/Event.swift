@@ -44,8 +44,7 @@ package struct EventEntry: Hashable, Sendable {
     /// How many events the purchase had before it was linked; only for ``Change/Kind/linked``.
     /// Counted when the event is read.
     package var earlierEvents: Int64?
-    /// Whose request caused it. Nil if no request did, if no key was needed, or if an earlier
-    /// version recorded it.
+    /// Whose request caused it. Nil if no request did, or if no key was needed.
     package var author: EventAuthor?
 
     package enum Cause: Hashable, Sendable {

@@ -138,8 +138,7 @@ extension DatabaseSession {
                 wrong += walletProblems(of: customer, in: app, environment, otherThan: told)
             }
         }
-        // No wallets remain of an erased customer without consumables, nor of customers erased by
-        // an earlier version.
+        // No wallets remain of an erased customer without consumables.
         rest = rest.filter { !gone.contains($0.key.customer) }
         return wrong
             + rest.map {

@@ -134,7 +134,7 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> ReportedPurchase {
         ReportedPurchase(
             app: app,
-            timeline: try Timeline(stored: try row.bytes(column), of: purchase, asReported: true),
+            timeline: try Timeline(stored: try row.bytes(column), of: purchase),
             reportedState: row.values[column + 1] == .null
                 ? nil : try ReportedState(stored: try row.bytes(column + 1)),
             customer: try row.optionalText(column + 2).map(CustomerID.init(rawValue:)))

@@ -22,7 +22,7 @@ struct UnnumberedEvent {
     /// The values of ``columns``.
     var values: [Value]
 
-    static let columns = "environment, purchase, kind, told_at_ms, document, body, details"
+    static let columns = "environment, purchase, kind, told_at_ms, document, details"
 
     init(app: AppID, customer: CustomerID?, values: [Value]) {
         self.app = app
@@ -38,7 +38,7 @@ struct UnnumberedEvent {
         values = [
             .text(entry.environment?.rawValue), .text(entry.purchase?.original.rawValue),
             .text(entry.change.kind.rawValue), .integer(entry.knownAt.milliseconds), document,
-            .bytes([]), .text(entry.details),
+            .text(entry.details),
         ]
     }
 }
@@ -52,14 +52,9 @@ extension UnnumberedEvent {
                 try row.text(2), Instant(milliseconds: try row.integer(3))
             )
             let document = row.values[4] == .null ? nil : try row.bytes(4)
-            guard let details = try row.optionalText(6) else {
-                return try EventEntry(
-                    app: app, customer: customer, environment: environment, purchase: purchase,
-                    kind: kind, knownAt: knownAt, document: document, body: try row.bytes(5))
-            }
             return try EventEntry(
                 app: app, customer: customer, environment: environment, purchase: purchase,
-                kind: kind, knownAt: knownAt, document: document, details: details)
+                kind: kind, knownAt: knownAt, document: document, details: try row.text(5))
         }
     }
 }
@@ -103,7 +98,7 @@ extension DatabaseSession {
         try connection.runEach(
             "INSERT INTO events (app, sequence, customer, customer_sequence, "
                 + "\(UnnumberedEvent.columns)) "
-                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
             rows)
         try connection.runEach(
             "INSERT INTO logs (app, last_sequence) VALUES ($1, $2) "
@@ -152,7 +147,7 @@ extension DatabaseSession {
     func insertPending(_ events: [UnnumberedEvent]) throws(StorageFailure) {
         try connection.runEach(
             "INSERT INTO pending_events (app, customer, \(UnnumberedEvent.columns)) "
-                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
             events.map { [.text($0.app.rawValue), .text($0.customer?.rawValue)] + $0.values })
     }
 

@@ -12,8 +12,8 @@ package struct DatabaseContents: Hashable, Sendable {
 extension Database {
     /// Counts the rows of the database behind a connection, whichever program wrote it.
     ///
-    /// - Throws: ``StorageFailure`` if it does not belong to Perennial, has a newer schema than
-    ///   this program, or is an unfinished copy.
+    /// - Throws: ``StorageFailure`` if it does not belong to Perennial, has a schema that this
+    ///   program does not know, or is an unfinished copy.
     package static func contents(
         _ connection: any Connection
     ) throws(StorageFailure) -> DatabaseContents {

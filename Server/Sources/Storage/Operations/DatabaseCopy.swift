@@ -36,7 +36,7 @@ struct CopiedTable: Hashable, Sendable {
             name: "events", key: ["app", "sequence"],
             others: [
                 "customer", "customer_sequence", "environment", "purchase", "kind", "told_at_ms",
-                "document", "body", "details",
+                "document", "details",
             ]),
         CopiedTable(
             name: "debits", key: ["app", "debit"],
@@ -147,7 +147,7 @@ struct CopiedTable: Hashable, Sendable {
         CopiedTable(
             name: "parted_ids", key: ["app", "id", "customer"], others: ["parted_at_ms"]),
         CopiedTable(
-            name: "erasures", key: ["app", "id_hash"], others: ["erased_at_ms", "is_keyed"]),
+            name: "erasures", key: ["app", "id_hash"], others: ["erased_at_ms"]),
         CopiedTable(
             name: "facts",
             key: ["app", "environment", "purchase", "attested_at_ms", "subject", "document"],
@@ -170,7 +170,6 @@ struct CopiedTable: Hashable, Sendable {
                 "lease_until_ms", "lease_holder", "walked_to_ms", "walk_lease_until_ms",
                 "walk_lease_holder",
             ]),
-        CopiedTable(name: "former_ids", key: ["app"], others: ["signed_until_ms"]),
         CopiedTable(
             name: "owners", key: ["app", "owner"],
             others: ["password", "created_at_ms", "signed_in_at_ms", "blocked_at_ms"]),

@@ -1,11 +1,16 @@
 import Ledger
 
 extension Database {
-    /// Brings the schema up to this program's version. Idempotent, and safe if several servers run
-    /// it at once.
+    /// Makes the tables of a new database, and brings those of an older one up to this program's
+    /// version. Idempotent, and safe if several servers run it at once.
     ///
-    /// - Throws: ``StorageFailure`` if the schema of the database is newer than this program.
+    /// - Throws: ``StorageFailure`` if the schema of the database is newer than this program, or
+    ///   from before the first release.
     package func migrate(at now: Int64) async throws {
+        try await migrate(at: now, by: Schema.steps)
+    }
+
+    func migrate(at now: Int64, by steps: [Schema.Step]) async throws {
         _ = try await driver.write { connection in
             try connection.run(
                 "CREATE TABLE IF NOT EXISTS schema_versions "
@@ -19,7 +24,7 @@ extension Database {
             for statement in dialect.withoutLockTimeout + dialect.lockTables(["schema_versions"]) {
                 try connection.run(statement, [])
             }
-            try Self.applySteps(connection, at: now)
+            try Self.apply(steps, connection, at: now)
         }
         do {
             try await createPartitions(around: Instant(milliseconds: now))
@@ -76,42 +81,57 @@ extension Database {
         }
     }
 
-    private static func applySteps(
-        _ connection: any Connection, at now: Int64
+    private static func apply(
+        _ steps: [Schema.Step], _ connection: any Connection, at now: Int64
     ) throws(StorageFailure) {
-        let present = try presentVersion(connection)
-        let migrations = Schema.migrations(connection.dialect)
-        for (index, migration) in migrations.enumerated() where index >= present {
-            do throws(StorageFailure) {
-                for statement in migration.statements { try connection.run(statement, []) }
-            } catch {
-                var failure = error
-                failure.message = "schema version \(index + 1), \(migration.name): \(error.message)"
-                throw failure
-            }
-            try connection.run(
-                "INSERT INTO schema_versions (version, applied_at_ms) VALUES ($1, $2)",
-                [.integer(Int64(index + 1)), .integer(now)])
+        let newest = Schema.version(with: steps)
+        let present = try presentVersion(connection, newest: newest)
+        guard present > 0 else {
+            try run(Schema.statements(connection.dialect), connection, version: newest, "new", now)
+            return
+        }
+        for (step, version) in zip(steps, (Schema.baseline + 1)...) where version > present {
+            try run(
+                step.statements(connection.dialect), connection, version: version, step.name, now)
         }
     }
 
+    private static func run(
+        _ statements: [String], _ connection: any Connection, version: Int, _ name: String,
+        _ now: Int64
+    ) throws(StorageFailure) {
+        do throws(StorageFailure) {
+            for statement in statements { try connection.run(statement, []) }
+        } catch {
+            var failure = error
+            failure.message = "schema version \(version), \(name): \(error.message)"
+            throw failure
+        }
+        try connection.run(
+            "INSERT INTO schema_versions (version, applied_at_ms) VALUES ($1, $2)",
+            [.integer(Int64(version)), .integer(now)])
+    }
+
+    /// The present version; 0 before the tables of a new database are made.
+    ///
+    /// - Parameter newest: the last version that can be migrated.
     static func presentVersion(
-        _ connection: any Connection
+        _ connection: any Connection, newest: Int = Schema.version
     ) throws(StorageFailure) -> Int {
         let versions = try connection.rows(
             "SELECT coalesce(max(version), 0) FROM schema_versions", [])
         let present = Int(try versions[0].integer(0))
         try requireNoUnfinishedCopy(connection)
-        guard present <= Schema.version else {
+        guard present <= newest else {
             throw StorageFailure(
                 "the database has schema version \(present), but this program supports at most "
-                    + "\(Schema.version): use the newer version of Perennial")
+                    + "\(newest): use the newer version of Perennial")
         }
-        guard present == 0 || present >= Schema.oldestVersion else {
+        guard present == 0 || present >= Schema.baseline else {
             throw StorageFailure(
-                "the database has schema version \(present), from before the first release, which "
-                    + "cannot be migrated: keep it as a backup and start with a new one "
-                    + "(`perennial dev --fresh`)")
+                "the database was made by a version of Perennial from before the first release "
+                    + "(schema version \(present)), and cannot be migrated: keep it as a backup and "
+                    + "start with a new database (`perennial dev --fresh`)")
         }
         return present
     }

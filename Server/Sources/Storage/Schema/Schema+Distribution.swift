@@ -37,8 +37,8 @@ extension Schema {
             "customer_ids", "links", "shares", "blocks", "transfers", "grants", "erasures",
             "parted_ids", "token_keys", "secrets", "debits", "wallets", "reminders",
             "term_watches", "reminder_rules", "consumption_questions", "consumption_consents",
-            "consumption_uses", "events", "pending_events", "logs", "app_stores", "former_ids",
-            "forwards", "forward_bodies", "imports", "purchase_origins", "webhooks",
+            "consumption_uses", "events", "pending_events", "logs", "app_stores", "forwards",
+            "forward_bodies", "imports", "purchase_origins", "webhooks",
             "webhook_deliveries", "webhook_attempts", "money_transactions", "money_movements",
             "money_subscriptions", "money_fills", "money_sums", "money_changes",
             "money_sum_fills", "shown_entitlements", "shown_wallet_entries", "showings",
@@ -123,10 +123,5 @@ extension Schema {
         END
         $$
         """
-    }
-
-    /// The statements of all steps, as a new database runs them.
-    package static func statements(_ dialect: Dialect) -> [(step: String, statements: [String])] {
-        migrations(dialect).map { ($0.name, $0.statements) }
     }
 }

@@ -140,24 +140,6 @@ private func permutations(of facts: [Fact]) -> [[Fact]] {
         #expect(told.periods.first?.copies.count == 3)
     }
 
-    @Test func `copies that were stored as purchases of their own are joined by the next fact`()
-        throws
-    {
-        let copies = try timeline([Self.original, Self.restored]).copies
-        let separate = Timeline(
-            stored: purchase, copies: copies, renewal: nil, lastGrace: nil, areSeparate: true)
-        #expect(separate.periods.count == 2 && separate.netAmounts == ["USD": 9_980])
-        let joined = separate.adding([])
-        #expect(joined == (try timeline([Self.original, Self.restored])))
-        // What was reported twice is corrected.
-        var reported = ReportedState(
-            separate.status(at: bought + .hours(1)), until: bought + .hours(1))
-        let changes = reported.changes(
-            from: separate, to: joined, at: bought + .hours(3), rules: AccessRules())
-        #expect(changes.map(\.kind) == [.priceCorrected])
-        #expect(changes.map(\.money) == [Money(milliunits: -4_990, currency: "USD")])
-    }
-
     @Test(arguments: RandomLife.seeds)
     func `any order of copies gives the same purchase`(seed: UInt64) {
         var dice = Dice(seed: seed)

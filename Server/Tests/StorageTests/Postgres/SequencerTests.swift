@@ -124,20 +124,6 @@ private final class LostConnection: Connection {
         }
     }
 
-    /// What a server of an earlier version does to number the events of a customer.
-    @Test func `a server of an earlier version cannot number events`() async throws {
-        try await Driver.withServers { servers in
-            for statement in [
-                "LOCK TABLE turns IN ROW EXCLUSIVE MODE",
-                "UPDATE customers SET last_sequence = last_sequence + 1",
-            ] {
-                await #expect(throws: StorageFailure.self) {
-                    try await servers[0].driver.write { _ = try $0.run(statement, []) }
-                }
-            }
-        }
-    }
-
     @Test func `sequencers at the same time number every event once`() async throws {
         try await Driver.withServers { servers in
             let done = Tally()

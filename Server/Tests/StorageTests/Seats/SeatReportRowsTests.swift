@@ -1,5 +1,4 @@
 import Ledger
-import StorageSQLite
 import Testing
 
 @testable import Storage
@@ -56,34 +55,5 @@ import Testing
             #expect(try await Self.state(in: store) == .ended)
             #expect(try await Self.leased(by: "b", in: store) == [])
         }
-    }
-
-    @Test func `claims from before there were reports are due, and those that ended are not told`()
-        async throws
-    {
-        let store = Database(try SQLiteDriver.inMemory())
-        let earlier = Schema.migrations(.sqlite).prefix { $0.name != "reports of seats" }
-        try await store.driver.write { connection in
-            _ = try connection.run(
-                "CREATE TABLE schema_versions (version INTEGER PRIMARY KEY, "
-                    + "applied_at_ms INTEGER NOT NULL)", [])
-            for (index, step) in earlier.enumerated() {
-                for statement in step.statements { _ = try connection.run(statement, []) }
-                _ = try connection.run(
-                    "INSERT INTO schema_versions VALUES ($1, 0)", [.integer(Int64(index) + 1)])
-            }
-            for (name, end) in [("a", nil), ("b", 5)] as [(String, Int64?)] {
-                _ = try connection.run(
-                    "INSERT INTO seat_claims VALUES ('birds', $1, 'production', '1000', $1, 1, "
-                        + "$2, $3)",
-                    [.text(name), .integer(end), .text(end.map { _ in "left" })])
-            }
-        }
-        try await store.migrate(at: 0)
-        let leased = try await Self.leased(by: "a", in: store)
-        let steps = leased.map { $0.stored.claim }.sorted { $0.id < $1.id }.map {
-            $0.report.step(isOpen: $0.end == nil, isRunning: true)
-        }
-        #expect(steps == [.claim, .nothing])
     }
 }

@@ -363,10 +363,7 @@ private struct SwallowingShop: Sendable {
             let bytes = Array(sent.signedPayload.utf8)
             return DocumentDigest(jws: bytes).flatMap { digest in
                 Verifier.claimedSigningDate(of: bytes).map {
-                    (
-                        signedAt: Instant(milliseconds: $0.milliseconds), id: digest.signed,
-                        formerID: digest.whole
-                    )
+                    (signedAt: Instant(milliseconds: $0.milliseconds), id: digest.signed)
                 }
             }
         }

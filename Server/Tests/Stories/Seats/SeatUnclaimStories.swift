@@ -132,12 +132,12 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a rebuild applies what an earlier version recorded only`(
+    func `a rebuild applies what a document says and the tables do not`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
             #expect(try await stage.unclaim(Stage.ours([ids[1]])) == 200)
-            // As the earlier version left it.
+            // As a version left it that did not know what the document means.
             try await stage.shop.database.write { connection in
                 _ = try connection.run("DELETE FROM seat_unclaims", [])
                 _ = try connection.run(

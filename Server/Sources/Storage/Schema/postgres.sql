@@ -1,0 +1,1219 @@
+-- The tables of Perennial on PostgreSQL, as a new database gets them. The same tables on SQLite
+-- are in sqlite.sql; a test compares the two. Text is compared byte by byte (COLLATE "C"), so
+-- that both engines sort alike.
+--
+-- Every primary key, foreign key and unique index begins with the app, so that all rows of an app
+-- can be on one machine. Names ending in `_ms` are milliseconds since 1970, in UTC; a column
+-- `day` counts days from 1970-01-01. Integers are 0 or 1 in columns named `is_…`, `had_…` or
+-- `will_…`. In the table `schema_versions`, which each server creates before it reads this file,
+-- the database records which of its steps are applied.
+--
+-- A later change of the schema is a step in Schema.swift, and is not made here: see there, and
+-- also which tables are primary and which are derived.
+
+
+-- Documents
+-- ---------
+
+-- Certificate chains, which Apple repeats in every document, stored once.
+CREATE TABLE headers (
+    app TEXT COLLATE "C" NOT NULL,
+    digest BYTEA NOT NULL CHECK (length(digest) = 32),
+    segment BYTEA NOT NULL,
+    PRIMARY KEY (app, digest)
+);
+
+-- Everything received from Apple. `id` is the SHA-256 of the signed content. `parts` and
+-- `headers` reproduce the document byte for byte.
+CREATE TABLE documents (
+    app TEXT COLLATE "C" NOT NULL,
+    signed_at_ms BIGINT NOT NULL,
+    id BYTEA NOT NULL CHECK (length(id) = 32),
+    kind TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    source TEXT COLLATE "C" NOT NULL,
+    received_at_ms BIGINT NOT NULL,
+    parts BYTEA NOT NULL,
+    headers BYTEA NOT NULL CHECK (length(headers) % 32 = 0),
+    PRIMARY KEY (app, signed_at_ms, id)
+) PARTITION BY RANGE (signed_at_ms);
+CREATE TABLE documents_other PARTITION OF documents DEFAULT;
+
+
+-- Facts and purchases
+-- -------------------
+
+-- What the documents attest. Derived: a rebuild computes the facts again.
+CREATE TABLE facts (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    attested_at_ms BIGINT NOT NULL,
+    subject TEXT COLLATE "C" NOT NULL,
+    document BYTEA NOT NULL,
+    document_signed_at_ms BIGINT NOT NULL,
+    statement BYTEA NOT NULL,
+    PRIMARY KEY (app, environment, purchase, attested_at_ms, subject, document),
+    FOREIGN KEY (app, document_signed_at_ms, document) REFERENCES documents (app, signed_at_ms, id)
+);
+
+-- The facts that a rebuild derives, until they are compared with `facts` or replace them. It has
+-- the same columns in the same order. The table always exists, and is empty between rebuilds:
+-- creating a table in SQLite invalidates every prepared statement.
+CREATE TABLE facts_rebuilt (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    attested_at_ms BIGINT NOT NULL,
+    subject TEXT COLLATE "C" NOT NULL,
+    document BYTEA NOT NULL,
+    document_signed_at_ms BIGINT NOT NULL,
+    statement BYTEA NOT NULL,
+    PRIMARY KEY (app, environment, purchase, attested_at_ms, subject, document),
+    FOREIGN KEY (app, document_signed_at_ms, document) REFERENCES documents (app, signed_at_ms, id)
+);
+
+-- One row for each purchase, with its timeline, which a rebuild computes again.
+--
+-- From `due_at_ms` to `lease_holder`: when to check the purchase with the App Store, and how
+-- earlier checks went. `due_at_ms` is computed from the timeline and the other columns. Leases
+-- use the clock of the database; all other times are of the servers. `due_at_ms` is never null,
+-- but must not be declared NOT NULL: SQLite would then drop the condition of the partial index as
+-- redundant, and would not see that a search by `due_at_ms` satisfies it.
+--
+-- `told` is the state last reported in the event log. At `turns_at_ms` time alone changes it;
+-- null means never. `documents_full_at_ms` is when the hourly budget of new documents about the
+-- purchase is full again.
+CREATE TABLE purchases (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    account_token TEXT COLLATE "C",
+    timeline BYTEA NOT NULL,
+    documents_full_at_ms BIGINT,
+    due_at_ms BIGINT,
+    known_at_ms BIGINT NOT NULL,
+    asked_at_ms BIGINT,
+    failed_at_ms BIGINT,
+    failures BIGINT NOT NULL,
+    revision TEXT COLLATE "C",
+    lease_until_ms BIGINT NOT NULL,
+    lease_holder TEXT COLLATE "C",
+    told BYTEA,
+    turns_at_ms BIGINT,
+    PRIMARY KEY (app, environment, purchase)
+);
+CREATE INDEX purchases_by_account_token ON purchases (app, account_token, environment)
+    WHERE account_token IS NOT NULL;
+CREATE INDEX purchases_by_due ON purchases (app, environment, due_at_ms)
+    WHERE due_at_ms IS NOT NULL;
+CREATE INDEX purchases_by_turn ON purchases (app, turns_at_ms) WHERE turns_at_ms IS NOT NULL;
+
+-- Where in the app a transaction was bought, as the app said when it posted it. Primary data: no
+-- document contains it.
+CREATE TABLE purchase_origins (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    transaction_id TEXT COLLATE "C" NOT NULL,
+    placement TEXT COLLATE "C",
+    sdk TEXT COLLATE "C",
+    storefront TEXT COLLATE "C",
+    posted_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, environment, purchase, transaction_id)
+);
+
+
+-- Customers
+-- ---------
+
+-- A row without a row of `customer_ids` stands for an erased customer.
+CREATE TABLE customers (
+    app TEXT COLLATE "C" NOT NULL,
+    customer TEXT COLLATE "C" NOT NULL CHECK (length(customer) > 0),
+    created_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, customer)
+);
+
+-- The ids by which a customer is known. `is_account_token`: the server made the id, to be set as
+-- the account token of purchases.
+CREATE TABLE customer_ids (
+    app TEXT COLLATE "C" NOT NULL,
+    id TEXT COLLATE "C" NOT NULL CHECK (length(id) > 0),
+    customer TEXT COLLATE "C" NOT NULL,
+    since_ms BIGINT NOT NULL,
+    is_account_token BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (app, id),
+    FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+);
+-- Contains everything that is read of the ids of a customer.
+CREATE INDEX customer_ids_by_customer
+    ON customer_ids (app, customer, since_ms, id, is_account_token);
+-- Finds customers by the beginning of an id.
+CREATE INDEX customer_ids_by_beginning ON customer_ids (app, lower(id));
+
+-- Ids that were separated from a customer. Primary data: an erasure uses it to find the events of
+-- everyone who had the id of the erased person.
+CREATE TABLE parted_ids (
+    app TEXT COLLATE "C" NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    customer TEXT COLLATE "C" NOT NULL,
+    parted_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, id, customer)
+);
+
+-- Hashes of the ids of erased customers, under a key of the app that is in `secrets`. An account
+-- token of theirs, which a document keeps for ever, must no longer identify anybody.
+CREATE TABLE erasures (
+    app TEXT COLLATE "C" NOT NULL,
+    id_hash BYTEA NOT NULL CHECK (length(id_hash) = 32),
+    erased_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, id_hash)
+);
+
+
+-- Ownership
+-- ---------
+
+-- Whose a purchase is: it belongs to at most one customer. `document_signed_at_ms` is the signing
+-- time of the latest document about the purchase that a device of the customer has shown; null if
+-- it does not matter. `is_confirmed`: that document was signed after the purchase became theirs.
+CREATE TABLE links (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    customer TEXT COLLATE "C" NOT NULL,
+    evidence TEXT COLLATE "C" NOT NULL CHECK (evidence IN ('device', 'token', 'support')),
+    since_ms BIGINT NOT NULL,
+    document_signed_at_ms BIGINT,
+    is_confirmed BIGINT NOT NULL DEFAULT 1,
+    PRIMARY KEY (app, purchase, environment),
+    FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+);
+CREATE INDEX links_by_customer ON links (app, customer, environment);
+
+-- Customers who share a purchase with its owner. The last two columns have the same meaning as in
+-- `links`.
+CREATE TABLE shares (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    customer TEXT COLLATE "C" NOT NULL,
+    since_ms BIGINT NOT NULL,
+    document_signed_at_ms BIGINT,
+    is_confirmed BIGINT NOT NULL DEFAULT 1,
+    PRIMARY KEY (app, purchase, environment, customer),
+    FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+);
+CREATE INDEX shares_by_customer ON shares (app, customer, environment);
+
+-- Purchases that may not be claimed from their owner.
+CREATE TABLE blocks (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    reason TEXT COLLATE "C" NOT NULL,
+    since_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, purchase, environment)
+);
+
+-- Purchases that moved from one customer to another, or became shared. `transfer` is a number: a
+-- time, and some bits of a digest.
+CREATE TABLE transfers (
+    app TEXT COLLATE "C" NOT NULL,
+    transfer BIGINT NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('moved', 'shared')),
+    former TEXT COLLATE "C",
+    customer TEXT COLLATE "C" NOT NULL,
+    evidence TEXT COLLATE "C" NOT NULL CHECK (evidence IN ('device', 'token', 'support')),
+    reason TEXT COLLATE "C" NOT NULL,
+    at_ms BIGINT NOT NULL,
+    undone_at_ms BIGINT,
+    PRIMARY KEY (app, transfer)
+);
+CREATE INDEX transfers_by_customer ON transfers (app, customer);
+CREATE INDEX transfers_by_former ON transfers (app, former) WHERE former IS NOT NULL;
+
+
+-- Grants
+-- ------
+
+-- Entitlements that a person has given. `turns_at_ms` is when the grant expires, as long as this
+-- is still to be reported; otherwise null.
+CREATE TABLE grants (
+    app TEXT COLLATE "C" NOT NULL,
+    grant_id TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    customer TEXT COLLATE "C" NOT NULL,
+    entitlement TEXT COLLATE "C" NOT NULL,
+    from_ms BIGINT NOT NULL,
+    until_ms BIGINT,
+    reason TEXT COLLATE "C" NOT NULL,
+    withdrawn_at_ms BIGINT,
+    turns_at_ms BIGINT,
+    PRIMARY KEY (app, grant_id),
+    FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+);
+CREATE INDEX grants_by_customer ON grants (app, customer, environment);
+CREATE INDEX grants_by_turn ON grants (app, turns_at_ms) WHERE turns_at_ms IS NOT NULL;
+
+
+-- Wallets
+-- -------
+
+-- Debits from wallets, and credits by hand (`is_credit`). Both are in one table because an
+-- idempotency key identifies one of both, and whatever happens to the debits of a customer
+-- happens to the credits. Primary data: what purchases credit is derived from facts.
+CREATE TABLE debits (
+    app TEXT COLLATE "C" NOT NULL,
+    debit TEXT COLLATE "C" NOT NULL,
+    is_credit BIGINT NOT NULL DEFAULT 0,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    customer TEXT COLLATE "C" NOT NULL,
+    currency TEXT COLLATE "C" NOT NULL,
+    amount BIGINT NOT NULL CHECK (amount > 0),
+    reason TEXT COLLATE "C" NOT NULL,
+    at_ms BIGINT NOT NULL,
+    balance BIGINT NOT NULL,
+    PRIMARY KEY (app, debit),
+    FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+);
+-- Contains everything that a sum needs.
+CREATE INDEX debits_by_customer
+    ON debits (app, customer, environment, currency, at_ms, amount, is_credit);
+
+-- The last reported balance of each wallet.
+CREATE TABLE wallets (
+    app TEXT COLLATE "C" NOT NULL,
+    customer TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    currency TEXT COLLATE "C" NOT NULL,
+    balance BIGINT NOT NULL,
+    PRIMARY KEY (app, customer, environment, currency),
+    FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+);
+
+
+-- Seats
+-- -----
+
+-- Who has the seats of groups whose members the app invites. A claim without an end is open; how
+-- many of the open claims have a seat is computed. From `apple_state` to `lease_holder`: what was
+-- reported to the App Store about the claim.
+--
+-- The rows have numbers (no WITHOUT ROWID): otherwise SQLite, which does not know how few claims
+-- a purchase has, would read all of the app.
+CREATE TABLE seat_claims (
+    app TEXT COLLATE "C" NOT NULL,
+    claim TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    customer TEXT COLLATE "C" NOT NULL,
+    claimed_at_ms BIGINT NOT NULL,
+    ended_at_ms BIGINT,
+    cause TEXT COLLATE "C",
+    apple_state TEXT COLLATE "C" NOT NULL DEFAULT 'due',
+    apple_claim TEXT COLLATE "C",
+    apple_asked_at_ms BIGINT,
+    apple_since_ms BIGINT NOT NULL DEFAULT 0,
+    due_at_ms BIGINT DEFAULT 0,
+    attempts BIGINT NOT NULL DEFAULT 0,
+    trouble TEXT COLLATE "C",
+    lease_until_ms BIGINT NOT NULL DEFAULT 0,
+    lease_holder TEXT COLLATE "C",
+    PRIMARY KEY (app, claim)
+);
+-- A person has at most one open claim on a purchase.
+CREATE UNIQUE INDEX seat_claims_open ON seat_claims (app, purchase, customer, environment)
+    WHERE ended_at_ms IS NULL;
+CREATE INDEX seat_claims_by_rank ON seat_claims (app, environment, purchase, claimed_at_ms, claim)
+    WHERE ended_at_ms IS NULL;
+CREATE INDEX seat_claims_by_customer ON seat_claims (app, customer, ended_at_ms);
+-- Claims that are to be reported to the App Store, with what is counted of a backlog.
+CREATE INDEX seat_claims_by_due ON seat_claims (app, environment, due_at_ms, apple_since_ms)
+    WHERE due_at_ms IS NOT NULL;
+CREATE INDEX seat_claims_by_apple_claim ON seat_claims (app, apple_claim)
+    WHERE apple_claim IS NOT NULL;
+-- Claims whose id at the App Store may exist and is not known yet.
+CREATE INDEX seat_claims_unanswered ON seat_claims (app, environment, purchase)
+    WHERE apple_asked_at_ms IS NOT NULL AND apple_claim IS NULL;
+-- Claims that the App Store has ended.
+CREATE INDEX seat_claims_unclaimed ON seat_claims (app, environment, purchase, ended_at_ms)
+    WHERE cause = 'unclaimed';
+-- Claims that wait until the subscription is active.
+CREATE INDEX seat_claims_off ON seat_claims (app, environment, purchase) WHERE apple_state = 'off';
+
+-- Invitations to a seat.
+CREATE TABLE seat_invitations (
+    app TEXT COLLATE "C" NOT NULL,
+    invitation TEXT COLLATE "C" NOT NULL,
+    digest BYTEA NOT NULL CHECK (length(digest) = 32),
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    customer TEXT COLLATE "C",
+    created_at_ms BIGINT NOT NULL,
+    expires_at_ms BIGINT NOT NULL,
+    used_at_ms BIGINT,
+    claim TEXT COLLATE "C",
+    withdrawn_at_ms BIGINT,
+    PRIMARY KEY (app, invitation)
+);
+CREATE UNIQUE INDEX seat_invitations_by_digest ON seat_invitations (app, digest);
+CREATE INDEX seat_invitations_by_purchase
+    ON seat_invitations (app, environment, purchase, created_at_ms);
+CREATE INDEX seat_invitations_by_customer ON seat_invitations (app, customer)
+    WHERE customer IS NOT NULL;
+
+-- How the App Store counts the seats of a group. If the rows are lost, it is asked again when
+-- somebody joins.
+CREATE TABLE seat_groups (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    seats BIGINT NOT NULL DEFAULT 0,
+    available BIGINT NOT NULL DEFAULT 0,
+    foreign_claims BIGINT NOT NULL DEFAULT 0,
+    asked_at_ms BIGINT,
+    since_ms BIGINT NOT NULL,
+    due_at_ms BIGINT,
+    attempts BIGINT NOT NULL DEFAULT 0,
+    trouble TEXT COLLATE "C",
+    lease_until_ms BIGINT NOT NULL DEFAULT 0,
+    lease_holder TEXT COLLATE "C",
+    PRIMARY KEY (app, environment, purchase)
+);
+CREATE INDEX seat_groups_by_due ON seat_groups (app, environment, due_at_ms, since_ms)
+    WHERE due_at_ms IS NOT NULL;
+
+-- The claims that the App Store has ended, as its notifications say.
+CREATE TABLE seat_unclaims (
+    app TEXT COLLATE "C" NOT NULL,
+    document BYTEA NOT NULL CHECK (length(document) = 32),
+    apple_claim TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" CHECK (environment IN ('production', 'sandbox')),
+    is_bound BIGINT NOT NULL,
+    PRIMARY KEY (app, document, apple_claim)
+);
+CREATE INDEX seat_unclaims_by_claim ON seat_unclaims (app, apple_claim);
+
+
+-- Terms
+-- -----
+
+-- A reminder recorded here is never emitted again. `subject` is the customer or, while a purchase
+-- has no owner, its account token.
+CREATE TABLE reminders (
+    app TEXT COLLATE "C" NOT NULL,
+    subject TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    chain TEXT COLLATE "C" NOT NULL,
+    until_ms BIGINT NOT NULL,
+    days_before BIGINT NOT NULL,
+    told_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, subject, environment, chain, until_ms, days_before)
+);
+
+-- When to check whether a reminder is due; 0 means that something has changed.
+CREATE TABLE term_watches (
+    app TEXT COLLATE "C" NOT NULL,
+    subject TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    due_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, subject, environment)
+);
+CREATE INDEX term_watches_by_due ON term_watches (app, due_at_ms);
+
+-- The rules by which the watches were set. When the rules change, every customer is examined
+-- again: `swept_to` is the progress, null when finished.
+CREATE TABLE reminder_rules (
+    app TEXT COLLATE "C" NOT NULL,
+    rules TEXT COLLATE "C" NOT NULL,
+    swept_to TEXT COLLATE "C",
+    PRIMARY KEY (app)
+);
+
+
+-- Consumption requests
+-- --------------------
+
+-- Apple's requests for consumption information about purchases with a refund request, and our
+-- responses. `due_at_ms` is null once the request is closed; `state` says how it was closed.
+CREATE TABLE consumption_questions (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    transaction_id TEXT COLLATE "C" NOT NULL,
+    document BYTEA NOT NULL CHECK (length(document) = 32),
+    product TEXT COLLATE "C" NOT NULL,
+    reason TEXT COLLATE "C",
+    asked_at_ms BIGINT NOT NULL,
+    due_at_ms BIGINT,
+    attempts BIGINT NOT NULL,
+    ended_at_ms BIGINT,
+    state TEXT COLLATE "C" NOT NULL
+        CHECK (state IN ('waiting', 'answered', 'withheld', 'given_up')),
+    trouble TEXT COLLATE "C",
+    delivery TEXT COLLATE "C",
+    used BIGINT,
+    had_sample BIGINT,
+    preference TEXT COLLATE "C",
+    lease_until_ms BIGINT NOT NULL,
+    lease_holder TEXT COLLATE "C",
+    PRIMARY KEY (app, environment, purchase, document)
+);
+CREATE INDEX consumption_questions_by_due ON consumption_questions (app, due_at_ms)
+    WHERE due_at_ms IS NOT NULL;
+
+-- Whether customers allow that Apple receives information about them.
+CREATE TABLE consumption_consents (
+    app TEXT COLLATE "C" NOT NULL,
+    customer TEXT COLLATE "C" NOT NULL,
+    is_given BIGINT NOT NULL,
+    had_sample BIGINT,
+    at_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, customer),
+    FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+);
+
+-- What the app's server reports about the use of a transaction.
+CREATE TABLE consumption_uses (
+    app TEXT COLLATE "C" NOT NULL,
+    customer TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    transaction_id TEXT COLLATE "C" NOT NULL,
+    delivery TEXT COLLATE "C" NOT NULL,
+    used BIGINT,
+    PRIMARY KEY (app, customer, environment, transaction_id),
+    FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
+);
+
+
+-- Events
+-- ------
+
+-- The number of events in the log of each app. A transaction that numbers events locks this row.
+CREATE TABLE logs (
+    app TEXT COLLATE "C" NOT NULL,
+    last_sequence BIGINT NOT NULL,
+    PRIMARY KEY (app)
+);
+
+-- The epochs of the logs, from the second on: each restore from a backup begins one. Events from
+-- before any restore belong to the first epoch, which has no row and no name. The row of the app
+-- '' stands for every app that had no log when the epoch began, including apps that the restored
+-- backup does not contain.
+CREATE TABLE log_epochs (
+    app TEXT COLLATE "C" NOT NULL,
+    number BIGINT NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    after_sequence BIGINT NOT NULL,
+    began_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, number)
+);
+
+-- The log. Primary data: events are only added. `details` is JSON with the names and forms of the
+-- HTTP API.
+CREATE TABLE events (
+    app TEXT COLLATE "C" NOT NULL,
+    sequence BIGINT NOT NULL,
+    customer TEXT COLLATE "C",
+    customer_sequence BIGINT,
+    environment TEXT COLLATE "C" CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C",
+    kind TEXT COLLATE "C" NOT NULL,
+    told_at_ms BIGINT NOT NULL,
+    document BYTEA,
+    details TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (app, sequence)
+);
+CREATE INDEX events_of_customer ON events (app, customer, sequence) WHERE customer IS NOT NULL;
+-- Finds the events of a purchase from the time when it had no owner: a customer may be known only
+-- by the account token in them.
+CREATE INDEX events_of_nobody ON events (app, environment, purchase, sequence)
+    WHERE customer IS NULL;
+
+-- Events that are committed but not yet numbered: see UnnumberedEvent.swift. Only on PostgreSQL:
+-- SQLite has one writer, which numbers its events at once. `position` comes from a sequence,
+-- which never makes a transaction wait. The sequence has no cache, so a transaction that has seen
+-- the rows of another one gets a greater position. The table is nearly always empty, so its dead
+-- rows must be removed often.
+CREATE TABLE pending_events (
+    app TEXT COLLATE "C" NOT NULL,
+    position BIGINT NOT NULL GENERATED ALWAYS AS IDENTITY (CACHE 1),
+    customer TEXT COLLATE "C",
+    environment TEXT COLLATE "C" CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C",
+    kind TEXT COLLATE "C" NOT NULL,
+    told_at_ms BIGINT NOT NULL,
+    document BYTEA,
+    details TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (app, position)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
+-- For people with SQL, not for the program. It has the same columns on both engines, so that a
+-- query works on both. `details` is text in the table; this view makes it JSON on PostgreSQL.
+CREATE VIEW event_log AS SELECT
+    app, sequence, kind AS type, to_char(to_timestamp(told_at_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS known_at,
+    customer AS customer_id, customer_sequence, environment,
+    purchase AS original_transaction_id, encode(document, 'hex') AS document_id,
+    CAST(details AS JSON) AS details
+FROM events;
+
+
+-- Webhooks
+-- --------
+
+-- A webhook reads the event log from `cursor` on: an event is to be delivered as soon as it is
+-- committed, without any other row. A webhook of the configuration has no settings here: they are
+-- in the file.
+CREATE TABLE webhooks (
+    app TEXT COLLATE "C" NOT NULL,
+    webhook TEXT COLLATE "C" NOT NULL,
+    origin TEXT COLLATE "C" NOT NULL CHECK (origin IN ('configuration', 'api')),
+    url TEXT COLLATE "C",
+    types TEXT COLLATE "C",
+    products TEXT COLLATE "C",
+    environments TEXT COLLATE "C",
+    format TEXT COLLATE "C",
+    authorization_value TEXT COLLATE "C",
+    secret TEXT COLLATE "C",
+    former_secret TEXT COLLATE "C",
+    former_until_ms BIGINT,
+    created_at_ms BIGINT NOT NULL,
+    cursor BIGINT NOT NULL,
+    paused_at_ms BIGINT,
+    pause_reason TEXT COLLATE "C",
+    held_until_ms BIGINT,
+    failing_since_ms BIGINT,
+    is_reported BIGINT NOT NULL,
+    deleted_at_ms BIGINT,
+    lease_until_ms BIGINT NOT NULL,
+    lease_holder TEXT COLLATE "C",
+    PRIMARY KEY (app, webhook)
+);
+
+-- `stream` is what is delivered in order: a customer, or a purchase without an owner. Of a stream
+-- one delivery is due at a time; the others wait with `due_at_ms` null and `state` `waiting`.
+-- `body` is null until it is rendered, and again after a person in it was erased.
+CREATE TABLE webhook_deliveries (
+    app TEXT COLLATE "C" NOT NULL,
+    webhook TEXT COLLATE "C" NOT NULL,
+    message TEXT COLLATE "C" NOT NULL,
+    sequence BIGINT NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL,
+    stream TEXT COLLATE "C" NOT NULL,
+    state TEXT COLLATE "C" NOT NULL CHECK (state IN ('waiting', 'delivered', 'failed')),
+    created_at_ms BIGINT NOT NULL,
+    due_at_ms BIGINT,
+    tries BIGINT NOT NULL,
+    attempts BIGINT NOT NULL,
+    attempted_at_ms BIGINT,
+    status BIGINT,
+    trouble TEXT COLLATE "C",
+    ended_at_ms BIGINT,
+    body BYTEA,
+    lease_until_ms BIGINT NOT NULL,
+    lease_holder TEXT COLLATE "C",
+    PRIMARY KEY (app, webhook, message)
+);
+CREATE INDEX webhook_deliveries_by_due
+    ON webhook_deliveries (app, webhook, due_at_ms, created_at_ms) WHERE due_at_ms IS NOT NULL;
+CREATE INDEX webhook_deliveries_by_order
+    ON webhook_deliveries (app, webhook, stream, sequence, message) WHERE ended_at_ms IS NULL;
+CREATE INDEX webhook_deliveries_by_stream
+    ON webhook_deliveries (app, stream, created_at_ms, message);
+CREATE INDEX webhook_deliveries_by_time
+    ON webhook_deliveries (app, webhook, created_at_ms, message);
+CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (app, webhook, created_at_ms)
+    WHERE ended_at_ms IS NULL;
+CREATE INDEX webhook_deliveries_by_end ON webhook_deliveries (app, state, ended_at_ms)
+    WHERE ended_at_ms IS NOT NULL;
+
+-- Each attempt to deliver.
+CREATE TABLE webhook_attempts (
+    app TEXT COLLATE "C" NOT NULL,
+    webhook TEXT COLLATE "C" NOT NULL,
+    message TEXT COLLATE "C" NOT NULL,
+    attempt BIGINT NOT NULL,
+    at_ms BIGINT NOT NULL,
+    milliseconds BIGINT NOT NULL,
+    status BIGINT,
+    trouble TEXT COLLATE "C",
+    answer TEXT COLLATE "C",
+    PRIMARY KEY (app, webhook, message, attempt)
+);
+
+
+-- Forwarded notifications and imports
+-- -----------------------------------
+
+-- Notifications to be forwarded to other addresses. `due_at_ms` is null once the delivery has
+-- ended; `accepted_at_ms` says whether it succeeded. Primary data: no document says where it was
+-- forwarded.
+CREATE TABLE forwards (
+    app TEXT COLLATE "C" NOT NULL,
+    document BYTEA NOT NULL CHECK (length(document) = 32),
+    target TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    created_at_ms BIGINT NOT NULL,
+    due_at_ms BIGINT,
+    attempts BIGINT NOT NULL,
+    attempted_at_ms BIGINT,
+    status BIGINT,
+    trouble TEXT COLLATE "C",
+    accepted_at_ms BIGINT,
+    lease_until_ms BIGINT NOT NULL,
+    lease_holder TEXT COLLATE "C",
+    PRIMARY KEY (app, document, target)
+);
+CREATE INDEX forwards_by_due ON forwards (app, target, due_at_ms, created_at_ms)
+    WHERE due_at_ms IS NOT NULL;
+CREATE INDEX forwards_by_time ON forwards (app, created_at_ms, document, target);
+-- Each forward is in the index of its present state and in no other of these four, so that a
+-- statement about one state cannot use the index of another.
+CREATE INDEX forwards_accepted ON forwards (app, accepted_at_ms) WHERE accepted_at_ms IS NOT NULL;
+CREATE INDEX forwards_waiting ON forwards (app, created_at_ms, document, target)
+    WHERE due_at_ms IS NOT NULL;
+CREATE INDEX forwards_given_up ON forwards (app, created_at_ms, document, target)
+    WHERE accepted_at_ms IS NULL AND due_at_ms IS NULL AND attempts > 0;
+CREATE INDEX forwards_left_out ON forwards (app, created_at_ms, document, target)
+    WHERE accepted_at_ms IS NULL AND due_at_ms IS NULL AND attempts = 0;
+
+-- The body of a notification as received, byte for byte, while any forward of it is pending.
+CREATE TABLE forward_bodies (
+    app TEXT COLLATE "C" NOT NULL,
+    document BYTEA NOT NULL CHECK (length(document) = 32),
+    content_type TEXT COLLATE "C",
+    body BYTEA NOT NULL,
+    PRIMARY KEY (app, document)
+);
+
+-- How far the files of imports were read.
+CREATE TABLE imports (
+    app TEXT COLLATE "C" NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL,
+    file BYTEA NOT NULL CHECK (length(file) = 32),
+    bytes_read BIGINT NOT NULL,
+    lines_read BIGINT NOT NULL,
+    used BIGINT NOT NULL,
+    refused BIGINT NOT NULL,
+    report_bytes BIGINT NOT NULL,
+    changed_at_ms BIGINT NOT NULL,
+    ended_at_ms BIGINT,
+    PRIMARY KEY (app, kind, file)
+);
+
+
+-- The App Store
+-- -------------
+
+-- The state of the connection to the App Store. `walked_to_ms` is how far the App Store's
+-- notification history was walked. The walk has a lease of its own because undelivered
+-- notifications are backfilled separately, and more often.
+CREATE TABLE app_stores (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    answered_at_ms BIGINT,
+    failures BIGINT NOT NULL,
+    paused_until_ms BIGINT NOT NULL,
+    busy_until_ms BIGINT NOT NULL,
+    caught_up_to_ms BIGINT,
+    lease_until_ms BIGINT NOT NULL,
+    lease_holder TEXT COLLATE "C",
+    walked_to_ms BIGINT,
+    walk_lease_until_ms BIGINT,
+    walk_lease_holder TEXT COLLATE "C",
+    PRIMARY KEY (app, environment)
+);
+
+
+-- Money
+-- -----
+
+-- One row for each transaction; `number` counts them within the purchase.
+CREATE TABLE money_transactions (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    number BIGINT NOT NULL,
+    transaction_id TEXT COLLATE "C" NOT NULL,
+    line TEXT COLLATE "C",
+    product TEXT COLLATE "C" NOT NULL,
+    subscription_group TEXT COLLATE "C",
+    storefront TEXT COLLATE "C",
+    offer_kind TEXT COLLATE "C",
+    offer TEXT COLLATE "C",
+    price BIGINT,
+    currency TEXT COLLATE "C",
+    kind TEXT COLLATE "C" NOT NULL,
+    terms TEXT COLLATE "C" NOT NULL,
+    ownership TEXT COLLATE "C" NOT NULL,
+    quantity BIGINT NOT NULL,
+    seats BIGINT,
+    price_tiers TEXT COLLATE "C",
+    is_renewal BIGINT NOT NULL,
+    from_ms BIGINT NOT NULL,
+    until_ms BIGINT,
+    ended_at_ms BIGINT,
+    gross BIGINT NOT NULL,
+    tax BIGINT NOT NULL,
+    commission_rate BIGINT NOT NULL,
+    commission BIGINT NOT NULL,
+    refunded_at_ms BIGINT,
+    refunded BIGINT NOT NULL,
+    refunded_tax BIGINT NOT NULL,
+    refunded_commission BIGINT NOT NULL,
+    revoked_seats BIGINT,
+    PRIMARY KEY (app, environment, purchase, number)
+);
+CREATE INDEX money_transactions_by_time ON money_transactions (app, environment, from_ms, purchase);
+-- Finds which products were bought, and the latest purchases of one.
+CREATE INDEX money_transactions_by_product
+    ON money_transactions (app, environment, product, from_ms);
+
+-- What each purchase changed in the numbers, and from when to when that was known. `day` is the
+-- day of `at_ms` in the time zone of the configuration. From `mrr_tax` to `mrr_of_four_weeks`:
+-- what MRR is made of; `contracted` and `promised`: what customers have promised.
+CREATE TABLE money_movements (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    at_ms BIGINT NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL,
+    transaction_id TEXT COLLATE "C" NOT NULL,
+    known_at_ms BIGINT NOT NULL,
+    replaced_at_ms BIGINT,
+    day BIGINT NOT NULL,
+    product TEXT COLLATE "C" NOT NULL,
+    subscription_group TEXT COLLATE "C",
+    storefront TEXT COLLATE "C",
+    offer_kind TEXT COLLATE "C",
+    offer TEXT COLLATE "C",
+    price BIGINT,
+    currency TEXT COLLATE "C",
+    gross BIGINT NOT NULL,
+    refunded BIGINT NOT NULL,
+    tax BIGINT NOT NULL,
+    commission BIGINT NOT NULL,
+    mrr BIGINT NOT NULL,
+    payments BIGINT NOT NULL,
+    active BIGINT NOT NULL,
+    trials BIGINT NOT NULL,
+    grace BIGINT NOT NULL,
+    retry BIGINT NOT NULL,
+    not_renewing BIGINT NOT NULL,
+    mrr_tax BIGINT NOT NULL DEFAULT 0,
+    mrr_commission BIGINT NOT NULL DEFAULT 0,
+    mrr_of_four_weeks BIGINT NOT NULL DEFAULT 0,
+    contracted BIGINT NOT NULL DEFAULT 0,
+    promised BIGINT NOT NULL DEFAULT 0,
+    seats BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (app, environment, purchase, at_ms, kind, transaction_id, known_at_ms)
+);
+-- Finds the movements of a kind in the order of time, so that the first of millions can be
+-- listed. SQLite adds the rest of the key by itself; PostgreSQL sorts the few of one moment.
+CREATE INDEX money_movements_by_kind ON money_movements (app, environment, kind, day, at_ms);
+
+-- One row for each subscription, in its state when something last changed. At `changes_at_ms`
+-- time alone changes it.
+CREATE TABLE money_subscriptions (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    transaction_id TEXT COLLATE "C" NOT NULL,
+    product TEXT COLLATE "C" NOT NULL,
+    subscription_group TEXT COLLATE "C",
+    storefront TEXT COLLATE "C",
+    offer_kind TEXT COLLATE "C",
+    offer TEXT COLLATE "C",
+    price BIGINT,
+    currency TEXT COLLATE "C",
+    ownership TEXT COLLATE "C" NOT NULL,
+    state TEXT COLLATE "C",
+    until_ms BIGINT,
+    changes_at_ms BIGINT,
+    will_renew BIGINT,
+    renews_to TEXT COLLATE "C",
+    grace_until_ms BIGINT,
+    period_from_ms BIGINT NOT NULL,
+    period_until_ms BIGINT,
+    first_paid_at_ms BIGINT,
+    ended_because TEXT COLLATE "C",
+    seats BIGINT,
+    seats_at_renewal BIGINT,
+    PRIMARY KEY (app, environment, purchase)
+);
+CREATE INDEX money_subscriptions_by_state
+    ON money_subscriptions (app, environment, state, purchase);
+
+-- By which rules the rows of an app are derived, and how far: the last purchase that was filled,
+-- and null in the end.
+CREATE TABLE money_fills (
+    app TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    rules TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C",
+    purchase TEXT COLLATE "C",
+    filled BIGINT NOT NULL
+);
+
+-- Sums of the movements that are known now, by day and by month, for each division by itself, so
+-- that no report reads millions of rows. `first_day` is in the time zone of the configuration.
+-- `currency` and `part` are empty if documents do not say them. `movements` is the number of
+-- movements.
+CREATE TABLE money_sums (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    division TEXT COLLATE "C" NOT NULL,
+    span TEXT COLLATE "C" NOT NULL CHECK (span IN ('day', 'month')),
+    first_day BIGINT NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL,
+    currency TEXT COLLATE "C" NOT NULL,
+    part TEXT COLLATE "C" NOT NULL,
+    movements BIGINT NOT NULL,
+    gross BIGINT NOT NULL,
+    refunded BIGINT NOT NULL,
+    tax BIGINT NOT NULL,
+    commission BIGINT NOT NULL,
+    mrr BIGINT NOT NULL,
+    payments BIGINT NOT NULL,
+    active BIGINT NOT NULL,
+    trials BIGINT NOT NULL,
+    grace BIGINT NOT NULL,
+    retry BIGINT NOT NULL,
+    not_renewing BIGINT NOT NULL,
+    mrr_tax BIGINT NOT NULL,
+    mrr_commission BIGINT NOT NULL,
+    mrr_of_four_weeks BIGINT NOT NULL,
+    contracted BIGINT NOT NULL,
+    promised BIGINT NOT NULL,
+    seats BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (app, environment, division, span, first_day, kind, currency, part)
+);
+
+-- What purchases changed since they were last added to `money_sums`.
+CREATE TABLE money_changes (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    purchase TEXT COLLATE "C" NOT NULL,
+    known_at_ms BIGINT NOT NULL,
+    changes BYTEA NOT NULL,
+    PRIMARY KEY (app, environment, purchase, known_at_ms)
+);
+
+-- Up to which purchase the movements of an app are in `money_sums`; null when all are. `layout`
+-- says how the sums are made.
+CREATE TABLE money_sum_fills (
+    app TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    layout BIGINT NOT NULL,
+    environment TEXT COLLATE "C",
+    purchase TEXT COLLATE "C",
+    filled BIGINT NOT NULL
+);
+
+-- The text of the App Store's own report files, byte for byte. Primary data: Apple keeps them for
+-- a year, and never makes them again.
+CREATE TABLE apple_reports (
+    app TEXT COLLATE "C" NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL,
+    first_day BIGINT NOT NULL,
+    last_day BIGINT NOT NULL,
+    digest BYTEA NOT NULL CHECK (length(digest) = 32),
+    name TEXT COLLATE "C" NOT NULL,
+    rows_count BIGINT NOT NULL,
+    imported_at_ms BIGINT NOT NULL,
+    content BYTEA NOT NULL,
+    PRIMARY KEY (app, kind, first_day, last_day, digest)
+);
+
+-- For people with SQL, as are the next three: the names and forms of the HTTP API.
+CREATE VIEW subscriptions AS SELECT
+    shown.app, links.customer AS customer_id,
+    shown.environment, shown.purchase AS original_transaction_id, shown.transaction_id,
+    shown.product AS product_id, shown.subscription_group, shown.state,
+    to_char(to_timestamp(shown.until_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS expires_at,
+    to_char(to_timestamp(shown.changes_at_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS changes_at,
+    shown.will_renew, shown.renews_to,
+    to_char(to_timestamp(shown.grace_until_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS grace_until,
+    shown.price AS price_milliunits, shown.currency, shown.storefront, shown.offer_kind,
+    shown.offer AS offer_id, shown.ownership,
+    to_char(to_timestamp(shown.period_from_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS period_began_at,
+    to_char(to_timestamp(shown.period_until_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS period_ends_at,
+    to_char(to_timestamp(shown.first_paid_at_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS first_paid_at, shown.ended_because,
+    shown.seats, shown.seats_at_renewal
+FROM money_subscriptions AS shown LEFT JOIN links ON links.app = shown.app
+    AND links.environment = shown.environment AND links.purchase = shown.purchase;
+
+CREATE VIEW transactions AS SELECT
+    shown.app, links.customer AS customer_id,
+    shown.environment, shown.purchase AS original_transaction_id, shown.transaction_id,
+    shown.line AS order_line_id, shown.product AS product_id, shown.subscription_group,
+    shown.kind, shown.terms, shown.ownership, shown.quantity, shown.is_renewal,
+    shown.storefront, shown.offer_kind, shown.offer AS offer_id,
+    to_char(to_timestamp(shown.from_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS purchased_at,
+    to_char(to_timestamp(shown.until_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS expires_at,
+    to_char(to_timestamp(shown.ended_at_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS ended_at,
+    shown.currency, shown.gross AS price_milliunits, shown.tax AS tax_milliunits,
+    shown.commission_rate AS commission_thousandths_of_percent,
+    shown.commission AS commission_milliunits,
+    shown.gross - shown.tax - shown.commission AS proceeds_milliunits,
+    shown.refunded AS refunded_milliunits,
+    to_char(to_timestamp(shown.refunded_at_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS refunded_at,
+    shown.seats, shown.price_tiers, shown.revoked_seats
+FROM money_transactions AS shown LEFT JOIN links ON links.app = shown.app
+    AND links.environment = shown.environment AND links.purchase = shown.purchase;
+
+CREATE VIEW customer_summaries AS SELECT
+    app, environment, customer_id, currency, count(*) AS transactions,
+    min(purchased_at) AS first_purchased_at, max(purchased_at) AS last_purchased_at,
+    CAST(sum(price_milliunits) AS BIGINT) AS price_milliunits,
+    CAST(sum(refunded_milliunits) AS BIGINT) AS refunded_milliunits
+FROM transactions WHERE customer_id IS NOT NULL
+GROUP BY app, environment, customer_id, currency;
+
+CREATE VIEW movements AS SELECT
+    app, environment, purchase AS original_transaction_id, transaction_id, kind,
+    to_char(to_timestamp(at_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS occurred_at,
+    to_char(to_timestamp(known_at_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS known_at,
+    to_char(to_timestamp(replaced_at_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS replaced_at,
+    product AS product_id, subscription_group, storefront, offer_kind,
+    offer AS offer_id, currency, gross AS gross_milliunits,
+    refunded AS refunded_milliunits, tax AS tax_milliunits,
+    commission AS commission_milliunits, mrr AS mrr_milliunits, payments, active,
+    trials, grace, retry, not_renewing, mrr_tax AS mrr_tax_milliunits,
+    mrr_commission AS mrr_commission_milliunits,
+    mrr_of_four_weeks AS mrr_of_four_weeks_milliunits,
+    contracted AS contracted_milliunits, promised AS promised_milliunits, seats
+FROM money_movements;
+
+
+-- Rows about customers
+-- --------------------
+
+-- What customers may use, for people with SQL: one row for each entitlement that a customer has
+-- or had. At `changes_at_ms` time alone changes it. Derived from everything else, and written
+-- again when the log says that something has changed.
+CREATE TABLE shown_entitlements (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    customer TEXT COLLATE "C" NOT NULL,
+    entitlement TEXT COLLATE "C" NOT NULL,
+    state TEXT COLLATE "C" NOT NULL,
+    is_active BIGINT NOT NULL,
+    until_ms BIGINT,
+    changes_at_ms BIGINT,
+    will_renew BIGINT,
+    product TEXT COLLATE "C",
+    purchase TEXT COLLATE "C",
+    grant_id TEXT COLLATE "C",
+    PRIMARY KEY (app, environment, customer, entitlement)
+);
+CREATE INDEX shown_entitlements_by_change ON shown_entitlements (app, changes_at_ms)
+    WHERE changes_at_ms IS NOT NULL;
+
+-- One row for each entry of a wallet; `number` counts them from 0.
+CREATE TABLE shown_wallet_entries (
+    app TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),
+    customer TEXT COLLATE "C" NOT NULL,
+    currency TEXT COLLATE "C" NOT NULL,
+    number BIGINT NOT NULL,
+    at_ms BIGINT NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL,
+    transaction_id TEXT COLLATE "C",
+    product TEXT COLLATE "C",
+    debit TEXT COLLATE "C",
+    credit TEXT COLLATE "C",
+    reason TEXT COLLATE "C",
+    amount BIGINT NOT NULL,
+    balance BIGINT NOT NULL,
+    PRIMARY KEY (app, environment, customer, currency, number)
+);
+
+-- By which settings the rows of an app were written, up to which customer, and null when all are;
+-- and up to which event of the log.
+CREATE TABLE showings (
+    app TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    rules TEXT COLLATE "C" NOT NULL,
+    customer TEXT COLLATE "C",
+    shown BIGINT NOT NULL,
+    sequence BIGINT NOT NULL
+);
+
+CREATE VIEW entitlements AS SELECT
+    app, environment, customer AS customer_id, entitlement, state, is_active,
+    to_char(to_timestamp(until_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS expires_at,
+    to_char(to_timestamp(changes_at_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS changes_at,
+    will_renew, product AS product_id, purchase AS original_transaction_id, grant_id
+FROM shown_entitlements;
+
+CREATE VIEW wallet_entries AS SELECT
+    app, environment, customer AS customer_id, currency, number,
+    to_char(to_timestamp(at_ms / 1000.0) AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS occurred_at, kind, transaction_id,
+    product AS product_id, debit AS debit_id, reason, amount, balance,
+    credit AS credit_id
+FROM shown_wallet_entries;
+
+
+-- Keys
+-- ----
+
+-- API keys, as hashes. `scopes` says what a secret key may be used for.
+CREATE TABLE keys (
+    app TEXT COLLATE "C" NOT NULL,
+    hash BYTEA NOT NULL CHECK (length(hash) = 32),
+    kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('app', 'secret')),
+    name TEXT COLLATE "C" NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    scopes TEXT COLLATE "C" NOT NULL,
+    until_ms BIGINT,
+    last_used_at_ms BIGINT,
+    PRIMARY KEY (app, hash)
+);
+CREATE INDEX keys_by_hash ON keys (hash);
+
+-- The keys that sign entitlement tokens, stored unencrypted: whoever can read the database can
+-- also read everything that the tokens contain. `is_prepared` marks the key that is published
+-- before it signs.
+CREATE TABLE token_keys (
+    app TEXT COLLATE "C" NOT NULL,
+    key_id TEXT COLLATE "C" NOT NULL,
+    private_key BYTEA NOT NULL CHECK (length(private_key) = 32),
+    created_at_ms BIGINT NOT NULL,
+    retired_at_ms BIGINT,
+    is_prepared BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (app, key_id)
+);
+
+-- Secret keys shared by the servers of one database.
+CREATE TABLE secrets (
+    app TEXT COLLATE "C" NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    secret BYTEA NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, name)
+);
+
+
+-- Accounts of the dashboard
+-- -------------------------
+
+-- The people who use the dashboard. They belong to the server, not to an app; but every key
+-- begins with the app, so `app` is empty in these rows, except for those of `owner_roles` and
+-- `audit_entries` that are about one app.
+--
+-- `password` holds the salt, the cost and the key as text.
+CREATE TABLE owners (
+    app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
+    owner TEXT COLLATE "C" NOT NULL,
+    password TEXT COLLATE "C" NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    signed_in_at_ms BIGINT,
+    blocked_at_ms BIGINT,
+    PRIMARY KEY (app, owner)
+);
+
+-- The row of the app '' is about every app.
+CREATE TABLE owner_roles (
+    app TEXT COLLATE "C" NOT NULL,
+    owner TEXT COLLATE "C" NOT NULL,
+    role TEXT COLLATE "C" NOT NULL CHECK (role IN ('viewer', 'support', 'admin')),
+    PRIMARY KEY (app, owner)
+);
+CREATE INDEX owner_roles_by_owner ON owner_roles (owner);
+
+-- Tokens of sessions and links are stored as their SHA-256 only. No row is left of a session or a
+-- link that has ended.
+CREATE TABLE owner_sessions (
+    app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
+    session BYTEA NOT NULL CHECK (length(session) = 32),
+    owner TEXT COLLATE "C" NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    used_at_ms BIGINT NOT NULL,
+    until_ms BIGINT NOT NULL,
+    address TEXT COLLATE "C" NOT NULL,
+    agent TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (app, session)
+);
+CREATE INDEX owner_sessions_by_owner ON owner_sessions (app, owner);
+
+CREATE TABLE owner_links (
+    app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
+    link BYTEA NOT NULL CHECK (length(link) = 32),
+    kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('first', 'invitation', 'reset')),
+    owner TEXT COLLATE "C",
+    roles TEXT COLLATE "C" NOT NULL,
+    author TEXT COLLATE "C" NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    until_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, link)
+);
+
+-- Failed attempts by one name or from one address, as `subject` says.
+CREATE TABLE sign_in_failures (
+    app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
+    subject TEXT COLLATE "C" NOT NULL,
+    failures BIGINT NOT NULL,
+    last_at_ms BIGINT NOT NULL,
+    shut_until_ms BIGINT,
+    PRIMARY KEY (app, subject)
+);
+
+-- From which networks each person has signed in lately.
+CREATE TABLE sign_in_places (
+    app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
+    owner TEXT COLLATE "C" NOT NULL,
+    network TEXT COLLATE "C" NOT NULL,
+    used_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (app, owner, network)
+);
+
+-- Nothing in it is ever changed, except for the id of a customer who is erased.
+CREATE TABLE audit_entries (
+    app TEXT COLLATE "C" NOT NULL,
+    at_ms BIGINT NOT NULL,
+    entry TEXT COLLATE "C" NOT NULL,
+    author TEXT COLLATE "C" NOT NULL,
+    act TEXT COLLATE "C" NOT NULL,
+    environment TEXT COLLATE "C",
+    customer TEXT COLLATE "C",
+    subject TEXT COLLATE "C",
+    state_before TEXT COLLATE "C",
+    state_after TEXT COLLATE "C",
+    PRIMARY KEY (app, at_ms, entry)
+);
+CREATE INDEX audit_entries_by_customer ON audit_entries (app, customer) WHERE customer IS NOT NULL;
+
+
+-- The database itself
+-- -------------------
+
+-- One row, belonging to no app, that is written to test whether the database accepts writes. It
+-- carries no information and is not copied.
+CREATE TABLE write_probes (
+    app TEXT COLLATE "C" NOT NULL,
+    at_ms BIGINT NOT NULL,
+    filler BYTEA NOT NULL,
+    PRIMARY KEY (app)
+);
+
+-- An empty table, which is only locked: see SnapshotConnection.swift.
+CREATE TABLE recordings (app TEXT COLLATE "C" NOT NULL PRIMARY KEY);

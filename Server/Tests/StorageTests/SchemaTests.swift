@@ -1,0 +1,135 @@
+import PostgresCluster
+import StoragePostgres
+import StorageSQLite
+import Testing
+
+@testable import Storage
+
+/// The tables of a new database, and how those of an older one are changed.
+@Suite struct SchemaTests {
+    // MARK: - The two files
+
+    /// The beginnings of the statements that PostgreSQL alone has.
+    private static let onPostgresOnly = [
+        "CREATE TABLE documents_other ", "CREATE TABLE pending_events ", "CREATE TABLE recordings ",
+    ]
+
+    /// What the engines write differently, and in which words it is compared.
+    private static let words = [
+        (" STRICT, WITHOUT ROWID", ""), (" STRICT", ""),
+        (" PARTITION BY RANGE (signed_at_ms)", ""), (" COLLATE \"C\"", ""),
+        ("BIGINT", "INTEGER"), ("BYTEA", "BLOB"),
+        ("encode(document, 'hex')", "nullif(lower(hex(document)), '')"),
+        ("CAST(details AS JSON) AS details", "details"),
+    ]
+
+    private static func common(_ statement: String) -> String {
+        var text = statement.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        for (written, compared) in words { text = text.replacing(written, with: compared) }
+        return text.replacing(
+            #/strftime\('%Y-%m-%dT%H:%M:%fZ', ([a-z_.]+) / 1000\.0, 'unixepoch'\)/#
+        ) { "moment(\($0.1))" }.replacing(
+            #/to_char\(to_timestamp\(([a-z_.]+) / 1000\.0\) AT TIME ZONE 'UTC', '[^']+'\)/#
+        ) { "moment(\($0.1))" }
+    }
+
+    @Test func `both engines have the same tables, columns, keys, indexes and views`() {
+        let sqlite = Schema.statements(.sqlite).map(Self.common)
+        let all = Schema.statements(.postgres).map(Self.common)
+        let postgres = all.filter { statement in
+            !Self.onPostgresOnly.contains { statement.hasPrefix($0) }
+        }
+        #expect(all.count == postgres.count + Self.onPostgresOnly.count)
+        #expect(sqlite.count > 100 && sqlite.count == postgres.count)
+        for (one, other) in zip(sqlite, postgres) { #expect(one == other) }
+    }
+
+    // MARK: - Steps
+
+    private static let step = Schema.Step(name: "made up") { dialect in
+        ["ALTER TABLE write_probes ADD COLUMN made_up \(dialect.integer)"]
+    }
+    private static let wrong = Schema.Step(name: "wrong") { dialect in
+        ["ALTER TABLE nothing ADD COLUMN made_up \(dialect.integer)"]
+    }
+
+    private static func versions(of store: Database) async throws -> [Int] {
+        try await store.driver.read { connection in
+            try connection.rows("SELECT version FROM schema_versions ORDER BY version", [])
+                .map { Int(try $0.integer(0)) }
+        }
+    }
+
+    @Test(arguments: Driver.allCases)
+    func `a step is applied once, and a failure names it and changes nothing`(
+        driver: Driver
+    ) async throws {
+        try await driver.withStore { store in
+            let failure = await #expect(throws: StorageFailure.self) {
+                try await store.migrate(at: 1, by: Schema.steps + [Self.step, Self.wrong])
+            }
+            let begin = "schema version \(Schema.version + 2), wrong: "
+            #expect(failure?.message.hasPrefix(begin) == true, "\(failure as Any)")
+            #expect(try await Self.versions(of: store) == [Schema.version])
+            for _ in 0..<2 { try await store.migrate(at: 1, by: Schema.steps + [Self.step]) }
+            #expect(try await Self.versions(of: store) == [Schema.version, Schema.version + 1])
+            let rows = try await store.driver.read {
+                try $0.rows("SELECT made_up FROM write_probes", [])
+            }
+            #expect(rows.isEmpty)
+        }
+    }
+
+    @Test func `servers that start together apply a step once`() async throws {
+        let url = try await PostgresCluster.shared.preparedDatabase()
+        let stores = try (0..<4).map { _ in Database(try PostgresDriver(url: url)) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for store in stores {
+                group.addTask { try await store.migrate(at: 1, by: Schema.steps + [Self.step]) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await Self.versions(of: stores[0]) == [Schema.version, Schema.version + 1])
+        for store in stores { store.driver.close() }
+        try await PostgresCluster.shared.drop(url)
+    }
+
+    @Test func `a new database is made from the files, without the steps`() async throws {
+        let store = Database(try SQLiteDriver.inMemory())
+        try await store.migrate(at: 1, by: Schema.steps + [Self.wrong])
+        #expect(try await Self.versions(of: store) == [Schema.version + 1])
+        store.driver.close()
+    }
+
+    // MARK: - Other programs
+
+    @Test(arguments: Driver.allCases)
+    func `a database of a later program is left alone`(driver: Driver) async throws {
+        try await driver.withStore { store in
+            try await store.migrate(at: 1, by: Schema.steps + [Self.step])
+            let refusal = await #expect(throws: StorageFailure.self) {
+                try await store.migrate(at: 0)
+            }
+            #expect(refusal?.message.contains("use the newer version") == true)
+        }
+    }
+
+    @Test(arguments: Driver.allCases, [1, 43, Schema.baseline - 1])
+    func `a database from before the first release is refused, with what to do`(
+        driver: Driver, version: Int
+    ) async throws {
+        try await driver.withStore { store in
+            try await store.driver.write { connection in
+                _ = try connection.run(
+                    "UPDATE schema_versions SET version = $1", [.integer(Int64(version))])
+            }
+            let refusal = await #expect(throws: StorageFailure.self) {
+                try await store.migrate(at: 0)
+            }
+            let says = "from before the first release (schema version \(version))"
+            #expect(refusal?.message.contains(says) == true, "\(refusal as Any)")
+            #expect(refusal?.message.contains("--fresh") == true)
+            #expect(try await Self.versions(of: store) == [version])
+        }
+    }
+}
