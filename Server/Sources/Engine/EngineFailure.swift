@@ -31,7 +31,7 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case queryTooLong(limit: Int)
     case belongsToAnotherCustomer(PurchaseID, OwnershipClaim.Refusal)
     case unknownPurchase(PurchaseID)
-    case unknownTransfer(LogPosition)
+    case unknownTransfer(Int64)
     /// The purchase has been transferred again, or the share has ended.
     case transferSuperseded(Int64)
     case unknownEntitlement(EntitlementID, known: [EntitlementID])
@@ -148,7 +148,7 @@ extension EngineFailure: CustomStringConvertible {
         case .belongsToAnotherCustomer(let purchase, let why):
             "\(purchase) belongs to another customer: \(why.rawValue)"
         case .unknownPurchase(let purchase): "no purchase \(purchase) is known"
-        case .unknownTransfer(let place): "no transfer \(place) of this customer is known"
+        case .unknownTransfer(let number): "no transfer \(number) of this customer is known"
         case .transferSuperseded(let number): "transfer \(number) was superseded by another"
         case .unknownEntitlement(let entitlement, let known):
             "no entitlement \(entitlement), there are "

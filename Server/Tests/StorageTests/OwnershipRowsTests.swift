@@ -31,7 +31,6 @@ import Testing
             #expect(told.map(\.entry.change.kind) == [.movedAway, .moved])
             #expect(told.map(\.entry.customer) == ["anna", "ben"])
             #expect(told.map(\.entry.other) == ["ben", "anna"])
-            #expect(transfer.position == LogPosition(nil, transfer.number))
             #expect(transfer.former == "anna")
             let ofAnna = try await store.read { try $0.transfers(of: "anna", in: app) }
             let ofBen = try await store.read { try $0.transfers(of: "ben", in: app) }

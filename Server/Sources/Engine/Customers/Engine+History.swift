@@ -189,7 +189,7 @@ extension HistoryLine {
             at: transfer.at, kind: transfer.kind == .shared ? .share : .transfer,
             sentence: "Purchase \(transfer.purchase.original) \(way)\(why).\(fate)",
             purchase: transfer.purchase,
-            reference: transfer.stays ? nil : "trf_\(transfer.position)",
+            reference: transfer.stays ? nil : "trf_\(transfer.number)",
             sentenceWithoutReason: "Purchase \(transfer.purchase.original) \(way).\(fate)")
     }
 

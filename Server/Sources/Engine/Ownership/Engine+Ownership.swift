@@ -66,20 +66,16 @@ extension Engine {
     /// Undoes a transfer, whatever caused it. The purchase is then where it was on support's
     /// authority: no policy moves it any more. A customer who had a share in it before gets the
     /// share back, if the policy still is to share. Idempotent.
-    ///
-    /// - Parameter place: the position that identifies the transfer, including its epoch: before a
-    ///   restore the same number may have identified another transfer.
     package func undoTransfer(
-        _ place: LogPosition, of id: CustomerID, app appID: AppID
+        _ number: Int64, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> StoredTransfer {
         let (app, _) = try app(appID)
         let now = now()
         return try await decide { tx in
             let customer = try tx.customer(known: id, in: appID)?.customer
-            guard let customer, let transfer = try tx.transfer(place.sequence, in: appID),
-                transfer.position == place,
+            guard let customer, let transfer = try tx.transfer(number, in: appID),
                 transfer.customer == customer || transfer.former == customer
-            else { return .refused(.unknownTransfer(place)) }
+            else { return .refused(.unknownTransfer(number)) }
             guard transfer.undoneAt == nil else { return .unchanged(transfer) }
             guard try tx.isCurrent(transfer, in: appID) else {
                 return .refused(.transferSuperseded(transfer.number))

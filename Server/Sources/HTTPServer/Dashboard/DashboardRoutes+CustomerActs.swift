@@ -15,8 +15,8 @@ extension DashboardRoutes {
         }
         act("/customers/{id}/transfers", for: .support, of: router, transfer)
         act("/customers/{id}/transfers/{transfer_id}/undo", for: .support, of: router) { page, _ in
-            let place = try PerennialServer.transfer(named: try page.parameter("transfer_id"))
-            let undone = try await engine.undoTransfer(place, of: try page.customer, app: app)
+            let number = try PerennialServer.transfer(named: try page.parameter("transfer_id"))
+            let undone = try await engine.undoTransfer(number, of: try page.customer, app: app)
             page.audit.change(
                 of: undone.purchase.original.rawValue, from: undone.stateAfter,
                 to: undone.stateBefore)

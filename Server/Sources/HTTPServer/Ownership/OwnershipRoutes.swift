@@ -193,18 +193,17 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let id = try Self.customerID(in: context)
-        let place = try Self.transfer(named: context.parameters.get("transfer_id") ?? "")
-        let undone = try await engine.undoTransfer(place, of: id, app: holder.app)
+        let number = try Self.transfer(named: context.parameters.get("transfer_id") ?? "")
+        let undone = try await engine.undoTransfer(number, of: id, app: holder.app)
         return try JSONResponse.ok(PerennialContract.Transfer(undone))
     }
 
-    /// The position that a transfer's id names.
-    static func transfer(named name: String) throws -> LogPosition {
-        guard name.hasPrefix("trf_"), let place = LogPosition(String(name.dropFirst("trf_".count)))
-        else {
+    /// The number of the transfer with an id.
+    static func transfer(named name: String) throws -> Int64 {
+        guard let number = Int64(name.dropFirst("trf_".count)), name == "trf_\(number)" else {
             throw ProblemError(.transferUnknown, detail: "Found \(ProblemError.quoted(name)).")
         }
-        return place
+        return number
     }
 
     @Sendable func block(
@@ -286,7 +285,7 @@ extension PurchasePreview.Shown {
 extension PerennialContract.Transfer {
     init(_ kept: StoredTransfer) {
         self.init(
-            transferID: kept.stays ? nil : "trf_\(kept.position)",
+            transferID: kept.stays ? nil : "trf_\(kept.number)",
             originalTransactionID: kept.purchase.original.rawValue,
             environment: StoreEnvironment(kept.purchase.environment), to: kept.customer.rawValue)
         if !kept.stays {

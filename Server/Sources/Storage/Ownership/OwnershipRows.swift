@@ -3,8 +3,8 @@ import Ledger
 /// A purchase that moved from one customer to another, or became shared by both, or that support
 /// confirmed to its present owner.
 package struct Transfer: Hashable, Sendable {
-    /// Greater than that of every earlier transfer of the two customers. Of a transfer by an
-    /// earlier version it is the number of the event that reported it.
+    /// Identifies the transfer among those of the app. Greater than that of every earlier transfer
+    /// of the two customers.
     package var number: Int64
     package var purchase: PurchaseID
     package var kind: Kind
@@ -16,13 +16,6 @@ package struct Transfer: Hashable, Sendable {
     package var reason: String
     package var at: Instant
     package var undoneAt: Instant?
-    /// The epoch of the log that contains the event, of a transfer by an earlier version; nil means
-    /// the first.
-    package var epoch: String?
-
-    /// The identity of the transfer. The number of an event alone may have identified another
-    /// transfer before a restore.
-    package var position: LogPosition { LogPosition(epoch, number) }
 
     /// The purchase did not change customers: it was confirmed, or the two customers have been
     /// merged since. Such a transfer cannot be undone.
@@ -285,21 +278,7 @@ extension DatabaseSession {
                 [.text(app.rawValue), .text(customer.rawValue)])
             for row in rows { found.append(try Self.transfer(row)) }
         }
-        return try withEpochs(Set(found).sorted { $0.number < $1.number }, in: app)
-    }
-
-    /// Adds to each transfer the epoch of the log that it belongs to.
-    private func withEpochs(
-        _ transfers: [Transfer], in app: AppID
-    ) throws(StorageFailure) -> [Transfer] {
-        guard !transfers.isEmpty else { return [] }
-        let epochs = try logEpochs(of: app)
-        return transfers.map { transfer in
-            guard transfer.number < Transfer.firstNumber else { return transfer }
-            var transfer = transfer
-            transfer.epoch = epochs.position(of: transfer.number).epoch
-            return transfer
-        }
+        return Set(found).sorted { $0.number < $1.number }
     }
 
     package func transfer(
@@ -308,8 +287,7 @@ extension DatabaseSession {
         let rows = try connection.rows(
             "SELECT \(Self.transferColumns) FROM transfers WHERE app = $1 AND transfer = $2",
             [.text(app.rawValue), .integer(number)])
-        guard let row = rows.first else { return nil }
-        return try withEpochs([Self.transfer(row)], in: app).first
+        return try rows.first.map(Self.transfer)
     }
 
     static let transferColumns =

@@ -11,7 +11,7 @@ extension Transfer {
     /// Milliseconds since 1970 up to here fit into a number: the year 2248.
     private static let millisecondsMax: Int64 = (1 << 43) - 2
 
-    /// Smaller numbers are those of events: transfers by earlier versions have these.
+    /// No transfer has a smaller number, whatever the clock says.
     static let firstNumber: Int64 = 1 << 50
 
     /// A number for a new transfer.

@@ -190,7 +190,7 @@ extension WalletLife {
             guard let transfer = pick(all) else { return }
             let done = try await isDone {
                 _ = try await assembly.engine.undoTransfer(
-                    transfer.position, of: id, app: "birds")
+                    transfer.number, of: id, app: "birds")
             }
             note("undo \(transfer.number) of \(id): \(done)")
         default:
