@@ -164,7 +164,9 @@ enum HTTPRequestBytes {
 
     /// A request for a page of the dashboard.
     static func page(_ path: String, port: UInt16) -> [UInt8] {
-        get(path, host: "127.0.0.1:\(port)", field: "\(Programs.ownerField): \(Programs.owner)")
+        get(
+            path, host: "127.0.0.1:\(port)",
+            field: "\(Programs.operatorField): \(Programs.operatorName)")
     }
 
     private static func get(_ path: String, host: String, field: String) -> [UInt8] {

@@ -83,7 +83,7 @@ struct Programs: Sendable {
     private static let webhookSecret = "whsec_" + String(repeating: "QUJD", count: 8)
 
     /// Starts a server with a dashboard, which believes whoever connects from this machine that
-    /// they are ``owner``.
+    /// they are ``operatorName``.
     func serveDashboard(
         _ database: String, clock: RunningProgram
     ) throws -> RunningProgram {
@@ -96,7 +96,7 @@ struct Programs: Sendable {
                   url: http://127.0.0.1:\(port)
                   trusted_proxy:
                     addresses: [127.0.0.1]
-                    user_header: \(Self.ownerField)
+                    user_header: \(Self.operatorField)
                 """
         try Data(text.utf8).write(to: URL(fileURLWithPath: file))
         return try run(
@@ -108,9 +108,9 @@ struct Programs: Sendable {
             port: port, ready: "/ready")
     }
 
-    /// The name of the dashboard's owner, and the field of a request that says it.
-    static let owner = "bench"
-    static let ownerField = "x-forwarded-user"
+    /// The name of the dashboard's operator, and the field of a request that says it.
+    static let operatorName = "bench"
+    static let operatorField = "x-forwarded-user"
 
     /// Starts a server with a route that always responds with the same bytes.
     func constantServer(bytes: Int) throws -> RunningProgram {

@@ -322,7 +322,7 @@ struct ScriptedStoreTests {
         #expect(perennial["pro"].isActive)
     }
 
-    @Test func `what the owner gives opens, and ends`() async throws {
+    @Test func `what the developer gives opens, and ends`() async throws {
         let perennial = store.perennial()
         store.grants("pro", until: store.now.addingTimeInterval(86_400))
         #expect(perennial["pro"].state == .granted && perennial["pro"].isActive)

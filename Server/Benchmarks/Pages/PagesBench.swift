@@ -47,16 +47,16 @@ struct PagesBench {
         return lines.joined(separator: "\n")
     }
 
-    /// Adds up the money, as a server does from one notification to the next, and adds an owner.
-    /// The server believes a proxy that the owner has signed in, so nobody needs the password.
+    /// Adds up the money, as a server does from one notification to the next, and adds an operator.
+    /// The server believes a proxy that the operator has signed in, so nobody needs the password.
     private func prepare(_ database: String) async throws {
         let driver = try SQLiteDriver(path: database)
         let store = Database(driver)
         try await MoneySums.addUp(in: store)
-        let owner = Owner(
-            name: Programs.owner, roles: OwnerRoles(everywhere: .admin),
+        let account = Operator(
+            name: Programs.operatorName, roles: OperatorRoles(everywhere: .admin),
             createdAt: Instant(milliseconds: 0))
-        _ = try await store.transaction { try $0.add(owner, password: "") }
+        _ = try await store.transaction { try $0.add(account, password: "") }
         driver.close()
     }
 

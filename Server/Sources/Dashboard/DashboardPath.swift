@@ -116,7 +116,7 @@ extension DashboardPath {
     package static let reports = DashboardPath("reports")
     package static let phone = DashboardPath("phone")
     package static let login = DashboardPath("login")
-    package static let owners = DashboardPath("owners")
+    package static let operators = DashboardPath("operators")
     package static let account = DashboardPath("account")
     package static let audit = DashboardPath("audit")
 
@@ -153,9 +153,9 @@ extension DashboardPath {
     package static let theme = DashboardPath("theme")
     /// An act on one's own account: `password`, `sign-out`.
     package static func account(_ act: String) -> DashboardPath { .init("account", act) }
-    /// An act on an owner: `roles`, `link`, `sign-out`, `block`, `unblock`, `withdraw`.
-    package static func act(_ act: String, onOwner name: String) -> DashboardPath {
-        .init("owners", name, act)
+    /// An act on an operator: `roles`, `link`, `sign-out`, `block`, `unblock`, `withdraw`.
+    package static func act(_ act: String, onOperator name: String) -> DashboardPath {
+        .init("operators", name, act)
     }
     package static let configurationPreview = DashboardPath("products", "preview")
     package static let notificationTest = DashboardPath("notifications", "test")

@@ -5,7 +5,7 @@ package struct Viewer: Hashable, Sendable {
     /// The value of the hidden field `csrf` of every form that changes something.
     package var csrf: String
     /// Whether they may invite others, and change what others may do.
-    package var managesOwners: Bool
+    package var managesOperators: Bool
     /// Whether they have signed in, and so have a password and sessions.
     package var hasSession: Bool
 
@@ -19,13 +19,13 @@ package struct Viewer: Hashable, Sendable {
     }
 
     package init(
-        name: String, role: Role, csrf: String, managesOwners: Bool = false,
+        name: String, role: Role, csrf: String, managesOperators: Bool = false,
         hasSession: Bool = false
     ) {
         self.name = name
         self.role = role
         self.csrf = csrf
-        self.managesOwners = managesOwners
+        self.managesOperators = managesOperators
         self.hasSession = hasSession
     }
 

@@ -36,7 +36,7 @@ package struct Engine: Sendable {
     let roundRobin = RoundRobin()
     let growth = GrowthMeter()
     private(set) var signers: [AppID: OfferSigner]
-    package let ownerSettings: OwnerSettings
+    package let operatorSettings: OperatorSettings
     let passwords = PasswordThreads()
 
     /// - Parameter verifiers: the verifier of each app, which holds the roots that the app trusts.
@@ -45,12 +45,12 @@ package struct Engine: Sendable {
     /// - Parameter forwarding: how notifications are forwarded to other addresses.
     /// - Parameter webhooks: how webhooks are rendered and posted.
     /// - Parameter signers: the offer signer of each app that may sign offers.
-    /// - Parameter owners: how the owners of accounts sign in.
+    /// - Parameter operators: how operators sign in.
     package init(
         database: any DatabaseDriver, apps: [AppSettings], verifiers: [AppID: Verifier],
         now: @escaping @Sendable () -> Instant, asking: ReconciliationSettings = .disabled,
         forwarding: ForwardingSettings = .disabled, webhooks: WebhookTransport = .disabled,
-        signers: [AppID: OfferSigner] = [:], owners: OwnerSettings = OwnerSettings(),
+        signers: [AppID: OfferSigner] = [:], operators: OperatorSettings = OperatorSettings(),
         logger: Logger
     ) {
         Self.requireConsistency(of: apps, verifiers)
@@ -59,7 +59,7 @@ package struct Engine: Sendable {
         self.forwarding = forwarding
         webhookTransport = webhooks
         self.signers = signers
-        ownerSettings = owners
+        operatorSettings = operators
         self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
         self.verifiers = verifiers
         self.now = now
@@ -159,8 +159,8 @@ package struct Engine: Sendable {
         }
     }
 
-    /// Runs a closure in a transaction. The first one of an owner's act also appends its entry in
-    /// the audit: see ``PendingAct``.
+    /// Runs a closure in a transaction. The first one of an operator's act also appends its entry
+    /// in the audit: see ``PendingAct``.
     ///
     /// - Parameters:
     ///   - isErasing: whether the closure erases a customer, which is not possible while documents

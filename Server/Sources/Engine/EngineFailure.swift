@@ -81,12 +81,12 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case unknownDelivery(String)
     /// The sentence says which rule a webhook's settings break.
     case invalidWebhook(String)
-    case unknownOwner(String)
+    case unknownOperator(String)
     /// The sentence says which rule of accounts is broken.
-    case invalidOwner(String)
-    /// An owner may not act on accounts, or may no more.
+    case invalidOperator(String)
+    /// An operator may not act on accounts, or may no more.
     case notManager(String)
-    /// A link for an owner that was used, has ended, or never was.
+    /// A link for an operator that was used, has ended, or never was.
     case unknownLink
     case seatRefused(SeatRefusal)
     /// The cursor is past the end of the log.
@@ -194,9 +194,9 @@ extension EngineFailure: CustomStringConvertible {
         case .tooManyWebhooks(let limit): "the app has \(limit) webhooks already"
         case .unknownDelivery(let message): "no delivery \(message) is known"
         case .invalidWebhook(let sentence): sentence
-        case .unknownOwner(let name): "no owner \(name.debugDescription) is known"
-        case .invalidOwner(let sentence): sentence
-        case .notManager(let name): "\(name) may not manage owners"
+        case .unknownOperator(let name): "no operator \(name.debugDescription) is known"
+        case .invalidOperator(let sentence): sentence
+        case .notManager(let name): "\(name) may not manage operators"
         case .unknownLink: "the link was used, or has ended"
         case .seatRefused(let why): "\(why)"
         case .unknownCursor(let place): "the log has no event \(place)"

@@ -10,7 +10,7 @@ struct Perennial: AsyncParsableCommand {
         version: PerennialServer.version,
         subcommands: [
             DevCommand.self, ServeCommand.self, SimulateCommand.self, CheckCommand.self,
-            ExplainCommand.self, RebuildCommand.self, KeysCommand.self, OwnersCommand.self,
+            ExplainCommand.self, RebuildCommand.self, KeysCommand.self, OperatorsCommand.self,
             EventsCommand.self, WebhooksCommand.self, SchemaCommand.self, MigrateCommand.self,
             BackupCommand.self, RestoreCommand.self,
             ReportCommand.self, ExportCommand.self, AppleReportsCommand.self, ReconcileCommand.self,

@@ -1,6 +1,6 @@
 import Ledger
 
-/// Exchange rates by day, from a table of the owner's. Sums of different currencies are never added
+/// Exchange rates by day, from a configured table. Sums of different currencies are never added
 /// without them.
 package struct ExchangeRates: Hashable, Sendable {
     /// A rate is used for so many days after its own, because no rates are published on weekends

@@ -3,7 +3,7 @@ import Ledger
 /// The sum of all movements of one kind, on one day, in one currency and one part of a division.
 /// Reports are made of these alone.
 package struct MovementSum: Hashable, Sendable {
-    /// Counted from 1970-01-01, in the owner's time zone.
+    /// Counted from 1970-01-01, in the configured time zone.
     package var day: Int64
     package var kind: Movement.Kind
     /// Whether it is the difference that refunds made until they were reversed.

@@ -38,7 +38,7 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
 
 /// What became of the subscriptions that began on one day.
 package struct CohortSum: Hashable, Sendable {
-    /// Counted from 1970-01-01, in the owner's time zone.
+    /// Counted from 1970-01-01, in the configured time zone.
     package var day: Int64
     /// Nil unless money is counted.
     package var currency: String?

@@ -2,7 +2,7 @@ import Ledger
 
 /// A stretch of days that a report shows as one row.
 package struct ReportPeriod: Hashable, Sendable {
-    /// Days counted from 1970-01-01, in the owner's time zone.
+    /// Days counted from 1970-01-01, in the configured time zone.
     package var days: Range<Int64>
 
     package init(days: Range<Int64>) { self.days = days }

@@ -1,5 +1,5 @@
 /// Whose definitions a report uses. Those of others are written from their public documentation,
-/// so that an owner who changes to this server sees both numbers side by side.
+/// so that a developer who changes to this server sees both numbers side by side.
 package enum ReportProfile: String, Hashable, Sendable, CaseIterable {
     /// RevenueCat's charts of version 2, as documented in February 2026.
     case revenuecat

@@ -4,8 +4,8 @@ import PerennialContract
 /// What an event says about money, in RevenueCat's members.
 ///
 /// A price that the App Store signed as 0 is 0; only a price that nobody has said is null. `price`
-/// is in US dollars, at the owner's rates: never the local amount under this name. Zero is zero in
-/// every currency.
+/// is in US dollars, at the configured rates: never the local amount under this name. Zero is zero
+/// in every currency.
 struct RevenueCatAmount {
     /// Nil for grants, and if Apple has not said a price.
     let currency: String?

@@ -153,7 +153,7 @@ package struct DatabaseRules: Sendable {
     package var appsWithReminders: Set<AppID>
     /// Apps whose customers have wallets.
     package var wallets: [AppID: WalletRules]
-    /// What decides how much of a price an app's owner has.
+    /// What decides how much of a price an app's developer has.
     package var money: [AppID: MoneyRules]
     /// False only to measure what the rows about money cost.
     package var writesMoney = true

@@ -91,15 +91,15 @@ def account_states(page):
         yield "served-overview"
         page.goto(served.server + "/checks")
         yield "served-health"
-        page.goto(served.server + "/owners")
-        yield "owners"
+        page.goto(served.server + "/operators")
+        yield "operators"
         dialog = open_dialog(page, "Invite somebody")
         yield "dialog-invite"
         dialog.get_by_label("Name").fill("vera")
         dialog.locator("select").first.select_option("viewer")
         dialog.get_by_role("button", name="Make the link").click()
         page.wait_for_load_state()
-        yield "owners-invited"
+        yield "operators-invited"
         link = re.search(r"http\S+/links/[0-9a-f]+", page.locator("main").inner_text())[0]
         page.goto(served.server + "/account")
         yield "account"

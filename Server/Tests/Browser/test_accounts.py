@@ -48,7 +48,7 @@ def test_the_first_link_makes_an_admin_who_invites_a_viewer(served, page, browse
     expect(page.locator("main")).to_contain_text("There is no account yet.")
     accept(page, served.first_link, "mira")
     say("mira has the first account")
-    page.goto(served.server + "/owners")
+    page.goto(served.server + "/operators")
     page.get_by_role("button", name="Invite somebody").click()
     dialog = page.locator("dialog:popover-open")
     dialog.get_by_label("Name").fill("vera")
@@ -84,7 +84,7 @@ def test_a_viewer_cannot_act_by_a_request_of_her_own(served, page, say):
         "/customers/anna/grants": {"entitlement": "pro", "reason": "x"},
         "/customers/anna/erase": {"confirm": "anna"},
         "/webhooks": {"url": "https://example.com/x"},
-        "/owners": {"name": "eve", "role": "admin", "for": "*"},
+        "/operators": {"name": "eve", "role": "admin", "for": "*"},
     }
     for path, fields in acts.items():
         for csrf in [token, "0" * 32, None]:
@@ -94,7 +94,7 @@ def test_a_viewer_cannot_act_by_a_request_of_her_own(served, page, say):
     page.goto(served.server + "/events")
     expect(page.locator("main table")).to_have_count(0)
     say(f"{len(acts)} acts are refused, with the token of her own page, too")
-    status = page.goto(served.server + "/owners").status
+    status = page.goto(served.server + "/operators").status
     assert status in (403, 404), status
     sign_out(page, "vera")
 
@@ -147,7 +147,7 @@ def test_axe_finds_nothing_on_the_pages_of_accounts(served, page, say):
     look("/login")
     look("/links/" + "0" * 32)
     sign_in(page, served.server, "mira")
-    for path in ["/owners", "/account", "/audit"]:
+    for path in ["/operators", "/account", "/audit"]:
         look(path)
     say("five pages")
     assert not found, json.dumps(found, indent=1)

@@ -70,7 +70,7 @@ struct Pages {
             ("problem-403", samples.problem(403, "key_scope_missing").html(in: frame)),
             ("problem-500", samples.problem(500, "internal").html(in: frame)),
             ("document", samples.document.html(in: frame)),
-            ("owners", samples.owners.html(in: samples.signedIn)),
+            ("operators", samples.operators.html(in: samples.signedIn)),
             ("account", samples.account.html(in: samples.signedIn)),
             ("audit", samples.audit.html(in: samples.signedIn)),
             ("audit-empty", AuditPage(entries: []).html(in: frame)),

@@ -63,7 +63,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
             try fillWithStanding(tx)
             try fillWithWebhooks(tx)
             try fillWithMoney(tx)
-            try fillWithOwners(tx)
+            try fillWithOperators(tx)
             let person = StoredCustomer(customer: "aa", ids: ["aa", "aa-2"])
             try tx.erase(
                 person, names: ["aa": "erased_1", "aa-2": "erased_2"],
@@ -155,17 +155,18 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 rowsCount: 1, importedAt: now, content: [1, 2]), in: app)
     }
 
-    private func fillWithOwners(_ tx: DatabaseSession) throws {
+    private func fillWithOperators(_ tx: DatabaseSession) throws {
         let hash = [UInt8](repeating: 9, count: 32)
-        let roles = OwnerRoles(everywhere: .viewer, byApp: [app: .admin, "zebra": .support])
-        _ = try tx.add(Owner(name: "mira", roles: roles, createdAt: now), password: "x")
+        let roles = OperatorRoles(everywhere: .viewer, byApp: [app: .admin, "zebra": .support])
+        _ = try tx.add(Operator(name: "mira", roles: roles, createdAt: now), password: "x")
         try tx.add(
-            OwnerSession(
-                hash: hash, owner: "mira", createdAt: now, until: now + .days(1), address: "::1",
+            OperatorSession(
+                hash: hash, operatorName: "mira", createdAt: now, until: now + .days(1),
+                address: "::1",
                 agent: "x"))
         try tx.add(
-            OwnerLink(
-                hash: hash, kind: .reset, owner: "mira", roles: roles, author: "x",
+            OperatorLink(
+                hash: hash, kind: .reset, operatorName: "mira", roles: roles, author: "x",
                 createdAt: now, until: now))
         try tx.save(SignInFailures(subject: "name mira", count: 2, lastAt: now))
         try tx.recordSignIn(of: "mira", from: "::/64", at: now, since: now, max: 1)

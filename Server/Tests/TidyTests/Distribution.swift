@@ -5,7 +5,7 @@ enum Distribution {
     /// Tables that are the same on all machines, or of the database itself: they may be read
     /// without an app. `Schema.placements` says why.
     private static let shared: Set = [
-        "keys", "log_epochs", "owners", "owner_roles", "owner_sessions", "owner_links",
+        "keys", "log_epochs", "operators", "operator_roles", "operator_sessions", "operator_links",
         "sign_in_failures", "sign_in_places", "write_probes", "schema_versions", "sqlite_master",
     ]
 

@@ -1,4 +1,4 @@
-/// The response of `GET /v1/audit`: what owners of the dashboard did by hand for the app, newest
+/// The response of `GET /v1/audit`: what operators of the dashboard did by hand for the app, newest
 /// first.
 public struct AuditList: Hashable, Sendable, Codable {
     public var items: [AuditEntry]
@@ -16,12 +16,12 @@ public struct AuditList: Hashable, Sendable, Codable {
     }
 }
 
-/// One act of an owner. Once it says what was changed, which is right after the act, it is never
+/// One act of an operator. Once it says what was changed, which is right after the act, it is never
 /// changed, except for the id of a customer who is erased.
 public struct AuditEntry: Hashable, Sendable, Codable {
     public var auditID: String
     public var at: Timestamp
-    /// The name of the owner.
+    /// The name of the operator.
     public var author: String
     /// For example `customers.grants` or `webhooks.pause`: docs/dashboard.md lists them.
     public var act: String

@@ -42,14 +42,14 @@ extension ScriptedStore {
         change { $0.books.failRenewal(of: product) }
     }
 
-    /// The app's owner gives an entitlement by hand.
+    /// The developer gives an entitlement.
     ///
     /// - Parameter until: its end. Nil if it has none.
     public func grants(_ entitlement: Perennial.EntitlementID, until: Date? = nil) {
         change { $0.books.grant(entitlement.rawValue, until: until.map { Timestamp($0) }) }
     }
 
-    /// The app's owner takes back what was given by hand.
+    /// The developer takes back an entitlement that they gave.
     public func revokes(_ entitlement: Perennial.EntitlementID) {
         change { $0.books.revoke(entitlement.rawValue) }
     }

@@ -216,7 +216,7 @@ extension EngineFailure {
             .contentNotReadable, .unknownCursor, .outdatedCursor, .queryTooLong, .unknownAlias,
             .primaryID, .unavailableInSandbox, .unknownWebhook, .webhookInConfiguration,
             .tooManyWebhooks, .unknownDelivery, .invalidWebhook, .unknownReport, .invalidReport,
-            .unknownOwner, .invalidOwner, .unknownLink, .notManager, .seatRefused:
+            .unknownOperator, .invalidOperator, .unknownLink, .notManager, .seatRefused:
             true
         case .notYetVerifiable, .notForwarded, .busy, .documentBudgetExhausted,
             .growthBudgetExhausted, .storage:

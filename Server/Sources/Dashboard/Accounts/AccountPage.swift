@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// The page `/account`: an owner's own password and sessions.
+/// The page `/account`: an operator's own password and sessions.
 package struct AccountPage: Sendable {
     package var sessions: [Session]
     /// Why the password was not changed, as a sentence.

@@ -18,7 +18,7 @@ package struct AuditPage: Sendable {
         Layout(
             title: "Audit", section: .audit, heading: "Audit",
             lede: "Who did what by hand, newest first. Nothing here can be changed.",
-            actions: frame.viewer.managesOwners ? places(in: frame) : "",
+            actions: frame.viewer.managesOperators ? places(in: frame) : "",
             content: entries.isEmpty ? empty : list(in: frame)
         ).html(in: frame)
     }

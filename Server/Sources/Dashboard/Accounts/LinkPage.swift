@@ -110,7 +110,7 @@ package struct Card: Sendable {
             title: "This link does not work", host: host,
             content: """
                 <p>A link works once, within three days. \(admin) one on the server: \
-                <code>perennial owners link\(name)</code></p>
+                <code>perennial operators link\(name)</code></p>
                 """)
     }
 
@@ -124,7 +124,7 @@ package struct Card: Sendable {
                 """)
     }
 
-    /// The page for an owner without a role for any app.
+    /// The page for an operator without a role for any app.
     package static func noApp(host: String) -> Card {
         Card(
             title: "You have no role yet", host: host,

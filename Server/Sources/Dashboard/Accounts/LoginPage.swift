@@ -58,7 +58,7 @@ package struct LoginPage: Sendable {
             "say": .html(say),
             "isWrong": .flag(isWrong),
             "isFirstRun": .flag(isFirstRun),
-            "command": .html("perennial owners link \(name.isEmpty ? "mira" : .bdi(name))"),
+            "command": .html("perennial operators link \(name.isEmpty ? "mira" : .bdi(name))"),
         ])
         return Template.login.markup(fields).html
     }

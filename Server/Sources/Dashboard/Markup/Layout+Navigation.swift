@@ -39,10 +39,10 @@ extension Layout {
     /// Who may act here, and what they did.
     private func people(in frame: Frame) -> Markup {
         guard frame.viewer.mayConfigure else { return "" }
-        let owners: Markup =
-            frame.viewer.managesOwners
-            ? entry(.owners, .owners, .person, "Team", in: frame) : ""
-        return "\(owners)\(entry(.audit, .audit, .page, "Audit", in: frame))"
+        let operators: Markup =
+            frame.viewer.managesOperators
+            ? entry(.operators, .operators, .person, "Team", in: frame) : ""
+        return "\(operators)\(entry(.audit, .audit, .page, "Audit", in: frame))"
     }
 
     private func phone(in frame: Frame) -> Markup {

@@ -44,7 +44,7 @@ package struct Layout: Sendable {
     /// The entry of the navigation that is marked.
     package enum Section: Sendable {
         case overview, charts, reports, customers, events, notifications, webhooks, products
-        case checks, phone, owners, audit
+        case checks, phone, operators, audit
         /// A page outside of the navigation.
         case none
     }

@@ -17,8 +17,8 @@ package struct AuditPage: Sendable {
     package var next: RecordedAct.Position?
 }
 
-/// An act of an owner that is being done, and its entry in the audit. The entry is committed with
-/// what the act writes first, so that neither is there without the other.
+/// An act of an operator that is being done, and its entry in the audit. The entry is committed
+/// with what the act writes first, so that neither is there without the other.
 package final class PendingAct: Sendable {
     private enum State {
         /// No transaction was committed with the entry.

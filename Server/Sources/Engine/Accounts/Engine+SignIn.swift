@@ -2,18 +2,18 @@ import Crypto
 import Ledger
 import Storage
 
-package typealias Owner = Storage.Owner
-package typealias OwnerLink = Storage.OwnerLink
-package typealias OwnerRole = Storage.OwnerRole
-package typealias OwnerRoles = Storage.OwnerRoles
-package typealias OwnerSession = Storage.OwnerSession
+package typealias Operator = Storage.Operator
+package typealias OperatorLink = Storage.OperatorLink
+package typealias OperatorRole = Storage.OperatorRole
+package typealias OperatorRoles = Storage.OperatorRoles
+package typealias OperatorSession = Storage.OperatorSession
 
 /// Where a person signs in.
 package struct SignInPlace: Hashable, Sendable {
     static let agentCharactersMax = 200
 
     package var address: String
-    /// What counts as one address: the owner of an IPv6 address usually has a whole network.
+    /// What counts as one address: one household usually has a whole IPv6 network.
     package var network: String
     /// As the browser names itself.
     package var agent: String
@@ -36,10 +36,10 @@ package enum SignInResult: Hashable, Sendable {
     case shut(until: Instant, by: SignInLimit)
 }
 
-/// An owner with the session of a request.
-package struct SignedInOwner: Hashable, Sendable {
-    package var owner: Owner
-    package var session: OwnerSession
+/// An operator with the session of a request.
+package struct SignedInOperator: Hashable, Sendable {
+    package var account: Operator
+    package var session: OperatorSession
 }
 
 extension Engine {
@@ -47,7 +47,7 @@ extension Engine {
 
     // MARK: - Sessions
 
-    /// Begins a session if the password is the owner's.
+    /// Begins a session if the password is the operator's.
     ///
     /// A name without an account takes as long, and is answered alike. Tries are counted in the
     /// database, so that neither a restart nor another server begins anew. A try that no thread is
@@ -57,7 +57,7 @@ extension Engine {
     package func signIn(
         as typed: String, password: String, from place: SignInPlace
     ) async throws(EngineFailure) -> SignInResult {
-        let name = OwnerName.canonical(typed)
+        let name = OperatorName.canonical(typed)
         let attempt = SignInAttempt(
             name: name, network: place.network,
             isFromKnownPlace: try await isKnown(place, of: name))
@@ -71,9 +71,9 @@ extension Engine {
         let token = Self.newToken()
         let session = session(token, of: name, from: place)
         let entry = auditEntry("session.sign_in", by: name, ["address": place.address])
-        let (now, idle) = (now(), ownerSettings.idle)
+        let (now, idle) = (now(), operatorSettings.idle)
         let isStillRight = try await transaction { tx in
-            // Meanwhile the password may have been changed, or the owner blocked.
+            // Meanwhile the password may have been changed, or the operator blocked.
             guard try tx.usablePassword(of: name) == stored else { return false }
             try tx.forgive(attempt)
             try tx.deleteEndedSessions(usedBefore: now - idle, at: now)
@@ -85,7 +85,7 @@ extension Engine {
         return isStillRight ? .session(token: token) : count.failure
     }
 
-    /// Whether an owner has signed in lately from the network of a place.
+    /// Whether an operator has signed in lately from the network of a place.
     private func isKnown(
         _ place: SignInPlace, of name: String
     ) async throws(EngineFailure) -> Bool {
@@ -95,26 +95,26 @@ extension Engine {
         }
     }
 
-    /// The owner and the session with a token. Returns nil if it has ended, or if the owner is
-    /// blocked.
+    /// The operator and the session with a token. Returns nil if it has ended, or if the operator
+    /// is blocked.
     ///
     /// - Parameter isUse: whether the session has been used by this, so that it ends later.
-    package func signedInOwner(
+    package func signedInOperator(
         token: String, isUse: Bool = true
-    ) async throws(EngineFailure) -> SignedInOwner? {
+    ) async throws(EngineFailure) -> SignedInOperator? {
         let (hash, now) = (Self.hash(ofToken: token), now())
-        let found = try await read { tx -> SignedInOwner? in
+        let found = try await read { tx -> SignedInOperator? in
             guard let session = try tx.session(hash: hash),
-                let owner = try tx.owner(session.owner)
+                let account = try tx.operatorNamed(session.operatorName)
             else { return nil }
-            return SignedInOwner(owner: owner, session: session)
+            return SignedInOperator(account: account, session: session)
         }
-        guard let found, found.owner.blockedAt == nil, found.session.until > now,
-            found.session.usedAt + ownerSettings.idle > now
+        guard let found, found.account.blockedAt == nil, found.session.until > now,
+            found.session.usedAt + operatorSettings.idle > now
         else { return nil }
         if isUse,
             now.milliseconds - found.session.usedAt.milliseconds
-                >= OwnerSession.secondsBetweenUses * 1_000
+                >= OperatorSession.secondsBetweenUses * 1_000
         {
             try await transaction { tx in try tx.recordUse(ofSession: hash, at: now) }
         }
@@ -127,28 +127,28 @@ extension Engine {
         try await transaction { tx in try tx.deleteSession(hash: hash) }
     }
 
-    /// Ends every session of an owner, and withdraws the links that set the owner's password and
-    /// those that the owner has made. Idempotent.
+    /// Ends every session of an operator, and withdraws the links that set the operator's password
+    /// and those that the operator has made. Idempotent.
     ///
     /// - Parameter token: the session that goes on. Nil ends all.
     package func signOutEverywhere(
-        _ owner: String, except token: String? = nil, by author: String
+        _ name: String, except token: String? = nil, by author: String
     ) async throws(EngineFailure) {
         let hash = token.map(Self.hash)
-        let entry = auditEntry("owners.sign_out", by: author, subject: owner)
+        let entry = auditEntry("operators.sign_out", by: author, subject: name)
         try await transaction { tx in
-            if author != owner { try tx.requireMayManageOwners(author) }
-            let sessions = try tx.deleteSessions(of: owner, except: hash)
-            let links = try tx.deleteLinks(thatReturn: owner)
+            if author != name { try tx.requireMayManageOperators(author) }
+            let sessions = try tx.deleteSessions(of: name, except: hash)
+            let links = try tx.deleteLinks(thatReturn: name)
             guard sessions + links > 0 else { return }
             try tx.append(entry)
         }
     }
 
-    /// The sessions of an owner that have not ended, the newest first.
-    package func sessions(of owner: String) async throws(EngineFailure) -> [OwnerSession] {
-        let (now, idle) = (now(), ownerSettings.idle)
-        return try await read { tx in try tx.sessions(of: owner) }
+    /// The sessions of an operator that have not ended, the newest first.
+    package func sessions(of name: String) async throws(EngineFailure) -> [OperatorSession] {
+        let (now, idle) = (now(), operatorSettings.idle)
+        return try await read { tx in try tx.sessions(of: name) }
             .filter { $0.until > now && $0.usedAt + idle > now }
     }
 
@@ -165,10 +165,10 @@ extension Engine {
         return SymmetricKey(data: Array(sent.utf8)) == SymmetricKey(data: Array(own.utf8))
     }
 
-    /// What every form has of an owner whom a proxy has signed in. All servers of the database
+    /// What every form has of an operator whom a proxy has signed in. All servers of the database
     /// make the same.
     package func formToken(
-        ofProxied owner: String, app: AppID
+        ofProxied name: String, app: AppID
     ) async throws(EngineFailure) -> String {
         let (fresh, now) = (Self.newToken(), now())
         let none = AppID(rawValue: "")
@@ -181,38 +181,38 @@ extension Engine {
         }
         guard let secret else { throw .storage("the secret of forms was not stored") }
         return Self.formToken(
-            ofSession: "\(Hexadecimal.text(secret)) \(owner)", app: app)
+            ofSession: "\(Hexadecimal.text(secret)) \(name)", app: app)
     }
 
     // MARK: - Passwords
 
-    /// Changes an owner's own password, ends all other sessions, and withdraws the links that set
-    /// the owner's password and those that the owner has made.
+    /// Changes an operator's own password, ends all other sessions, and withdraws the links that
+    /// set the operator's password and those that the operator has made.
     ///
     /// - Returns: nil if it was changed, and else what is wrong with the former one.
     package func changePassword(
-        of owner: String, from former: String, to password: String, keeping token: String,
+        of name: String, from former: String, to password: String, keeping token: String,
         at place: SignInPlace
     ) async throws(EngineFailure) -> SignInResult? {
-        try PasswordHash.requireAllowed(password, for: owner)
+        try PasswordHash.requireAllowed(password, for: name)
         let attempt = SignInAttempt(
-            name: owner, network: place.network,
-            isFromKnownPlace: try await isKnown(place, of: owner))
+            name: name, network: place.network,
+            isFromKnownPlace: try await isKnown(place, of: name))
         let thread = try passwords.reserve(for: place.network, isKnown: true)
         defer { thread.release() }
         let count = try await count(attempt)
         guard case .counted = count,
-            let stored = try await storedPassword(of: owner, matching: former, on: thread)
+            let stored = try await storedPassword(of: name, matching: former, on: thread)
         else { return count.failure }
         let text = try await passwordText(password, on: thread)
         let hash = Self.hash(ofToken: token)
-        let entry = auditEntry("account.password", by: owner, subject: owner)
+        let entry = auditEntry("account.password", by: name, subject: name)
         return try await transaction { tx in
-            guard try tx.usablePassword(of: owner) == stored else { return count.failure }
+            guard try tx.usablePassword(of: name) == stored else { return count.failure }
             try tx.forgive(attempt)
-            try tx.setPassword(text, of: owner)
-            try tx.deleteSessions(of: owner, except: hash)
-            try tx.deleteLinks(thatReturn: owner)
+            try tx.setPassword(text, of: name)
+            try tx.deleteSessions(of: name, except: hash)
+            try tx.deleteLinks(thatReturn: name)
             try tx.append(entry)
             return nil
         }
@@ -222,18 +222,18 @@ extension Engine {
     func passwordText(
         _ password: String, on thread: PasswordThreads.Place
     ) async throws(EngineFailure) -> String {
-        let cost = ownerSettings.passwordCost
+        let cost = operatorSettings.passwordCost
         return try await thread.run { try PasswordHash(password, cost: cost).text }
     }
 
-    /// What is stored for the password of an owner who is not blocked. Nil if the password is wrong
-    /// or the owner unknown.
+    /// What is stored for the password of an operator who is not blocked. Nil if the password is
+    /// wrong or the operator unknown.
     private func storedPassword(
         of name: String, matching password: String, on thread: PasswordThreads.Place
     ) async throws(EngineFailure) -> String? {
         let text = try await read { tx in try tx.usablePassword(of: name) }
         let stored = text.flatMap { PasswordHash($0) }
-        let hash = stored ?? .decoy(cost: ownerSettings.passwordCost)
+        let hash = stored ?? .decoy(cost: operatorSettings.passwordCost)
         let tried = String(password.prefix(PasswordHash.bytesMax))
         let isRight = try await thread.run { try hash.matches(tried) }
         return isRight && stored != nil ? text : nil
@@ -251,28 +251,28 @@ extension Engine {
         Array(SHA256.hash(data: Array(token.utf8)))
     }
 
-    func session(_ token: String, of owner: String, from place: SignInPlace) -> OwnerSession {
+    func session(_ token: String, of name: String, from place: SignInPlace) -> OperatorSession {
         let now = now()
-        return OwnerSession(
-            hash: Self.hash(ofToken: token), owner: owner, createdAt: now,
-            until: now + ownerSettings.lifetime, address: place.address, agent: place.agent)
+        return OperatorSession(
+            hash: Self.hash(ofToken: token), operatorName: name, createdAt: now,
+            until: now + operatorSettings.lifetime, address: place.address, agent: place.agent)
     }
 }
 
 extension DatabaseSession {
-    /// What is stored for an owner's password. Nil if the owner is blocked, or unknown.
+    /// What is stored for an operator's password. Nil if the operator is blocked, or unknown.
     fileprivate func usablePassword(of name: String) throws -> String? {
-        guard let owner = try owner(name), owner.blockedAt == nil else { return nil }
+        guard let account = try operatorNamed(name), account.blockedAt == nil else { return nil }
         return try password(of: name)
     }
 }
 
 extension DatabaseSession {
-    /// Records that an owner has signed in, and from where.
+    /// Records that an operator has signed in, and from where.
     func recordSignIn(of name: String, from place: SignInPlace, at now: Instant) throws {
         try recordSignIn(of: name, at: now)
         try recordSignIn(
             of: name, from: place.network, at: now, since: now - Engine.placesLast,
-            max: Engine.placesOfOwnerMax)
+            max: Engine.placesOfOperatorMax)
     }
 }

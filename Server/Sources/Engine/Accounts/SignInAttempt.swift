@@ -14,26 +14,26 @@ package enum SignInLimit: Hashable, Sendable {
 
 /// One try of a password, and what it is counted for.
 ///
-/// Anybody can try any name, so few wrong tries must not keep its owner out: those are counted for
-/// the name and the address together, and an owner who is somewhere else is not concerned. For a
-/// name from all addresses the limit is loose. It is never shut for long, but gives one more try at
-/// a time, so that the guesses of a day have a limit also if somebody has many addresses. It does
-/// not concern the networks from which the owner has signed in lately, because otherwise somebody
-/// with many addresses could take every one of these tries.
+/// Anybody can try any name, so few wrong tries must not keep its operator out: those are counted
+/// for the name and the address together, and an operator who is somewhere else is not concerned.
+/// For a name from all addresses the limit is loose. It is never shut for long, but gives one more
+/// try at a time, so that the guesses of a day have a limit also if somebody has many addresses. It
+/// does not concern the networks from which the operator has signed in lately, because otherwise
+/// somebody with many addresses could take every one of these tries.
 struct SignInAttempt: Sendable {
     private static let addressCharactersMax = 64
 
     var name: String
     /// An address, or the network that counts as one: see ``SignInPlace/network``.
     var network: String
-    /// Whether the owner has signed in from the network lately. From there only the first two
+    /// Whether the operator has signed in from the network lately. From there only the first two
     /// limits count.
     var isFromKnownPlace = false
 
     // The first word says what it is, and no address contains a space: so no two are the same.
     fileprivate var nameFromAddress: String { "from \(cut(network)) \(ofName)" }
     fileprivate var fromAddress: String { "address \(cut(network))" }
-    fileprivate var ofName: String { "name \(name.prefix(OwnerName.charactersMax))" }
+    fileprivate var ofName: String { "name \(name.prefix(OperatorName.charactersMax))" }
 
     private func cut(_ text: String) -> String {
         String(text.filter { $0 != " " }.prefix(Self.addressCharactersMax))
@@ -67,10 +67,10 @@ extension Engine {
     static let shutFor = Duration.seconds(60)
     /// Failures are forgotten after so long without another one.
     static let failuresLast = Duration.seconds(900)
-    /// How long a network is known from which an owner has signed in.
+    /// How long a network is known from which an operator has signed in.
     package static let placesLast = Duration.days(90)
-    /// The maximum number of networks that are known of one owner: the ones used last.
-    static let placesOfOwnerMax = 50
+    /// The maximum number of networks that are known of one operator: the ones used last.
+    static let placesOfOperatorMax = 50
 
     /// Counts a try before the password is looked at, so that many at once are no more than many
     /// in a row. A success resets it.

@@ -1,8 +1,8 @@
 import Ledger
 import Storage
 
-/// Writes what customers may use, and what is in their wallets, as rows that owners read with SQL:
-/// see docs/sql.md. The log says whose rows to write again.
+/// Writes what customers may use, and what is in their wallets, as rows that operators read with
+/// SQL: see docs/sql.md. The log says whose rows to write again.
 extension Engine {
     /// The number of customers that one step writes while all of them are written.
     static let shownAtOnce = 50

@@ -77,7 +77,7 @@ extension Engine {
             .unknownOffer,
             .offerNotEligible, .offerForUnknownTransaction, .unknownCursor,
             .unknownReport, .invalidReport, .unknownWebhook, .webhookInConfiguration,
-            .tooManyWebhooks, .unknownDelivery, .invalidWebhook, .unknownOwner, .invalidOwner,
+            .tooManyWebhooks, .unknownDelivery, .invalidWebhook, .unknownOperator, .invalidOperator,
             .unknownLink, .notManager, .seatRefused,
             .outdatedCursor, .queryTooLong, .documentBudgetExhausted, .growthBudgetExhausted,
             .unknownAlias,

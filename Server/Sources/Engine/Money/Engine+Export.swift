@@ -11,7 +11,8 @@ package enum ExportedValue: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Reads a table that owners read, some purchases at a time, and passes each row's values on.
+    /// Reads a table that operators read, some purchases at a time, and passes each row's values
+    /// on.
     ///
     /// - Parameter since: leaves out rows that are earlier: see ``ExportedTable/sinceColumn``.
     package func export(

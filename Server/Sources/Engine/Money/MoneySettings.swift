@@ -6,7 +6,7 @@ package typealias MoneyRules = Reports.MoneyRules
 /// What reports about an app's money need besides its documents.
 package struct MoneySettings: Hashable, Sendable {
     package var rules: MoneyRules
-    /// Empty if the owner has no table of rates: then no amounts are converted.
+    /// Empty if no table of rates is configured: then no amounts are converted.
     package var rates: ExchangeRates
     /// The currency in which pages show amounts. Nil for the one in which most was paid.
     package var displayCurrency: String?

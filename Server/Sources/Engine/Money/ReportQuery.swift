@@ -11,7 +11,7 @@ package struct ReportQuery: Hashable, Sendable {
 
     package var name: String
     package var environment: Environment
-    /// The first and the last day, in the owner's time zone; nil for the last twelve periods.
+    /// The first and the last day, in the configured time zone; nil for the last twelve periods.
     package var days: ClosedRange<Int64>?
     package var length: ReportPeriod.Length
     package var division: Division?
@@ -89,7 +89,7 @@ package struct ReportResult: Sendable {
     package var report: Report
     package var query: ReportQuery
     package var periods: [ReportPeriod]
-    /// The day of the owner's time zone on which the report was made.
+    /// The day in the configured time zone on which the report was made.
     package var today: Int64
     package var clock: WallClock
     /// Whether rows of earlier purchases are still being derived, so that numbers are too small.

@@ -62,7 +62,7 @@ package struct RevenueCatExport: Sendable {
         ]
     }
 
-    /// At the rates of the day of the purchase. Empty if the owner has no rates for it.
+    /// At the rates of the day of the purchase. Empty if no rates are configured for it.
     private func dollars(of sold: SoldTransaction) -> [ExportedValue] {
         guard let currency = sold.segment.price?.currency else { return sold.withoutPrice }
         return [sold.gross - sold.refunded, sold.gross].map { amount in

@@ -7,9 +7,9 @@ import Logging
 
 /// Who may see a page, or do an act.
 enum Permission: Hashable, Sendable {
-    /// Owners with at least this role for the app.
+    /// Operators with at least this role for the app.
     case viewer, support, admin
-    /// Admins of every app: only they manage owners.
+    /// Admins of every app: only they manage operators.
     case manager
     /// Everybody, for their own session.
     case session
@@ -29,7 +29,7 @@ enum Permission: Hashable, Sendable {
         case .support: try require(.support, of: viewer)
         case .admin: try require(.admin, of: viewer)
         case .manager:
-            guard viewer.managesOwners else {
+            guard viewer.managesOperators else {
                 throw ProblemError(.roleNotEnough("admin of every app"))
             }
         }
@@ -72,10 +72,10 @@ extension DashboardRoutes {
                 act, subject: draft.subject, before: draft.before, after: draft.after)
         } catch {
             page.context.logger.error(
-                "what an owner's act has changed is not in the audit",
+                "what an operator's act has changed is not in the audit",
                 metadata: [
                     "act": .string(act.name),
-                    "owner": .string(page.visit.viewer.name),
+                    "operator": .string(page.visit.viewer.name),
                     "request_id": .string(page.context.requestID), "error": "\(error)",
                 ])
         }

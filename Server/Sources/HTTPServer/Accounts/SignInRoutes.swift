@@ -55,12 +55,12 @@ struct SignInRoutes: Sendable {
         let next = DashboardRoutes.local(FormFields(request.uri.query ?? "")["next"])
         var isSignedIn = access.proxy?.user(of: request, context) != nil
         if !isSignedIn, let token = request.cookie(access.sessionCookie) {
-            isSignedIn = try await engine.signedInOwner(token: token) != nil
+            isSignedIn = try await engine.signedInOperator(token: token) != nil
         }
         guard !isSignedIn else {
             return Response(status: .seeOther, headers: [.location: next])
         }
-        let state: LoginPage.State = try await engine.hasOwners() ? .ready : .firstRun
+        let state: LoginPage.State = try await engine.hasOperators() ? .ready : .firstRun
         return DashboardRoutes.page(
             LoginPage(host: access.host, next: next, state: state).html())
     }
@@ -132,22 +132,22 @@ struct SignInRoutes: Sendable {
         do {
             let password = form["password"] ?? ""
             guard password == form["repeated"] ?? "" else {
-                throw EngineFailure.invalidOwner("The two passwords differ.")
+                throw EngineFailure.invalidOperator("The two passwords differ.")
             }
             let session = try await engine.accept(
                 linkToken: token, name: page.name, password: password,
                 from: place(request, context))
             return self.session(session, next: DashboardPath.overview.text)
-        } catch EngineFailure.invalidOwner(let sentence) {
+        } catch EngineFailure.invalidOperator(let sentence) {
             page.trouble = sentence
             return DashboardRoutes.page(page.html(), status: .badRequest)
         } catch EngineFailure.unknownLink { return try await ended }
     }
 
     private func page(of token: String) async throws -> LinkPage? {
-        guard let link = try await engine.ownerLink(token: token) else { return nil }
+        guard let link = try await engine.operatorLink(token: token) else { return nil }
         let kind: LinkPage.Kind
-        switch (link.kind, link.owner) {
+        switch (link.kind, link.operatorName) {
         case (.first, _): kind = .first
         case (.invitation, let name): kind = .invitation(name: name ?? "")
         case (.reset, let name): kind = .reset(name: name ?? "")
@@ -157,7 +157,7 @@ struct SignInRoutes: Sendable {
 
     private var ended: Response {
         get async throws {
-            let isFirst = try await !engine.hasOwners()
+            let isFirst = try await !engine.hasOperators()
             return DashboardRoutes.page(
                 Card.linkEnded(host: access.host, isFirst: isFirst).html(), status: .notFound)
         }

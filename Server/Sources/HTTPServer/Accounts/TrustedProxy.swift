@@ -8,8 +8,8 @@ package struct TrustedProxy: Hashable, Sendable {
 
     /// The IP addresses from which it connects, in their canonical form.
     package let addresses: Set<String>
-    /// The field with the name of the owner whom the proxy has signed in. Nil if owners sign in
-    /// here.
+    /// The field with the name of the operator whom the proxy has signed in. Nil if operators sign
+    /// in here.
     package var userField: HTTPField.Name?
 
     package init(addresses: Set<String>, userField: HTTPField.Name? = nil) {

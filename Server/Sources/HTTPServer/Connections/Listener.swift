@@ -44,7 +44,7 @@ package struct Listener: Hashable, Sendable {
         answersMetrics: true, acceptsSecretKeys: false, answersCallers: false,
         servesDashboard: false)
 
-    /// The address for owners alone.
+    /// The address for operators alone.
     package static let dashboard = Self(
         answersMetrics: false, acceptsSecretKeys: false, answersCallers: false)
 }

@@ -6,7 +6,7 @@ import Ledger
 
 /// Who may look at the dashboard, and where. A server without one has no dashboard.
 package struct DashboardAccess: Sendable {
-    /// Everybody who uses this machine, without signing in. Nil if owners sign in.
+    /// Everybody who uses this machine, without signing in. Nil if operators sign in.
     package var developer: Viewer?
     /// Where the pages are. Those for a developer are only on this machine.
     package var origin: PageOrigin
@@ -15,9 +15,9 @@ package struct DashboardAccess: Sendable {
     /// Whether purchases are made in the simulator: then the navigation leads to the phone.
     package var isSimulated: Bool
 
-    /// A dashboard for owners, who sign in.
-    package init(for owners: PageOrigin, behind proxy: TrustedProxy? = nil) {
-        origin = owners
+    /// A dashboard for operators, who sign in.
+    package init(for operators: PageOrigin, behind proxy: TrustedProxy? = nil) {
+        origin = operators
         self.proxy = proxy
         isSimulated = false
     }
@@ -64,31 +64,32 @@ package struct DashboardAccess: Sendable {
     ) async throws -> Visitor {
         if let developer { return .visit(Visit(viewer: developer)) }
         if let name = proxy?.user(of: request, context) {
-            guard let owner = try await engine.proxiedOwner(name) else { return .nobody(name) }
-            let form = try await engine.formToken(ofProxied: owner.name, app: app)
-            return visitor(owner, nil, form, app, engine.appIDs)
+            guard let account = try await engine.proxiedOperator(name) else { return .nobody(name) }
+            let form = try await engine.formToken(ofProxied: account.name, app: app)
+            return visitor(account, nil, form, app, engine.appIDs)
         }
         // An open live stream does not count as use of the session.
         guard let token = request.cookie(sessionCookie),
-            let signedIn = try await engine.signedInOwner(
+            let signedIn = try await engine.signedInOperator(
                 token: token, isUse: !request.uri.path.hasPrefix(DashboardRoutes.livePrefix))
         else { return .unknown }
         let form = Engine.formToken(ofSession: token, app: app)
         return visitor(
-            signedIn.owner, Visit.Session(token: token, stored: signedIn.session), form, app,
+            signedIn.account, Visit.Session(token: token, stored: signedIn.session), form, app,
             engine.appIDs)
     }
 
     private func visitor(
-        _ owner: Owner, _ session: Visit.Session?, _ form: String, _ app: AppID, _ apps: [AppID]
+        _ account: Operator, _ session: Visit.Session?, _ form: String, _ app: AppID,
+        _ apps: [AppID]
     ) -> Visitor {
-        let visible = apps.filter { owner.roles.role(in: $0) != nil }
-        guard let role = owner.roles.role(in: app) else {
+        let visible = apps.filter { account.roles.role(in: $0) != nil }
+        guard let role = account.roles.role(in: app) else {
             return visible.first.map { .elsewhere($0) } ?? .withoutApp
         }
         let viewer = Viewer(
-            name: owner.name, role: Viewer.Role(role), csrf: form,
-            managesOwners: owner.roles.manageOwners, hasSession: session != nil)
+            name: account.name, role: Viewer.Role(role), csrf: form,
+            managesOperators: account.roles.manageOperators, hasSession: session != nil)
         return .visit(Visit(viewer: viewer, session: session, apps: visible))
     }
 }
@@ -100,9 +101,9 @@ enum Visitor: Sendable {
     case unknown
     /// A proxy has signed somebody in by a name that has no account, or a blocked one.
     case nobody(String)
-    /// The owner may see this app, and not the one that was asked for.
+    /// The operator may see this app, and not the one that was asked for.
     case elsewhere(AppID)
-    /// The owner has no role for any app.
+    /// The operator has no role for any app.
     case withoutApp
 }
 
@@ -110,7 +111,7 @@ enum Visitor: Sendable {
 struct Visit: Sendable {
     struct Session: Sendable {
         var token: String
-        var stored: OwnerSession
+        var stored: OperatorSession
     }
 
     var viewer: Viewer
@@ -121,7 +122,7 @@ struct Visit: Sendable {
 }
 
 extension Viewer.Role {
-    init(_ role: OwnerRole) {
+    init(_ role: OperatorRole) {
         switch role {
         case .viewer: self = .viewer
         case .support: self = .support

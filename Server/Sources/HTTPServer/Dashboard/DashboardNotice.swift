@@ -14,8 +14,8 @@ enum DashboardNotice: String, CaseIterable, Sendable {
     case retryNotDue = "retry_not_due"
     case retryAddressGone = "retry_address_gone"
     case alwaysSignedIn = "always_signed_in"
-    case ownerBlocked = "owner_blocked"
-    case ownerUnblocked = "owner_unblocked"
+    case operatorBlocked = "operator_blocked"
+    case operatorUnblocked = "operator_unblocked"
     case roleChanged = "role_changed"
     case linkWithdrawn = "link_withdrawn"
     case signedOutEverywhere = "signed_out_everywhere"
@@ -68,8 +68,8 @@ enum DashboardNotice: String, CaseIterable, Sendable {
                 .warning, "Nothing is sent.", "The address is not in the configuration any more.")
         case .alwaysSignedIn:
             Notice(.about, "There is no sign-in here.", "Users of this machine are the developer.")
-        case .ownerBlocked: Notice(.done, "They cannot sign in.", "Their sessions have ended.")
-        case .ownerUnblocked: Notice(.done, "They can sign in again.")
+        case .operatorBlocked: Notice(.done, "They cannot sign in.", "Their sessions have ended.")
+        case .operatorUnblocked: Notice(.done, "They can sign in again.")
         case .roleChanged: Notice(.done, "The role was changed.", "It is in force.")
         case .linkWithdrawn: Notice(.done, "The link was taken back.", "It no longer works.")
         case .signedOutEverywhere: Notice(.done, "They are signed out everywhere.")

@@ -61,7 +61,7 @@ extension DashboardRoutes {
         _ page: PageRequest, by source: Source, _ html: @escaping Page
     ) throws -> Response {
         let place = try server.pageStreams.reserve(
-            for: page.visit.viewer.name, max: server.pageStreams.limits.streamsOfOwnerMax)
+            for: page.visit.viewer.name, max: server.pageStreams.limits.streamsOfOperatorMax)
         var page = page
         page.frame.notices = []
         let stream = LiveStream(

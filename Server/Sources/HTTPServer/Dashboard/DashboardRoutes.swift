@@ -52,7 +52,7 @@ struct DashboardRoutes: Sendable {
         addForwards(to: router)
         addCharts(to: router)
         addTheme(to: router)
-        addOwners(to: router)
+        addOperators(to: router)
         addUnknown()
         if access.developer != nil {
             act("/logout", for: .session, of: router) { _, _ in .done(.alwaysSignedIn, .overview) }
@@ -101,7 +101,7 @@ struct DashboardRoutes: Sendable {
         }
         switch visitor {
         case .visit(let visit):
-            context.author.record(owner: visit.viewer.name)
+            context.author.record(operator: visit.viewer.name)
             do { return try await answer(visit) } catch {
                 return try problem(error, request, context, visit)
             }

@@ -9,8 +9,8 @@ package struct EventStreamLimits: Sendable {
     package var streamsMax = 100
     /// The same for the streams with one key.
     package var streamsOfKeyMax = 50
-    /// The same for the streams of pages that one owner has open.
-    package var streamsOfOwnerMax = 20
+    /// The same for the streams of pages that one operator has open.
+    package var streamsOfOperatorMax = 20
     /// After this time without an event, a stream sends a comment. Many proxies cut a connection
     /// that is silent for a minute.
     package var commentPause = Duration.seconds(15)
@@ -36,7 +36,7 @@ package final class EventStreams: Sendable {
 
     private struct State {
         var count = 0
-        var byOwner: [String: Int] = [:]
+        var byReader: [String: Int] = [:]
     }
 
     init(_ limits: EventStreamLimits) { self.limits = limits }
@@ -55,26 +55,26 @@ package final class EventStreams: Sendable {
 
     /// Reserves one of the streams. It is free again when the returned place is released.
     ///
-    /// - Parameter owner: who looks at a page, or the key of a stream of the HTTP interface.
-    /// - Parameter ownMax: the maximum number of streams that the owner may have.
-    /// - Throws: ``ProblemError`` if too many are open, or too many by the owner.
-    func reserve(for owner: String, max ownMax: Int) throws -> Place {
+    /// - Parameter reader: who looks at a page, or the key of a stream of the HTTP interface.
+    /// - Parameter ownMax: the maximum number of streams that the reader may have.
+    /// - Throws: ``ProblemError`` if too many are open, or too many by the reader.
+    func reserve(for reader: String, max ownMax: Int) throws -> Place {
         let reached: Int? = state.withLock { state in
             guard state.count < limits.streamsMax else { return limits.streamsMax }
-            guard state.byOwner[owner, default: 0] < ownMax else { return ownMax }
-            state.byOwner[owner, default: 0] += 1
+            guard state.byReader[reader, default: 0] < ownMax else { return ownMax }
+            state.byReader[reader, default: 0] += 1
             state.count += 1
             return nil
         }
         if let reached { throw ProblemError(.tooManyStreams(max: reached)) }
-        return Place(self, owner)
+        return Place(self, reader)
     }
 
-    private func release(_ owner: String) {
+    private func release(_ reader: String) {
         state.withLock { state in
             state.count -= 1
-            let rest = state.byOwner[owner, default: 0] - 1
-            state.byOwner[owner] = rest > 0 ? rest : nil
+            let rest = state.byReader[reader, default: 0] - 1
+            state.byReader[reader] = rest > 0 ? rest : nil
         }
     }
 
@@ -82,12 +82,12 @@ package final class EventStreams: Sendable {
     /// place, too.
     final class Place: Sendable {
         private let streams: EventStreams
-        private let owner: String
+        private let reader: String
         private let isReleased = Atomic(false)
 
-        fileprivate init(_ streams: EventStreams, _ owner: String) {
+        fileprivate init(_ streams: EventStreams, _ reader: String) {
             self.streams = streams
-            self.owner = owner
+            self.reader = reader
         }
 
         deinit { release() }
@@ -95,7 +95,7 @@ package final class EventStreams: Sendable {
         /// Idempotent.
         func release() {
             guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
-            streams.release(owner)
+            streams.release(reader)
         }
     }
 }

@@ -231,7 +231,7 @@ extension OpenAPIParameter {
         OpenAPIParameter(
             name: "currency",
             description: """
-                Convert amounts to this currency, at the rates of the owner's table. Of what is \
+                Convert amounts to this currency, at the configured rates. Of what is \
                 behind a number: show only this currency.
                 """),
         OpenAPIParameter(

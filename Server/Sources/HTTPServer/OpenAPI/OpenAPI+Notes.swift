@@ -207,7 +207,7 @@ extension OpenAPI {
         ],
         "ForwardList.next_cursor": ["description": "The next page's cursor, or null."],
         "AuditList.next_cursor": ["description": "The next page's cursor, or null."],
-        "AuditEntry.author": ["description": "The name of the owner."],
+        "AuditEntry.author": ["description": "The name of the operator."],
         "AuditEntry.act": ["description": "What was done: docs/dashboard.md lists the acts."],
         "AuditEntry.customer_id": [
             "description": "For whom it was done, or null. A pseudonym once they are erased."

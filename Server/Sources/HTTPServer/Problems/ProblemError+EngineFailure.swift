@@ -67,10 +67,10 @@ extension ProblemError {
         case .tooManyWebhooks(let limit): .webhooksTooMany(max: limit)
         case .unknownDelivery: .webhookDeliveryUnknown
         case .invalidWebhook: .webhookNotValid
-        case .unknownOwner: .ownerUnknown
-        case .invalidOwner: .ownerNotValid
+        case .unknownOperator: .operatorUnknown
+        case .invalidOperator: .operatorNotValid
         case .notManager: .roleNotEnough("admin of every app")
-        case .unknownLink: .ownerLinkUnknown
+        case .unknownLink: .operatorLinkUnknown
         case .seatRefused(let why): .seats(why)
         case .unknownCursor: .cursorUnknown
         case .outdatedCursor(let place): .cursorOutdated(after: place)
@@ -121,8 +121,8 @@ extension ProblemError {
                 ? "\(quoted(id)) is what programs send when they have no id, so many people would "
                     + "share it."
                 : "Found \(quoted(id))."
-        case .invalidWebhook(let sentence), .invalidOwner(let sentence): sentence
-        case .unknownOwner(let name): "Found \(quoted(name))."
+        case .invalidWebhook(let sentence), .invalidOperator(let sentence): sentence
+        case .unknownOperator(let name): "Found \(quoted(name))."
         case .unknownReport(let name, _): "Found \(quoted(name))."
         case .invalidReport(let sentence):
             "\(sentence.prefix(1).uppercased())\(sentence.dropFirst())."

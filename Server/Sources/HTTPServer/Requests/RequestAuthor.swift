@@ -14,8 +14,8 @@ final class RequestAuthor: Sendable {
     /// What the log line says of the author. Empty before the key is known.
     var logMetadata: Logger.Metadata { metadata.withLock { $0 } }
 
-    /// Records an owner of the dashboard.
-    func record(owner: String) { metadata.withLock { $0["owner"] = .string(owner) } }
+    /// Records an operator of the dashboard.
+    func record(operator name: String) { metadata.withLock { $0["operator"] = .string(name) } }
 
     /// Returns the author as the log of events keeps it.
     @discardableResult

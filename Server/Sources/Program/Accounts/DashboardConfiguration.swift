@@ -8,7 +8,7 @@ import Yams
 package struct DashboardConfiguration: Hashable, Sendable {
     /// Where browsers reach it.
     package var origin: PageOrigin
-    package var owners = OwnerSettings()
+    package var operators = OperatorSettings()
     package var proxy: TrustedProxy?
 
     package init(origin: PageOrigin) { self.origin = origin }
@@ -25,8 +25,8 @@ package struct DashboardConfiguration: Hashable, Sendable {
 extension ConfigurationReader {
     static let dashboardKeys: [Key<DashboardConfiguration>] = [
         Key("url"),
-        Key("idle_hours", \.owners.idle, in: 1...720) { .hours($0) },
-        Key("session_days", \.owners.lifetime, in: 1...365) { .days($0) },
+        Key("idle_hours", \.operators.idle, in: 1...720) { .hours($0) },
+        Key("session_days", \.operators.lifetime, in: 1...365) { .days($0) },
         Key("trusted_proxy") { $0.read(proxy: $1, into: &$2) },
     ]
     static let proxyKeys = ["addresses", "user_header"]

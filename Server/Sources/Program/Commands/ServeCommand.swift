@@ -61,7 +61,7 @@ struct ServeCommand: AsyncParsableCommand {
                 asking: stores.asking(lease: settings.checkLease),
                 forwarding: ForwardSender(client: http).forwarding(),
                 webhooks: WebhookSender.transport(),
-                owners: file.dashboard?.owners ?? OwnerSettings(), logger: logger)
+                operators: file.dashboard?.operators ?? OperatorSettings(), logger: logger)
             defer { assembly.database.close() }
             let places = LogPlaceFile(for: settings.database)
             // An older schema can be read only now.
@@ -74,7 +74,7 @@ struct ServeCommand: AsyncParsableCommand {
                 inPlaceOf: options.configPath)
             let live = LiveServer(server, listeners: Set(addresses.all.map(\.listener)))
             if let dashboard = file.dashboard {
-                try await FirstOwner.printLink(dashboard, assembly.engine)
+                try await FirstOperator.printLink(dashboard, assembly.engine)
             }
             let reload = ConfigurationReload(
                 of: live, apps: file.apps, settings: settings, dashboard: file.dashboard,

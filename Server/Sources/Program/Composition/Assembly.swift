@@ -33,7 +33,7 @@ package struct Assembly: Sendable {
     /// - Parameter asking: how purchases are checked with the App Store.
     /// - Parameter forwarding: how notifications are forwarded.
     /// - Parameter webhooks: how events are posted.
-    /// - Parameter owners: how owners sign in.
+    /// - Parameter operators: how operators sign in.
     /// - Throws: ``StartFailure`` if the database cannot be opened or migrated, or if a root cannot
     ///   be read.
     package init(
@@ -41,7 +41,7 @@ package struct Assembly: Sendable {
         simulatorRoot: [UInt8]? = nil, receiptRoot: [UInt8]? = nil,
         now: @escaping @Sendable () -> Instant, asking: ReconciliationSettings = .disabled,
         forwarding: ForwardingSettings = .disabled, webhooks: WebhookTransport = .disabled,
-        owners: OwnerSettings = OwnerSettings(), logger: Logger
+        operators: OperatorSettings = OperatorSettings(), logger: Logger
     ) async throws {
         let trust = SimulatorRoots(signatures: simulatorRoot, receipts: receiptRoot)
         let verifiers = try Self.verifiers(of: apps, trust)
@@ -55,7 +55,7 @@ package struct Assembly: Sendable {
         engine = Engine(
             database: database, apps: self.apps, verifiers: verifiers, now: now, asking: asking,
             forwarding: forwarding, webhooks: webhooks,
-            signers: Self.signers(of: apps), owners: owners, logger: logger)
+            signers: Self.signers(of: apps), operators: operators, logger: logger)
         guard purpose != .inspecting else { return }
         do {
             // Says better than a migration that a server does not respond.
@@ -102,7 +102,7 @@ package struct Assembly: Sendable {
             })
     }
 
-    /// Returns the roots that the owner of a simulated app has exported from Xcode. Nil for any
+    /// Returns the roots that the developer of a simulated app has exported from Xcode. Nil for any
     /// other app.
     private static func xcode(_ app: AppConfiguration) throws(StartFailure) -> TrustRoots? {
         guard app.settings.isSimulated, !app.extraRoots.isEmpty else { return nil }

@@ -6,7 +6,7 @@ import PerennialContract
 /// accept, and wrong ones, which it must refuse.
 ///
 /// The answers show only what a receiver accepts. Whether it acted twice on a duplicate, only its
-/// owner can see.
+/// developer can see.
 struct WebhookTorture: Sendable {
     /// A body that arrives in pieces takes this long.
     static let slowPieces = 6

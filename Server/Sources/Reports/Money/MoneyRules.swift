@@ -1,6 +1,6 @@
 import Ledger
 
-/// What decides how much of a price the seller has: the owner's membership of Apple's small
+/// What decides how much of a price the seller has: the developer's membership of Apple's small
 /// business program, and the sales taxes that prices contain. The App Store signs neither.
 package struct MoneyRules: Hashable, Sendable {
     /// Times in which the seller was a member. No end: still a member.

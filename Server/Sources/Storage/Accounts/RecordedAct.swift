@@ -1,7 +1,7 @@
 import Foundation
 import Ledger
 
-/// One act of an owner: who did what, when, and to what.
+/// One act of an operator: who did what, when, and to what.
 package struct RecordedAct: Hashable, Sendable {
     /// The maximum number of entries of one page.
     package static let pageMax = 200
@@ -11,7 +11,7 @@ package struct RecordedAct: Hashable, Sendable {
     package var at: Instant
     /// Distinguishes it from all others: 32 hexadecimal digits.
     package var id: String
-    /// The name of the owner, or what else has acted.
+    /// The name of the operator, or what else has acted.
     package var author: String
     /// For example `grant`.
     package var act: String

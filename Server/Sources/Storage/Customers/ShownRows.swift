@@ -1,6 +1,6 @@
 import Ledger
 
-/// An entitlement as a row that owners read.
+/// An entitlement as a row that operators read.
 package struct ShownEntitlement: Hashable, Sendable {
     package var entitlement: EntitlementID
     package var state: Access.State

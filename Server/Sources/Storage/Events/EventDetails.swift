@@ -1,6 +1,6 @@
 import Ledger
 
-// The JSON of events, which an owner can read with SQL: docs/events.md says how.
+// The JSON of events, which an operator can read with SQL: docs/events.md says how.
 //
 // It has the names and the forms of the contract's event. Members without a value are left out, and
 // so is what has a column of its own: type, customer, environment, purchase, document and the time

@@ -56,7 +56,7 @@ extension CopiedTable {
             others: ["layout", "environment", "purchase", "filled"]),
     ]
 
-    /// Rows about customers that owners read.
+    /// Rows about customers that operators read.
     static let shown = [
         CopiedTable(
             name: "shown_entitlements", key: ["app", "environment", "customer", "entitlement"],

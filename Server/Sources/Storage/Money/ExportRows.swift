@@ -1,6 +1,6 @@
 import Ledger
 
-/// A view that owners read, with its columns in order.
+/// A view that operators read, with its columns in order.
 package struct ExportedTable: Hashable, Sendable {
     package var name: String
     package var columns: [String]

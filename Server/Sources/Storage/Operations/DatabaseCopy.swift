@@ -171,20 +171,20 @@ struct CopiedTable: Hashable, Sendable {
                 "walk_lease_holder",
             ]),
         CopiedTable(
-            name: "owners", key: ["app", "owner"],
+            name: "operators", key: ["app", "operator"],
             others: ["password", "created_at_ms", "signed_in_at_ms", "blocked_at_ms"]),
-        CopiedTable(name: "owner_roles", key: ["app", "owner"], others: ["role"]),
+        CopiedTable(name: "operator_roles", key: ["app", "operator"], others: ["role"]),
         CopiedTable(
-            name: "owner_sessions", key: ["app", "session"],
-            others: ["owner", "created_at_ms", "used_at_ms", "until_ms", "address", "agent"]),
+            name: "operator_sessions", key: ["app", "session"],
+            others: ["operator", "created_at_ms", "used_at_ms", "until_ms", "address", "agent"]),
         CopiedTable(
-            name: "owner_links", key: ["app", "link"],
-            others: ["kind", "owner", "roles", "author", "created_at_ms", "until_ms"]),
+            name: "operator_links", key: ["app", "link"],
+            others: ["kind", "operator", "roles", "author", "created_at_ms", "until_ms"]),
         CopiedTable(
             name: "sign_in_failures", key: ["app", "subject"],
             others: ["failures", "last_at_ms", "shut_until_ms"]),
         CopiedTable(
-            name: "sign_in_places", key: ["app", "owner", "network"], others: ["used_at_ms"]),
+            name: "sign_in_places", key: ["app", "operator", "network"], others: ["used_at_ms"]),
         CopiedTable(
             name: "audit_entries", key: ["app", "at_ms", "entry"],
             others: [

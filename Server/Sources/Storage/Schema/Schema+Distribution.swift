@@ -55,12 +55,14 @@ extension Schema {
                     "A row without an app stands for every app. There is one for each restore.")),
         ]
         + [
-            "owners", "owner_roles", "owner_sessions", "owner_links", "sign_in_failures",
+            "operators", "operator_roles", "operator_sessions", "operator_links",
+            "sign_in_failures",
             "sign_in_places",
         ].map {
             Placement(
                 table: $0,
-                kind: .everywhere("An owner belongs to the server, not to an app. There are few."))
+                kind: .everywhere(
+                    "An operator belongs to the server, not to an app. There are few."))
         } + [
             Placement(
                 table: "write_probes",

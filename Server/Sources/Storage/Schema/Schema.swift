@@ -10,7 +10,7 @@
 /// `seat_claims` with `seat_invitations` and `seat_unclaims`,
 /// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `webhooks` with
 /// `webhook_deliveries` and `webhook_attempts`, `imports`, `reminders`, `purchase_origins`,
-/// `apple_reports`, `owners` with `owner_roles`, `owner_sessions` and `owner_links`,
+/// `apple_reports`, `operators` with `operator_roles`, `operator_sessions` and `operator_links`,
 /// `audit_entries`,
 /// `consumption_questions` with `consumption_consents` and `consumption_uses`, and the event log:
 /// `events`, `pending_events`, `logs` with `log_epochs`, and the state last reported in it, which
@@ -24,7 +24,7 @@
 ///
 /// Between the two are `app_stores` and the columns of `purchases` that record checks with the App
 /// Store (if lost, the checks are repeated); `sign_in_failures` (if lost, passwords can be tried
-/// anew) with `sign_in_places` (if lost, an owner shares the tries by the name with strangers);
+/// anew) with `sign_in_places` (if lost, an operator shares the tries by the name with strangers);
 /// `seat_groups` (if lost, the App Store is asked again when somebody joins); and `term_watches`
 /// with `reminder_rules` (if lost, every customer is examined again).
 ///

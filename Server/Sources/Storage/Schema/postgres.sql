@@ -1117,35 +1117,35 @@ CREATE TABLE secrets (
 -- -------------------------
 
 -- The people who use the dashboard. They belong to the server, not to an app; but every key
--- begins with the app, so `app` is empty in these rows, except for those of `owner_roles` and
+-- begins with the app, so `app` is empty in these rows, except for those of `operator_roles` and
 -- `audit_entries` that are about one app.
 --
 -- `password` holds the salt, the cost and the key as text.
-CREATE TABLE owners (
+CREATE TABLE operators (
     app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
-    owner TEXT COLLATE "C" NOT NULL,
+    operator TEXT COLLATE "C" NOT NULL,
     password TEXT COLLATE "C" NOT NULL,
     created_at_ms BIGINT NOT NULL,
     signed_in_at_ms BIGINT,
     blocked_at_ms BIGINT,
-    PRIMARY KEY (app, owner)
+    PRIMARY KEY (app, operator)
 );
 
 -- The row of the app '' is about every app.
-CREATE TABLE owner_roles (
+CREATE TABLE operator_roles (
     app TEXT COLLATE "C" NOT NULL,
-    owner TEXT COLLATE "C" NOT NULL,
+    operator TEXT COLLATE "C" NOT NULL,
     role TEXT COLLATE "C" NOT NULL CHECK (role IN ('viewer', 'support', 'admin')),
-    PRIMARY KEY (app, owner)
+    PRIMARY KEY (app, operator)
 );
-CREATE INDEX owner_roles_by_owner ON owner_roles (owner);
+CREATE INDEX operator_roles_by_operator ON operator_roles (operator);
 
 -- Tokens of sessions and links are stored as their SHA-256 only. No row is left of a session or a
 -- link that has ended.
-CREATE TABLE owner_sessions (
+CREATE TABLE operator_sessions (
     app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
     session BYTEA NOT NULL CHECK (length(session) = 32),
-    owner TEXT COLLATE "C" NOT NULL,
+    operator TEXT COLLATE "C" NOT NULL,
     created_at_ms BIGINT NOT NULL,
     used_at_ms BIGINT NOT NULL,
     until_ms BIGINT NOT NULL,
@@ -1153,13 +1153,13 @@ CREATE TABLE owner_sessions (
     agent TEXT COLLATE "C" NOT NULL,
     PRIMARY KEY (app, session)
 );
-CREATE INDEX owner_sessions_by_owner ON owner_sessions (app, owner);
+CREATE INDEX operator_sessions_by_operator ON operator_sessions (app, operator);
 
-CREATE TABLE owner_links (
+CREATE TABLE operator_links (
     app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
     link BYTEA NOT NULL CHECK (length(link) = 32),
     kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('first', 'invitation', 'reset')),
-    owner TEXT COLLATE "C",
+    operator TEXT COLLATE "C",
     roles TEXT COLLATE "C" NOT NULL,
     author TEXT COLLATE "C" NOT NULL,
     created_at_ms BIGINT NOT NULL,
@@ -1180,10 +1180,10 @@ CREATE TABLE sign_in_failures (
 -- From which networks each person has signed in lately.
 CREATE TABLE sign_in_places (
     app TEXT COLLATE "C" NOT NULL CHECK (app = ''),
-    owner TEXT COLLATE "C" NOT NULL,
+    operator TEXT COLLATE "C" NOT NULL,
     network TEXT COLLATE "C" NOT NULL,
     used_at_ms BIGINT NOT NULL,
-    PRIMARY KEY (app, owner, network)
+    PRIMARY KEY (app, operator, network)
 );
 
 -- Nothing in it is ever changed, except for the id of a customer who is erased.

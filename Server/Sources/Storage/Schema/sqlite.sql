@@ -1082,35 +1082,35 @@ CREATE TABLE secrets (
 -- -------------------------
 
 -- The people who use the dashboard. They belong to the server, not to an app; but every key
--- begins with the app, so `app` is empty in these rows, except for those of `owner_roles` and
+-- begins with the app, so `app` is empty in these rows, except for those of `operator_roles` and
 -- `audit_entries` that are about one app.
 --
 -- `password` holds the salt, the cost and the key as text.
-CREATE TABLE owners (
+CREATE TABLE operators (
     app TEXT NOT NULL CHECK (app = ''),
-    owner TEXT NOT NULL,
+    operator TEXT NOT NULL,
     password TEXT NOT NULL,
     created_at_ms INTEGER NOT NULL,
     signed_in_at_ms INTEGER,
     blocked_at_ms INTEGER,
-    PRIMARY KEY (app, owner)
+    PRIMARY KEY (app, operator)
 ) STRICT, WITHOUT ROWID;
 
 -- The row of the app '' is about every app.
-CREATE TABLE owner_roles (
+CREATE TABLE operator_roles (
     app TEXT NOT NULL,
-    owner TEXT NOT NULL,
+    operator TEXT NOT NULL,
     role TEXT NOT NULL CHECK (role IN ('viewer', 'support', 'admin')),
-    PRIMARY KEY (app, owner)
+    PRIMARY KEY (app, operator)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX owner_roles_by_owner ON owner_roles (owner);
+CREATE INDEX operator_roles_by_operator ON operator_roles (operator);
 
 -- Tokens of sessions and links are stored as their SHA-256 only. No row is left of a session or a
 -- link that has ended.
-CREATE TABLE owner_sessions (
+CREATE TABLE operator_sessions (
     app TEXT NOT NULL CHECK (app = ''),
     session BLOB NOT NULL CHECK (length(session) = 32),
-    owner TEXT NOT NULL,
+    operator TEXT NOT NULL,
     created_at_ms INTEGER NOT NULL,
     used_at_ms INTEGER NOT NULL,
     until_ms INTEGER NOT NULL,
@@ -1118,13 +1118,13 @@ CREATE TABLE owner_sessions (
     agent TEXT NOT NULL,
     PRIMARY KEY (app, session)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX owner_sessions_by_owner ON owner_sessions (app, owner);
+CREATE INDEX operator_sessions_by_operator ON operator_sessions (app, operator);
 
-CREATE TABLE owner_links (
+CREATE TABLE operator_links (
     app TEXT NOT NULL CHECK (app = ''),
     link BLOB NOT NULL CHECK (length(link) = 32),
     kind TEXT NOT NULL CHECK (kind IN ('first', 'invitation', 'reset')),
-    owner TEXT,
+    operator TEXT,
     roles TEXT NOT NULL,
     author TEXT NOT NULL,
     created_at_ms INTEGER NOT NULL,
@@ -1145,10 +1145,10 @@ CREATE TABLE sign_in_failures (
 -- From which networks each person has signed in lately.
 CREATE TABLE sign_in_places (
     app TEXT NOT NULL CHECK (app = ''),
-    owner TEXT NOT NULL,
+    operator TEXT NOT NULL,
     network TEXT NOT NULL,
     used_at_ms INTEGER NOT NULL,
-    PRIMARY KEY (app, owner, network)
+    PRIMARY KEY (app, operator, network)
 ) STRICT, WITHOUT ROWID;
 
 -- Nothing in it is ever changed, except for the id of a customer who is erased.

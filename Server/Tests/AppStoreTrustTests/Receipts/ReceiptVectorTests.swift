@@ -105,7 +105,7 @@ struct ReceiptVectorTests {
         #expect(payload.purchases.count == expected["in_app"]?.array?.count)
     }
 
-    /// As a simulated app has it, whose owner has exported the certificate.
+    /// As a simulated app has it, whose developer has exported the certificate.
     private static func inDevelopment(_ certificate: [UInt8]) throws -> AppStoreTrust.Verifier {
         AppStoreTrust.Verifier(roots: .apple, xcode: try TrustRoots(der: [certificate]))
     }

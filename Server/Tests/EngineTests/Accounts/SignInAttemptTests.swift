@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct SignInAttemptTests {
     @Test func `nothing tells a wrong password from an unknown name`() async throws {
-        let stage = try OwnerStage()
+        let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         for name in ["mira", "nobody"] {
             var results: [SignInResult] = []
@@ -30,11 +30,11 @@ import Testing
     }
 
     private static func shut(_ limit: SignInLimit) -> SignInResult {
-        .shut(until: OwnerStage.start + Engine.shutFor, by: limit)
+        .shut(until: OperatorStage.start + Engine.shutFor, by: limit)
     }
 
-    @Test func `a stranger's wrong passwords do not keep the owner out`() async throws {
-        let stage = try OwnerStage()
+    @Test func `a stranger's wrong passwords do not keep the operator out`() async throws {
+        let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         // Half a day of all that one address may try.
         for _ in 0..<720 {
@@ -47,7 +47,7 @@ import Testing
     @Test func `many addresses together have a limit, too, which opens again soon`()
         async throws
     {
-        let stage = try OwnerStage()
+        let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         func tries(_ count: Int, from start: Int = 0) async throws -> Int {
             var counted = 0
@@ -58,7 +58,7 @@ import Testing
             return counted
         }
         #expect(try await tries(Engine.triesOfName + 20) == Engine.triesOfName)
-        let until = OwnerStage.start + Engine.pauseOfName
+        let until = OperatorStage.start + Engine.pauseOfName
         #expect(
             try await engine.signIn("mira", from: "elsewhere") == .shut(until: until, by: .name))
         stage.pass(Engine.pauseOfName)
@@ -72,10 +72,11 @@ import Testing
         #expect((360...361).contains(counted), "\(counted)")
     }
 
-    @Test func `many addresses do not keep an owner out from where the owner has signed in lately`()
+    @Test
+    func `many addresses do not keep an operator out from where the operator has signed in lately`()
         async throws
     {
-        let stage = try OwnerStage()
+        let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         func flood() async throws {
             for number in 0..<Engine.triesOfName + 1 {
@@ -105,8 +106,8 @@ import Testing
         }
     }
 
-    @Test func `strangers who fill all threads do not keep an owner waiting`() async throws {
-        let stage = try OwnerStage()
+    @Test func `strangers who fill all threads do not keep an operator waiting`() async throws {
+        let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let places = try (0..<PasswordThreads.placesMax).map {
             try engine.passwords.reserve(for: "network \($0)")
@@ -119,9 +120,9 @@ import Testing
     }
 
     @Test func `who waits in vain for a thread has not tried`() async throws {
-        let stage = try OwnerStage()
+        let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
-        let network = OwnerStage.place.network
+        let network = OperatorStage.place.network
         var places: [PasswordThreads.Place] = []
         for _ in 0..<PasswordThreads.placesOfNetworkMax {
             places.append(try engine.passwords.reserve(for: network))
@@ -131,7 +132,7 @@ import Testing
             await #expect(throws: EngineFailure.busy) {
                 try await engine.changePassword(
                     of: "mira", from: "x", to: "another password", keeping: session,
-                    at: OwnerStage.place)
+                    at: OperatorStage.place)
             }
         }
         // Others are not concerned.
@@ -156,7 +157,7 @@ import Testing
     }
 
     @Test func `an address cannot try many names`() async throws {
-        let stage = try OwnerStage()
+        let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         for number in 1...Engine.triesFromAddress {
             _ = try await engine.signIn("name\(number)", "wrong", from: "198.51.100.1")
@@ -166,7 +167,7 @@ import Testing
     }
 
     @Test func `many tries at once are no more than many in a row`() async throws {
-        let stage = try OwnerStage()
+        let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 1...20 {

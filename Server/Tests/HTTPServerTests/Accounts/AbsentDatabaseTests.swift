@@ -10,7 +10,7 @@ import Testing
 
     @Test(arguments: ["/", "/customers", "/customers/anna", "/charts/mrr", "/events", "/nowhere"])
     func `a page says that the database is away, and is loaded again`(path: String) async throws {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             var mira = try await server.browser(of: "mira")
             mira.headers = [.accept: "text/html"]
             server.database.failAll(.unavailable)
@@ -26,13 +26,13 @@ import Testing
     }
 
     @Test func `so does the page to sign in, and signing in changes nothing`() async throws {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             _ = try await server.browser(of: "mira")
             server.database.failAll(.unavailable)
             let page = try await server.browser.get("/login")
             #expect(page.status == 503 && page.text.contains(Self.again))
             let act = try await server.browser.post(
-                "/login", ["name": "mira", "password": OwnerServer.password])
+                "/login", ["name": "mira", "password": OperatorServer.password])
             #expect(act.status == 503 && act.session == nil)
             #expect(act.text.contains("Nothing has changed.") && !act.text.contains(Self.again))
         }
@@ -40,7 +40,7 @@ import Testing
 
     /// A browser that gets no stream tries again, by the page's script.
     @Test func `a page that is live gets no stream`() async throws {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             server.database.failAll(.unavailable)
             #expect(try await mira.get("/live/events").status == 503)

@@ -13,17 +13,17 @@ import Testing
         case blocked, demoted, signedOut
     }
 
-    private static let roles = OwnerRoles(everywhere: .admin)
+    private static let roles = OperatorRoles(everywhere: .admin)
 
     @Test(arguments: Change.allCases)
     func `whoever is blocked, demoted or signed out meanwhile does nothing`(
         change: Change
     ) async throws {
-        try await OwnerServer.run(on: .live) { server in
+        try await OperatorServer.run(on: .live) { server in
             _ = try await server.browser(of: "mira")
             let ben = try await server.browser(of: "ben", Self.roles)
             let forms = [
-                ("/owners", "name=eve&role=admin&for=*"),
+                ("/operators", "name=eve&role=admin&for=*"),
                 ("/customers/anna/grants", "entitlement=pro&reason=x"),
             ]
             var connections: [(Connection, String)] = []
@@ -35,7 +35,7 @@ import Testing
             case .blocked: try await server.engine.setBlock(true, of: "ben", by: "mira")
             case .demoted:
                 try await server.engine.setRoles(
-                    of: "ben", to: OwnerRoles(everywhere: .viewer), by: "mira")
+                    of: "ben", to: OperatorRoles(everywhere: .viewer), by: "mira")
             case .signedOut: try await server.engine.signOutEverywhere("ben", by: "mira")
             }
             for (connection, rest) in connections {
@@ -44,29 +44,29 @@ import Testing
                 let isToSignIn = answer.text.lowercased().contains("\r\nlocation: /login\r\n")
                 #expect(isToSignIn == (change != .demoted), "\(answer.text)")
             }
-            #expect(try await server.engine.ownerLinks().isEmpty)
+            #expect(try await server.engine.operatorLinks().isEmpty)
             let grants: GrantList = try await server.api(Paths.grants(of: "anna"))
             #expect(grants.items.isEmpty)
         }
     }
 
     @Test func `a form that comes in parts is done`() async throws {
-        try await OwnerServer.run(on: .live) { server in
+        try await OperatorServer.run(on: .live) { server in
             let ben = try await server.browser(of: "ben", Self.roles)
             let (connection, rest) = try await Self.begin(
-                "/owners", "name=eve&role=admin&for=*", of: ben)
+                "/operators", "name=eve&role=admin&for=*", of: ben)
             let answer = try #require(try await connection.answers(to: rest, count: 1).first)
             #expect(answer.status == 200 && answer.text.contains("/links/"))
         }
     }
 
     @Test func `nothing is read of what a stranger sends`() async throws {
-        try await OwnerServer.run(on: .live) { server in
+        try await OperatorServer.run(on: .live) { server in
             var stranger = server.browser
             stranger.session = "0"
             let port = try #require(server.client.port)
             let connection = try Connection(to: port)
-            let header = Self.header("/owners", length: 16_000, of: stranger)
+            let header = Self.header("/operators", length: 16_000, of: stranger)
             let answer = try #require(try await connection.answers(to: header, count: 1).first)
             #expect(answer.status == 303, "\(answer.text)")
         }
@@ -75,7 +75,7 @@ import Testing
     /// Sends the header of a form, and five bytes of its body once the server wants it: by then it
     /// knows who the visitor is. Returns the rest.
     private static func begin(
-        _ path: String, _ form: String, of browser: OwnerBrowser
+        _ path: String, _ form: String, of browser: OperatorBrowser
     ) async throws -> (Connection, String) {
         let token = Engine.formToken(ofSession: try #require(browser.session), app: "birds")
         let body = "\(form)&csrf=\(token)"
@@ -88,10 +88,10 @@ import Testing
     }
 
     private static func header(
-        _ path: String, length: Int, of browser: OwnerBrowser
+        _ path: String, length: Int, of browser: OperatorBrowser
     ) -> String {
         "POST \(path) HTTP/1.1\r\nhost: localhost\r\n"
-            + "cookie: \(OwnerServer.cookie)=\(browser.session ?? ""); app=birds\r\n"
+            + "cookie: \(OperatorServer.cookie)=\(browser.session ?? ""); app=birds\r\n"
             + "content-type: application/x-www-form-urlencoded\r\n"
             + "content-length: \(length)\r\nexpect: 100-continue\r\n\r\n"
     }

@@ -12,14 +12,15 @@ import Testing
     }
 
     @Test func `nobody sees a page, or acts, without signing in`() async throws {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             _ = try await server.browser(of: "mira")
             let pages = [
-                "/", "/customers/anna", "/charts/mrr", "/owners", "/account", "/audit", "/webhooks",
+                "/", "/customers/anna", "/charts/mrr", "/operators", "/account", "/audit",
+                "/webhooks",
             ]
             for browser in [
-                server.browser, OwnerBrowser(server: server, session: "0"),
-                OwnerBrowser(server: server, session: ""),
+                server.browser, OperatorBrowser(server: server, session: "0"),
+                OperatorBrowser(server: server, session: ""),
             ] {
                 for path in pages {
                     let page = try await browser.get(path)
@@ -27,7 +28,8 @@ import Testing
                     let next = Paths.percentEncoded(path)
                     #expect(page.headers[.location] == "/login?next=\(next)")
                 }
-                for path in ["/customers/anna/grants", "/owners", "/account/password", "/theme"] {
+                for path in ["/customers/anna/grants", "/operators", "/account/password", "/theme"]
+                {
                     let act = try await browser.post(path, ["entitlement": "pro"], token: "x")
                     #expect(act.status == 303 && act.headers[.location] == "/login", "\(path)")
                 }
@@ -37,17 +39,17 @@ import Testing
     }
 
     @Test func `the first link makes an admin, who is signed in`() async throws {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             let login = try await server.browser.get("/login")
             #expect(login.status == 200 && login.text.contains("There is no account yet"))
-            let link = "/links/" + (try #require(try await server.engine.firstOwnerLink()))
+            let link = "/links/" + (try #require(try await server.engine.firstOperatorLink()))
             #expect(try await server.browser.get(link).text.contains("The first account"))
             let rows = [
                 ["name": "mira", "password": "short", "repeated": "short"],
-                ["name": "mira", "password": OwnerServer.password, "repeated": "other"],
+                ["name": "mira", "password": OperatorServer.password, "repeated": "other"],
                 [
-                    "name": "mi ra", "password": OwnerServer.password,
-                    "repeated": OwnerServer.password,
+                    "name": "mi ra", "password": OperatorServer.password,
+                    "repeated": OperatorServer.password,
                 ],
             ]
             for row in rows {
@@ -55,13 +57,13 @@ import Testing
                 #expect(page.status == 400 && page.session == nil, "\(row)")
             }
             let right = [
-                "name": "mira", "password": OwnerServer.password,
-                "repeated": OwnerServer.password,
+                "name": "mira", "password": OperatorServer.password,
+                "repeated": OperatorServer.password,
             ]
             let made = try await server.browser.post(link, right)
             #expect(made.status == 303 && made.headers[.location] == "/")
-            let mira = OwnerBrowser(server: server, session: made.session)
-            #expect(try await mira.get("/owners").text.contains("mira"))
+            let mira = OperatorBrowser(server: server, session: made.session)
+            #expect(try await mira.get("/operators").text.contains("mira"))
             for answer in [
                 try await server.browser.get(link), try await server.browser.post(link, right),
             ] {
@@ -73,35 +75,35 @@ import Testing
     @Test func `who signs in goes where they wanted, with a cookie that nobody else gets`()
         async throws
     {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             _ = try await server.browser(of: "mira")
             let answer = try await server.browser.post(
-                "/login", Self.sign("Mira", OwnerServer.password))
+                "/login", Self.sign("Mira", OperatorServer.password))
             #expect(answer.status == 303 && answer.headers[.location] == "/customers/anna")
             let cookie = try #require(answer.headers[.setCookie])
             #expect(cookie.hasSuffix("; Path=/; Secure; HttpOnly; SameSite=Lax"), "\(cookie)")
             #expect(cookie.hasPrefix("__Host-perennial=") && !cookie.contains("Domain"))
-            let browser = OwnerBrowser(server: server, session: answer.session)
+            let browser = OperatorBrowser(server: server, session: answer.session)
             #expect(try await browser.get("/customers/anna").status == 200)
             #expect(try await browser.get("/login").headers[.location] == "/")
             for next in ["//evil.example", "https://evil.example", "/\\evil.example"] {
                 let answer = try await server.browser.post(
                     "/login",
-                    ["name": "mira", "password": OwnerServer.password, "next": next])
+                    ["name": "mira", "password": OperatorServer.password, "next": next])
                 #expect(answer.headers[.location] == "/", "\(next)")
             }
         }
-        try await OwnerServer.run(at: "http://localhost") { server in
+        try await OperatorServer.run(at: "http://localhost") { server in
             _ = try await server.browser(of: "mira")
             let answer = try await server.browser.post(
-                "/login", Self.sign("mira", OwnerServer.password))
+                "/login", Self.sign("mira", OperatorServer.password))
             let cookie = try #require(answer.headers[.setCookie])
             #expect(cookie.hasPrefix("perennial=") && !cookie.contains("Secure"))
         }
     }
 
     @Test func `after five tries it waits a minute, whoever it is`() async throws {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             _ = try await server.browser(of: "mira")
             for name in ["mira", "nobody"] {
                 var texts: [String] = []
@@ -118,7 +120,7 @@ import Testing
                         page.text.contains("with this name from your address is blocked until"))
                 }
             }
-            let right = Self.sign("mira", OwnerServer.password)
+            let right = Self.sign("mira", OperatorServer.password)
             #expect(try await server.browser.post("/login", right).status == 429)
             server.pass(.seconds(60))
             #expect(try await server.browser.post("/login", right).status == 303)
@@ -128,7 +130,7 @@ import Testing
     @Test func `the page says which limit it is, and when a try was not counted`() async throws {
         // Requests of these tests have no address.
         let proxy = TrustedProxy(addresses: [""])
-        try await OwnerServer.run(behind: proxy) { server in
+        try await OperatorServer.run(behind: proxy) { server in
             _ = try await server.browser(of: "mira")
             func sign(_ name: String, from address: String) async throws -> TestServer.Answer {
                 var browser = server.browser
@@ -163,7 +165,7 @@ import Testing
         "198.51.100.#, unknown", "198.51.100.#, [203.0.113.9",
     ])
     func `an address is one, however a proxy writes it`(text: String) async throws {
-        try await OwnerServer.run(behind: TrustedProxy(addresses: [""])) { server in
+        try await OperatorServer.run(behind: TrustedProxy(addresses: [""])) { server in
             _ = try await server.browser(of: "mira")
             var statuses: [Int] = []
             for number in 1...21 {
@@ -196,15 +198,15 @@ import Testing
             [.origin: "https://evil.example"], [.origin: "http://localhost"], [.origin: "null"],
             [site: "cross-site"], [site: "same-site"],
         ]
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             let acts = [
-                "/login", "/logout", "/customers/anna/grants", "/owners", "/account/sign-out",
+                "/login", "/logout", "/customers/anna/grants", "/operators", "/account/sign-out",
             ]
             for headers in origins {
                 for act in acts {
                     let answer = try await mira.post(
-                        act, Self.sign("mira", OwnerServer.password), headers: headers)
+                        act, Self.sign("mira", OperatorServer.password), headers: headers)
                     #expect(answer.status == 403, "\(act) with \(headers)")
                 }
             }
@@ -214,18 +216,18 @@ import Testing
             #expect(own.status == 303, "\(own.text)")
             #expect(try await mira.get("/").status == 200, "still signed in")
         }
-        try await OwnerServer.run(at: "https://store.example.com") { server in
+        try await OperatorServer.run(at: "https://store.example.com") { server in
             let page = try await server.browser.get("/login")
             #expect(page.status == 403 && page.text.contains("store.example.com"))
         }
     }
 
     @Test func `a form of another session, or of another app, changes nothing`() async throws {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             let ben = try await server.browser(of: "ben")
             let again = try await server.browser.post(
-                "/login", Self.sign("mira", OwnerServer.password))
+                "/login", Self.sign("mira", OperatorServer.password))
             for other in [ben.session, again.session, nil] {
                 let token = other.map { Engine.formToken(ofSession: $0, app: "birds") } ?? ""
                 let answer = try await mira.post(
@@ -241,17 +243,17 @@ import Testing
     }
 
     @Test func `a session ends by time, by signing out, and everywhere`() async throws {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             var mira = try await server.browser(of: "mira")
             server.pass(.hours(12))
             #expect(try await mira.get("/").status == 303)
             func signIn() async throws -> String? {
                 try await server.browser.post(
-                    "/login", Self.sign("mira", OwnerServer.password)
+                    "/login", Self.sign("mira", OperatorServer.password)
                 ).session
             }
             mira.session = try await signIn()
-            let other = OwnerBrowser(server: server, session: try await signIn())
+            let other = OperatorBrowser(server: server, session: try await signIn())
             let out = try await mira.post("/logout")
             #expect(out.headers[.location] == "/login")
             #expect(out.headers[.setCookie]?.hasPrefix("__Host-perennial=; Max-Age=0; ") == true)
@@ -264,7 +266,7 @@ import Testing
     }
 
     @Test func `pages for strangers cannot be framed, and are not stored`() async throws {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             let link = "/links/" + (try await server.engine.resetLink(for: "mira", by: "x"))
             for page in [
@@ -289,7 +291,7 @@ import Testing
         let field = try #require(HTTPField.Name("X-Forwarded-User"))
         // Requests of these tests have no address.
         let proxy = TrustedProxy(addresses: [""], userField: field)
-        try await OwnerServer.run(behind: proxy) { server in
+        try await OperatorServer.run(behind: proxy) { server in
             _ = try await server.browser(of: "mira")
             var browser = server.browser
             browser.headers = [field: "Mira"]
@@ -304,10 +306,10 @@ import Testing
             #expect(forged.status == 403)
             browser.headers = [field: "ben"]
             _ = try await server.engine.invite(
-                "ben", as: OwnerRoles(everywhere: .viewer), by: "mira")
+                "ben", as: OperatorRoles(everywhere: .viewer), by: "mira")
             let invited = try await browser.get("/")
             #expect(invited.status == 200 && invited.text.contains("ben"))
-            #expect(try await server.engine.ownerLinks().isEmpty)
+            #expect(try await server.engine.operatorLinks().isEmpty)
             let password = try await server.engine.signIn(
                 as: "ben", password: "", from: SignInPlace(address: "", agent: ""))
             #expect(password == .wrong(triesLeft: 4))
@@ -316,7 +318,7 @@ import Testing
             #expect(stranger.status == 403 && stranger.text.contains("no account here"))
         }
         for other in [nil, TrustedProxy(addresses: ["192.0.2.1"], userField: field)] {
-            try await OwnerServer.run(behind: other) { server in
+            try await OperatorServer.run(behind: other) { server in
                 _ = try await server.browser(of: "mira")
                 var browser = server.browser
                 browser.headers = [field: "mira"]

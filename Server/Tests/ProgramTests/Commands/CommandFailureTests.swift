@@ -62,12 +62,12 @@ import Testing
             "reconcile --customer anna --app cats --config two.yaml --database p.sqlite",
             "error: App cats has no app_store, so the App Store cannot be asked.",
             "  Add `app_store:` with an In-App Purchase key to the app in the configuration."),
-        Row("owners link --config birds.yaml --database p.sqlite", noLinks[0], noLinks[1]),
+        Row("operators link --config birds.yaml --database p.sqlite", noLinks[0], noLinks[1]),
         Row(
-            "owners invite x --role viewer --config birds.yaml --database p.sqlite",
+            "operators invite x --role viewer --config birds.yaml --database p.sqlite",
             noLinks[0], noLinks[1]),
         Row(
-            "owners link --data .", "error: The dashboard of `perennial dev` has no accounts.",
+            "operators link --data .", "error: The dashboard of `perennial dev` has no accounts.",
             "  Open it without signing in. For a server leave out --data."),
         Row(
             "keys create --kind app --config birds.yaml --database /proc/x/y.sqlite",

@@ -14,7 +14,7 @@ import Testing
     @Test func `a dashboard has a URL, and the rest by default`() throws {
         let found = try #require(try dashboard("dashboard: {url: 'https://Store.example.com/'}"))
         #expect(found.origin == PageOrigin(url: "https://store.example.com"))
-        #expect(found.owners == OwnerSettings() && found.proxy == nil)
+        #expect(found.operators == OperatorSettings() && found.proxy == nil)
         #expect(found.url(ofLink: "00") == "https://store.example.com/links/00")
         #expect(try dashboard("") == nil)
         #expect(try dashboard("dashboard: {url: 'http://localhost:8080'}") != nil)
@@ -32,7 +32,7 @@ import Testing
                     addresses: [10.0.0.2, "::1", "2001:DB8::1", "[::2]", "::ffff:10.0.0.3"]
                     user_header: X-Forwarded-User
                 """))
-        #expect(found.owners == OwnerSettings(idle: .hours(1), lifetime: .days(2)))
+        #expect(found.operators == OperatorSettings(idle: .hours(1), lifetime: .days(2)))
         #expect(
             found.proxy?.addresses == ["10.0.0.2", "::1", "2001:db8::1", "::2", "10.0.0.3"])
         #expect(found.proxy?.userField?.rawName == "X-Forwarded-User")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-/// Events as they stand in the table, where owners read them.
+/// Events as they stand in the table, where operators read them.
 @Suite struct EventDetailsTests {
     private static let id = PurchaseID("7", in: .production)
 

@@ -106,7 +106,8 @@ import Testing
                 Set(calls.filter { $0[1] == "documents" }.map { $0[0] }).count == byApp.count - 1)
             #expect(
                 Set(calls.filter { $0[1] == "everywhere" }.map { $0[0] }) == [
-                    "keys", "log_epochs", "owners", "owner_roles", "owner_sessions", "owner_links",
+                    "keys", "log_epochs", "operators", "operator_roles", "operator_sessions",
+                    "operator_links",
                     "sign_in_failures", "sign_in_places", "write_probes",
                 ])
         }

@@ -4,7 +4,7 @@ import Ledger
 import Storage
 import Testing
 
-/// What customers may use and have, as an owner reads it at a SQL prompt, compared with what the
+/// What customers may use and have, as an operator reads it at a SQL prompt, compared with what the
 /// server answers.
 @Suite(.serialized) struct CustomerRowStories {
     @Test(arguments: StoryDatabase.allCases)

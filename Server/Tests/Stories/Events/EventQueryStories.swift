@@ -3,7 +3,7 @@ import Foundation
 import Storage
 import Testing
 
-/// The log as an owner reads it at a SQL prompt.
+/// The log as an operator reads it at a SQL prompt.
 @Suite(.serialized) struct EventQueryStories {
     /// A trial with a refund, a sandbox purchase, a grant, a wallet, and a purchase that moves.
     private static func play(in shop: Shop) async throws {

@@ -6,7 +6,7 @@ import Reports
 import Storage
 import Testing
 
-/// Purchases as an owner reads them at a SQL prompt, and as files.
+/// Purchases as an operator reads them at a SQL prompt, and as files.
 @Suite(.serialized) struct MoneyQueryStories {
     /// Anna renews, ben is refunded, cleo is in grace, and dora switched renewal off.
     static func play(in shop: Shop) async throws {

@@ -29,7 +29,7 @@ import Testing
 
     private static let readers = [
         ["report", "mrr"], ["export", "transactions"], ["keys", "list"], ["explain", "c1"],
-        ["owners", "list"],
+        ["operators", "list"],
     ]
 
     /// The output without the moment at which it was made.

@@ -83,7 +83,8 @@
         private static let pages = [
             "/", "/customers", "/customers/anna", "/customers?query=anna", "/events",
             "/notifications", "/notifications/sent-on", "/webhooks", "/products", "/checks",
-            "/charts/mrr", "/charts/revenue", "/reports", "/phone", "/owners", "/audit", "/account",
+            "/charts/mrr", "/charts/revenue", "/reports", "/phone", "/operators", "/audit",
+            "/account",
             "/login", "/nowhere",
         ]
 

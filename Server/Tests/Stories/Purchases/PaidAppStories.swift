@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `testers have what the paid app gives only if the owner says so`() async throws {
+    @Test func `testers have what the paid app gives only if the developer says so`() async throws {
         for counts in [false, true] {
             let app = try Self.app(before: "3.0", sandbox: counts)
             try await withShop(on: .sqlite, app: app) { shop in

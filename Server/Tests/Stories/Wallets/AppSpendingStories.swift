@@ -7,7 +7,8 @@ import Testing
 
 @testable import Program
 
-/// What an app spends by itself, without a server of its owner's. The example pack holds 100 seeds.
+/// What an app spends by itself, without a server of its developer's. The example pack holds 100
+/// seeds.
 @Suite(.serialized) struct AppSpendingStories {
     private static let secret = "0123456789abcdef0123456789abcdef"
 

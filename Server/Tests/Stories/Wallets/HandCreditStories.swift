@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    /// The event, the history, the explanation, and the row of an owner at a SQL prompt.
+    /// The event, the history, the explanation, and the row of an operator at a SQL prompt.
     private static func expectToldEverywhere(of id: String, in shop: Shop) async throws {
         let all = try await shop.support.get("/v1/events?limit=500")["items"]?.array ?? []
         let events = all.filter { $0["type"] == "wallet_credited_by_hand" }

@@ -3,7 +3,7 @@ import Reports
 
 /// What one movement adds to the sums of its day, or takes from them.
 struct SumChange: Hashable, Sendable {
-    /// Counted from 1970-01-01, in the owner's time zone.
+    /// Counted from 1970-01-01, in the configured time zone.
     var day: Int64
     var category: Movement.Category
     var segment: Segment

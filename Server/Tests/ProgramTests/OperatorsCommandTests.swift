@@ -1,7 +1,7 @@
 import Testing
 
 /// The program with a dashboard, and a browser that is `curl`.
-@Suite(.serialized) struct OwnersCommandTests {
+@Suite(.serialized) struct OperatorsCommandTests {
     /// Begins `serve` with a dashboard on a free port, and ends it with the script.
     private static let server = """
         port=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1", 0)); \
@@ -50,7 +50,7 @@ import Testing
                     | grep -o '"author":"mira","act":"customers.grants"'
                 status -d csrf=$(csrf) $base/logout
                 status $base/customers
-                "$perennial" owners list 2> /dev/null | cut -d ' ' -f 1-3
+                "$perennial" operators list 2> /dev/null | cut -d ' ' -f 1-3
                 """)
         let lines = output.split(separator: "\n").map { $0.replacing(#/127.0.0.1:\d+/#, with: "s") }
         #expect(
@@ -66,16 +66,16 @@ import Testing
         let output = try await BuiltProgram.output(
             of: Self.server + """
                 accept $link mira
-                "$perennial" owners link 2>&1 | grep -ao 'There are accounts already' || true
-                accept $("$perennial" owners invite ben --role support --app birds 2> err) x
+                "$perennial" operators link 2>&1 | grep -ao 'There are accounts already' || true
+                accept $("$perennial" operators invite ben --role support --app birds 2> err) x
                 status $base/webhooks
-                "$perennial" owners invite ben --role viewer 2>&1 \\
+                "$perennial" operators invite ben --role viewer 2>&1 \\
                     | grep -ao 'an account with the name ben' || true
-                "$perennial" owners block ben 2> /dev/null | cut -d ' ' -f 1-2
+                "$perennial" operators block ben 2> /dev/null | cut -d ' ' -f 1-2
                 status $base/webhooks
-                "$perennial" owners block mira 2>&1 | grep -ao 'mira is the only admin' || true
-                "$perennial" owners unblock ben 2> /dev/null | cut -d ' ' -f 1-5
-                accept $("$perennial" owners link ben 2> err) x
+                "$perennial" operators block mira 2>&1 | grep -ao 'mira is the only admin' || true
+                "$perennial" operators unblock ben 2> /dev/null | cut -d ' ' -f 1-5
+                accept $("$perennial" operators link ben 2> err) x
                 status $base/webhooks
                 """)
         let lines = output.split(separator: "\n").map { $0.replacing(#/127.0.0.1:\d+/#, with: "s") }

@@ -1,8 +1,8 @@
 import PerennialContract
 
-/// The page `/owners`: who may use the dashboard, and as what.
-package struct OwnersPage: Sendable {
-    package var owners: [Owner]
+/// The page `/operators`: who may use the dashboard, and as what.
+package struct OperatorsPage: Sendable {
+    package var operators: [Operator]
     /// The links that wait to be used.
     package var links: [Link]
     /// The apps for which one can have a role.
@@ -10,7 +10,7 @@ package struct OwnersPage: Sendable {
     /// A link that was just made, and is shown once.
     package var made: MadeLink?
 
-    package struct Owner: Sendable {
+    package struct Operator: Sendable {
         package var name: String
         package var roles: [Role]
         package var signedInAt: Timestamp?
@@ -61,9 +61,9 @@ package struct OwnersPage: Sendable {
     }
 
     package init(
-        owners: [Owner], links: [Link] = [], apps: [String], made: MadeLink? = nil
+        operators: [Operator], links: [Link] = [], apps: [String], made: MadeLink? = nil
     ) {
-        self.owners = owners
+        self.operators = operators
         self.links = links
         self.apps = apps
         self.made = made
@@ -72,13 +72,13 @@ package struct OwnersPage: Sendable {
     package func html(in frame: Frame) -> String {
         let invite = invitation
         return Layout(
-            title: "Team", section: .owners, heading: "Team",
+            title: "Team", section: .operators, heading: "Team",
             lede: "Who may use these pages, and as what.",
-            actions: frame.viewer.managesOwners ? invite.buttonMarkup : "",
+            actions: frame.viewer.managesOperators ? invite.buttonMarkup : "",
             content: """
-                <div class="stack">\(made.map(Self.say))\(ownersTable(in: frame))\
+                <div class="stack">\(made.map(Self.say))\(operatorsTable(in: frame))\
                 \(links.isEmpty ? "" : linksPanel(in: frame))</div>\
-                \(frame.viewer.managesOwners ? invite.dialogMarkup(in: frame) : "")
+                \(frame.viewer.managesOperators ? invite.dialogMarkup(in: frame) : "")
                 """
         ).html(in: frame)
     }
@@ -91,17 +91,17 @@ package struct OwnersPage: Sendable {
         """
     }
 
-    // MARK: - Owners
+    // MARK: - Operators
 
-    private func ownersTable(in frame: Frame) -> Markup {
-        let rows = owners.enumerated().map { number, owner -> Markup in
-            let acts = frame.viewer.managesOwners ? acts(on: owner, number) : []
-            let state = owner.isBlocked ? Chip("blocked", .badShut).markup : ""
+    private func operatorsTable(in frame: Frame) -> Markup {
+        let rows = operators.enumerated().map { number, account -> Markup in
+            let acts = frame.viewer.managesOperators ? acts(on: account, number) : []
+            let state = account.isBlocked ? Chip("blocked", .badShut).markup : ""
             return Table.row(
-                .init("\(.bdi(owner.name)) \(state)"),
+                .init("\(.bdi(account.name)) \(state)"),
                 [
-                    .init(Self.roles(owner.roles)),
-                    .init(owner.signedInAt.map { "\(frame.time($0))" } ?? "never"),
+                    .init(Self.roles(account.roles)),
+                    .init(account.signedInAt.map { "\(frame.time($0))" } ?? "never"),
                     .init(
                         """
                         <div class="row">\(acts.map(\.buttonMarkup).joined())</div>\
@@ -110,7 +110,7 @@ package struct OwnersPage: Sendable {
                 ])
         }
         return Panel(
-            title: "Accounts", side: "\(Figures.count(owners.count))",
+            title: "Accounts", side: "\(Figures.count(operators.count))",
             content: Table(
                 name: "Accounts",
                 columns: [
@@ -129,13 +129,13 @@ package struct OwnersPage: Sendable {
         }.joined(by: "<br>")
     }
 
-    private func acts(on owner: Owner, _ number: Int) -> [Dialog] {
-        let name = owner.name
+    private func acts(on account: Operator, _ number: Int) -> [Dialog] {
+        let name = account.name
         let roles = Dialog(
             id: "roles-\(number)", button: "Role", title: "Another role for \(.bdi(name))",
             sentences: "<p class=\"soft\">It is in force with their next click.</p>",
-            path: .act("roles", onOwner: name),
-            fields: roleFields("roles-\(number)", owner.roles.first),
+            path: .act("roles", onOperator: name),
+            fields: roleFields("roles-\(number)", account.roles.first),
             submit: "Change the role of \(.bdi(name))")
         let link = Dialog(
             id: "link-\(number)", button: "Lost password",
@@ -143,29 +143,29 @@ package struct OwnersPage: Sendable {
             sentences: """
                 <p class="soft">With it, they set another password, which ends all their sessions. \
                 The password until now works until then.</p>
-                """, path: .act("link", onOwner: name), submit: "Make a link for \(.bdi(name))")
+                """, path: .act("link", onOperator: name), submit: "Make a link for \(.bdi(name))")
         let sessions = Dialog(
             id: "out-\(number)", button: "Sign out", title: "Sign out \(.bdi(name)) everywhere",
             sentences: """
                 <p class="soft">They can sign in again. Links that they made, and one for their \
                 password, no longer work.</p>
                 """,
-            path: .act("sign-out", onOwner: name), submit: "Sign out \(.bdi(name))")
+            path: .act("sign-out", onOperator: name), submit: "Sign out \(.bdi(name))")
         let block =
-            owner.isBlocked
+            account.isBlocked
             ? Dialog(
                 id: "block-\(number)", button: "Lift the block",
                 title: "Let \(.bdi(name)) in again",
                 sentences: "<p class=\"soft\">With their password and role as before.</p>",
-                path: .act("unblock", onOwner: name), submit: "Let \(.bdi(name)) in")
+                path: .act("unblock", onOperator: name), submit: "Let \(.bdi(name)) in")
             : Dialog(
                 id: "block-\(number)", button: "Block", title: "Block \(.bdi(name))",
                 sentences: """
                     <p class="soft">All their sessions end at once, and they cannot sign in. What \
                     they have done stays recorded. You can lift the block.</p>
-                    """, path: .act("block", onOwner: name), submit: "Block \(.bdi(name))",
+                    """, path: .act("block", onOperator: name), submit: "Block \(.bdi(name))",
                 isGrave: true)
-        return owner.isBlocked ? [roles, block] : [roles, link, sessions, block]
+        return account.isBlocked ? [roles, block] : [roles, link, sessions, block]
     }
 
     /// What a form says for every app. No app has this name.
@@ -191,10 +191,10 @@ package struct OwnersPage: Sendable {
                 id: "withdraw-\(number)", button: "Take it back",
                 title: "Take back the link for \(.bdi(link.name))",
                 sentences: "<p class=\"soft\">It no longer works.</p>",
-                path: .act("withdraw", onOwner: link.name),
+                path: .act("withdraw", onOperator: link.name),
                 submit: "Take back \(.bdi(link.name))")
             let acts: Markup =
-                frame.viewer.managesOwners
+                frame.viewer.managesOperators
                 ? "\(withdraw.buttonMarkup)\(withdraw.dialogMarkup(in: frame))" : ""
             return Table.row(
                 .init(.bdi(link.name)),
@@ -221,7 +221,7 @@ package struct OwnersPage: Sendable {
             sentences: """
                 <p class="soft">You get a link for them, which is shown once. With it, they choose \
                 a password.</p>
-                """, path: .owners,
+                """, path: .operators,
             fields: """
                 <div><label for="i-n">Name</label><input id="i-n" name="name" required \
                 maxlength="64" autocomplete="off" placeholder="mira"></div>\

@@ -3,55 +3,56 @@ import Testing
 
 @testable import Storage
 
-@Suite struct OwnerRowsTests {
+@Suite struct OperatorRowsTests {
     private static let hash = [UInt8](repeating: 1, count: 32)
     private static let other = [UInt8](repeating: 2, count: 32)
 
-    private func session(_ hash: [UInt8], until: Instant) -> OwnerSession {
-        OwnerSession(
-            hash: hash, owner: "mira", createdAt: now, until: until, address: "::1", agent: "x")
+    private func session(_ hash: [UInt8], until: Instant) -> OperatorSession {
+        OperatorSession(
+            hash: hash, operatorName: "mira", createdAt: now, until: until, address: "::1",
+            agent: "x")
     }
 
     @Test(arguments: Driver.allCases)
-    func `an owner has one account, with roles that can be replaced`(
+    func `an operator has one account, with roles that can be replaced`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
-            let roles = OwnerRoles(everywhere: .viewer, byApp: ["birds": .admin])
+            let roles = OperatorRoles(everywhere: .viewer, byApp: ["birds": .admin])
             try await store.transaction { tx in
-                #expect(try !tx.hasOwners())
-                let mira = Owner(name: "mira", roles: roles, createdAt: now)
+                #expect(try !tx.hasOperators())
+                let mira = Operator(name: "mira", roles: roles, createdAt: now)
                 #expect(try tx.add(mira, password: "a"))
                 #expect(try !tx.add(mira, password: "b"))
-                #expect(try tx.hasOwners())
+                #expect(try tx.hasOperators())
                 #expect(try tx.password(of: "mira") == "a")
-                #expect(try tx.owner("mira") == mira)
-                #expect(try tx.owner("ben") == nil && tx.password(of: "ben") == nil)
+                #expect(try tx.operatorNamed("mira") == mira)
+                #expect(try tx.operatorNamed("ben") == nil && tx.password(of: "ben") == nil)
                 #expect(
-                    try tx.add(Owner(name: "ben", roles: .init(), createdAt: now), password: ""))
-                #expect(try tx.owners().map(\.name) == ["ben", "mira"])
-                try tx.replaceRoles(of: "mira", with: OwnerRoles(byApp: ["bees": .support]))
+                    try tx.add(Operator(name: "ben", roles: .init(), createdAt: now), password: ""))
+                #expect(try tx.operators().map(\.name) == ["ben", "mira"])
+                try tx.replaceRoles(of: "mira", with: OperatorRoles(byApp: ["bees": .support]))
                 try tx.setPassword("c", of: "mira")
                 try tx.setBlock(of: "mira", since: now)
                 try tx.recordSignIn(of: "mira", at: now)
-                let changed = try #require(try tx.owners().last)
-                #expect(changed.roles == OwnerRoles(byApp: ["bees": .support]))
+                let changed = try #require(try tx.operators().last)
+                #expect(changed.roles == OperatorRoles(byApp: ["bees": .support]))
                 #expect(changed.blockedAt == now && changed.signedInAt == now)
                 try tx.setBlock(of: "mira", since: nil)
-                #expect(try tx.owner("mira")?.blockedAt == nil)
+                #expect(try tx.operatorNamed("mira")?.blockedAt == nil)
                 #expect(try tx.password(of: "mira") == "c")
             }
         }
     }
 
     @Test func `the greater of two roles counts`() {
-        let roles = OwnerRoles(everywhere: .support, byApp: ["a": .viewer, "b": .admin])
+        let roles = OperatorRoles(everywhere: .support, byApp: ["a": .viewer, "b": .admin])
         #expect(roles.role(in: "a") == .support && roles.role(in: "b") == .admin)
         #expect(roles.role(in: "c") == .support)
-        #expect(OwnerRoles(byApp: ["a": .admin]).role(in: "b") == nil)
-        #expect(OwnerRoles(roles.description) == roles)
+        #expect(OperatorRoles(byApp: ["a": .admin]).role(in: "b") == nil)
+        #expect(OperatorRoles(roles.description) == roles)
         #expect(roles.description == "*=support a=viewer b=admin")
-        #expect(OwnerRoles("a=owner") == nil && OwnerRoles("a") == nil)
+        #expect(OperatorRoles("a=operator") == nil && OperatorRoles("a") == nil)
     }
 
     @Test(arguments: Driver.allCases)
@@ -82,29 +83,29 @@ import Testing
     func `a link is used once`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                let link = OwnerLink(
-                    hash: Self.hash, kind: .invitation, owner: "ben",
-                    roles: OwnerRoles(everywhere: .admin), author: "mira", createdAt: now,
+                let link = OperatorLink(
+                    hash: Self.hash, kind: .invitation, operatorName: "ben",
+                    roles: OperatorRoles(everywhere: .admin), author: "mira", createdAt: now,
                     until: now + .days(1))
                 try tx.add(link)
-                #expect(try tx.ownerLinks() == [link])
-                #expect(try tx.ownerLink(hash: Self.hash) == link)
-                #expect(try tx.deleteOwnerLink(hash: Self.hash))
-                #expect(try !tx.deleteOwnerLink(hash: Self.hash))
+                #expect(try tx.operatorLinks() == [link])
+                #expect(try tx.operatorLink(hash: Self.hash) == link)
+                #expect(try tx.deleteOperatorLink(hash: Self.hash))
+                #expect(try !tx.deleteOperatorLink(hash: Self.hash))
                 try tx.add(link)
-                try tx.deleteOwnerLinks(.invitation)
-                #expect(try tx.ownerLinks().count == 1)
-                try tx.deleteOwnerLinks(.invitation, for: "ben")
-                #expect(try tx.ownerLinks().isEmpty)
+                try tx.deleteOperatorLinks(.invitation)
+                #expect(try tx.operatorLinks().count == 1)
+                try tx.deleteOperatorLinks(.invitation, for: "ben")
+                #expect(try tx.operatorLinks().isEmpty)
                 try tx.add(link)
-                try tx.deleteEndedOwnerLinks(at: now + .days(1))
-                #expect(try tx.ownerLinks().isEmpty)
+                try tx.deleteEndedOperatorLinks(at: now + .days(1))
+                #expect(try tx.operatorLinks().isEmpty)
             }
         }
     }
 
     @Test(arguments: Driver.allCases)
-    func `the networks are known from which an owner has signed in lately`(
+    func `the networks are known from which an operator has signed in lately`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -114,9 +115,9 @@ import Testing
                         of: "mira", from: network, at: now + .seconds(seconds), since: now,
                         max: max)
                 }
-                func known(since seconds: Int64 = 0, of owner: String = "mira") throws -> [String] {
+                func known(since seconds: Int64 = 0, of name: String = "mira") throws -> [String] {
                     try ["a", "b", "c"].filter {
-                        try tx.hasSignedIn(owner, from: $0, since: now + .seconds(seconds))
+                        try tx.hasSignedIn(name, from: $0, since: now + .seconds(seconds))
                     }
                 }
                 try signIn("a", after: 1)

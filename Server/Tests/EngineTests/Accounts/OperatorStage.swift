@@ -9,12 +9,12 @@ import Testing
 @testable import Engine
 
 /// An engine with two apps, at a moment that is moved by hand. Passwords cost little.
-final class OwnerStage: Sendable {
+final class OperatorStage: Sendable {
     static let start = Instant(milliseconds: 1_700_000_000_000)
     static let place = SignInPlace(address: "192.0.2.7", agent: "Browser")
     static let password = "correct horse battery"
 
-    private let moment = Mutex(OwnerStage.start)
+    private let moment = Mutex(OperatorStage.start)
     private let database: SQLiteDriver
 
     init() throws { database = try SQLiteDriver.inMemory() }
@@ -28,7 +28,7 @@ final class OwnerStage: Sendable {
             database: database, apps: apps,
             verifiers: ["bees": Verifier(roots: .apple), "birds": Verifier(roots: .apple)],
             now: { self.moment.withLock { $0 } },
-            owners: OwnerSettings(passwordCost: .init(rounds: 4, blockSize: 8, passes: 1)),
+            operators: OperatorSettings(passwordCost: .init(rounds: 4, blockSize: 8, passes: 1)),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         try await engine.prepare()
         return engine
@@ -39,7 +39,7 @@ final class OwnerStage: Sendable {
     /// An engine of which mira is an admin. Returns it with a session of hers.
     func withMira() async throws -> (Engine, String) {
         let engine = try await engine()
-        let link = try #require(try await engine.firstOwnerLink())
+        let link = try #require(try await engine.firstOperatorLink())
         let token = try await engine.accept(
             linkToken: link, name: "Mira", password: Self.password, from: Self.place)
         return (engine, token)
@@ -48,8 +48,8 @@ final class OwnerStage: Sendable {
 
 extension Engine {
     func signIn(
-        _ name: String, _ password: String = OwnerStage.password,
-        from address: String = OwnerStage.place.address
+        _ name: String, _ password: String = OperatorStage.password,
+        from address: String = OperatorStage.place.address
     ) async throws -> SignInResult {
         try await signIn(
             as: name, password: password, from: SignInPlace(address: address, agent: ""))

@@ -6,21 +6,21 @@ import Testing
 @testable import HTTPServer
 
 /// Streams of pages, and who may have them.
-@Suite struct OwnerStreamTests {
+@Suite struct OperatorStreamTests {
     private static func open(
-        _ path: String, by browser: OwnerBrowser
+        _ path: String, by browser: OperatorBrowser
     ) throws -> Connection {
         let connection = try Connection(to: try #require(browser.server.client.port))
         try connection.sendAll(
             "GET \(path) HTTP/1.1\r\nhost: localhost\r\n"
-                + "cookie: \(OwnerServer.cookie)=\(browser.session ?? ""); app=birds\r\n\r\n")
+                + "cookie: \(OperatorServer.cookie)=\(browser.session ?? ""); app=birds\r\n\r\n")
         return connection
     }
 
     @Test func `a stream shows nothing more to whoever is blocked`() async throws {
-        try await OwnerServer.run(on: .live) { server in
+        try await OperatorServer.run(on: .live) { server in
             _ = try await server.browser(of: "mira")
-            let ben = try await server.browser(of: "ben", OwnerRoles(everywhere: .viewer))
+            let ben = try await server.browser(of: "ben", OperatorRoles(everywhere: .viewer))
             func grant(to id: CustomerID) async throws {
                 _ = try await server.engine.grant(
                     NewGrant(entitlement: "pro", reason: "sorry"), to: id, app: "birds",
@@ -38,9 +38,9 @@ import Testing
         }
     }
 
-    @Test func `one owner has not all streams`() async throws {
+    @Test func `one operator has not all streams`() async throws {
         let streams = EventStreams(EventStreamLimits())
-        let max = streams.limits.streamsOfOwnerMax
+        let max = streams.limits.streamsOfOperatorMax
         var places: [EventStreams.Place] = []
         for _ in 0..<max {
             places.append(try streams.reserve(for: "ben", max: max))
@@ -51,9 +51,9 @@ import Testing
         _ = try streams.reserve(for: "ben", max: max)
         places = []
         #expect(streams.openCount == 0)
-        try await OwnerServer.run(on: .live) { server in
+        try await OperatorServer.run(on: .live) { server in
             _ = try await server.browser(of: "mira")
-            let ben = try await server.browser(of: "ben", OwnerRoles(everywhere: .viewer))
+            let ben = try await server.browser(of: "ben", OperatorRoles(everywhere: .viewer))
             let open = try (0...max).map { _ in try Self.open("/live/checks", by: ben) }
             var refused = 0
             for connection in open {

@@ -1,7 +1,7 @@
 import Ledger
 
 /// How long sessions and links last, and how much work a try of a password is.
-package struct OwnerSettings: Hashable, Sendable {
+package struct OperatorSettings: Hashable, Sendable {
     /// A session that is not used for so long ends.
     package var idle: Duration
     /// A session ends after so long, even if it is in use.
@@ -21,8 +21,8 @@ package struct OwnerSettings: Hashable, Sendable {
     }
 }
 
-/// What is allowed as the name of an owner.
-enum OwnerName {
+/// What is allowed as the name of an operator.
+enum OperatorName {
     static let charactersMax = 64
     private static let marks: Set<Character> = [".", "_", "-", "@", "+"]
 
@@ -32,13 +32,13 @@ enum OwnerName {
         return String(lower.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 
-    /// - Throws: ``EngineFailure/invalidOwner(_:)`` if it is not allowed.
+    /// - Throws: ``EngineFailure/invalidOperator(_:)`` if it is not allowed.
     static func valid(_ text: String) throws(EngineFailure) -> String {
         let name = canonical(text)
         guard (1...charactersMax).contains(name.count), isLetter(name.first),
             name.allSatisfy({ isLetter($0) || marks.contains($0) })
         else {
-            throw .invalidOwner(
+            throw .invalidOperator(
                 "Use 1 to \(charactersMax) small letters, digits, or . _ - @ +. Begin with a "
                     + "letter or a digit.")
         }
@@ -52,17 +52,18 @@ enum OwnerName {
 }
 
 extension PasswordHash {
-    /// - Throws: ``EngineFailure/invalidOwner(_:)`` if a password is not allowed for an owner.
+    /// - Throws: ``EngineFailure/invalidOperator(_:)`` if a password is not allowed for an
+    ///   operator.
     static func requireAllowed(
-        _ password: String, for owner: String
+        _ password: String, for name: String
     ) throws(EngineFailure) {
         guard password.count >= charactersMin, password.utf8.count <= bytesMax else {
-            throw .invalidOwner(
+            throw .invalidOperator(
                 "Use at least \(charactersMin) characters, and at most \(bytesMax) bytes, for the "
                     + "password.")
         }
-        guard OwnerName.canonical(password) != owner, Set(password).count > 3 else {
-            throw .invalidOwner("This password is too easy to guess. Choose another.")
+        guard OperatorName.canonical(password) != name, Set(password).count > 3 else {
+            throw .invalidOperator("This password is too easy to guess. Choose another.")
         }
     }
 }

@@ -12,15 +12,15 @@ import Testing
 
 @testable import HTTPServer
 
-/// A server whose dashboard is for owners, at `https://localhost`, and browsers that look at it.
-struct OwnerServer: Sendable {
+/// A server whose dashboard is for operators, at `https://localhost`, and browsers that look at it.
+struct OperatorServer: Sendable {
     static let password = "correct horse battery"
     static let cookie = "__Host-perennial"
 
     let client: any TestClientProtocol
     let engine: Engine
     let database: WatchedDatabase
-    fileprivate let clock: OwnerClock
+    fileprivate let clock: OperatorClock
 
     func pass(_ duration: Duration) { clock.moment.withLock { $0 = $0 + duration } }
 
@@ -29,9 +29,9 @@ struct OwnerServer: Sendable {
     static func run(
         at url: String = "https://localhost", behind proxy: TrustedProxy? = nil,
         on setup: TestingSetup = .router,
-        _ body: @escaping @Sendable (OwnerServer) async throws -> Void
+        _ body: @escaping @Sendable (OperatorServer) async throws -> Void
     ) async throws {
-        let clock = OwnerClock()
+        let clock = OperatorClock()
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let apps = ["bees", "birds"].map { name in
@@ -44,7 +44,7 @@ struct OwnerServer: Sendable {
             database: database, apps: apps,
             verifiers: ["bees": Verifier(roots: .apple), "birds": Verifier(roots: .apple)],
             now: { clock.moment.withLock { $0 } },
-            owners: OwnerSettings(passwordCost: .init(rounds: 4, blockSize: 8, passes: 1)),
+            operators: OperatorSettings(passwordCost: .init(rounds: 4, blockSize: 8, passes: 1)),
             logger: logger)
         try await engine.prepare()
         for app in apps {
@@ -55,23 +55,23 @@ struct OwnerServer: Sendable {
         server.dashboard = DashboardAccess(for: try #require(PageOrigin(url: url)), behind: proxy)
         try await server.application(host: "127.0.0.1", port: 0).test(setup) { client in
             try await body(
-                OwnerServer(
+                OperatorServer(
                     client: client, engine: engine, database: database, clock: clock))
         }
     }
 
     /// A browser in which nobody has signed in.
-    var browser: OwnerBrowser { OwnerBrowser(server: self) }
+    var browser: OperatorBrowser { OperatorBrowser(server: self) }
 
     /// A browser in which somebody with a role has signed in.
     func browser(
-        of name: String, _ roles: OwnerRoles = OwnerRoles(everywhere: .admin)
-    ) async throws -> OwnerBrowser {
+        of name: String, _ roles: OperatorRoles = OperatorRoles(everywhere: .admin)
+    ) async throws -> OperatorBrowser {
         let link = try await engine.invite(name, as: roles, by: "test")
         let token = try await engine.accept(
             linkToken: link, name: name, password: Self.password,
             from: SignInPlace(address: "", agent: "Browser"))
-        return OwnerBrowser(server: self, session: token)
+        return OperatorBrowser(server: self, session: token)
     }
 
     /// Asks the HTTP interface, as a server of an app does.
@@ -96,13 +96,13 @@ struct OwnerServer: Sendable {
 }
 
 /// A moment that is moved by hand.
-private final class OwnerClock: Sendable {
+private final class OperatorClock: Sendable {
     let moment = Mutex(TestServer.now)
 }
 
 /// What a browser remembers of a server, and sends.
-struct OwnerBrowser: Sendable {
-    let server: OwnerServer
+struct OperatorBrowser: Sendable {
+    let server: OperatorServer
     var session: String?
     var app: String? = "birds"
     var headers: HTTPFields = [:]
@@ -133,7 +133,7 @@ struct OwnerBrowser: Sendable {
 
     private var fields: HTTPFields {
         var cookies: [String] = []
-        if let session { cookies.append("\(OwnerServer.cookie)=\(session)") }
+        if let session { cookies.append("\(OperatorServer.cookie)=\(session)") }
         if let app { cookies.append("app=\(app)") }
         var fields = headers
         fields[.cookie] = cookies.joined(separator: "; ")
@@ -144,7 +144,7 @@ struct OwnerBrowser: Sendable {
 extension TestServer.Answer {
     /// The token of the session that the answer begins.
     var session: String? {
-        headers[values: .setCookie].first { $0.hasPrefix("\(OwnerServer.cookie)=") }
-            .map { String($0.dropFirst(OwnerServer.cookie.count + 1).prefix { $0 != ";" }) }
+        headers[values: .setCookie].first { $0.hasPrefix("\(OperatorServer.cookie)=") }
+            .map { String($0.dropFirst(OperatorServer.cookie.count + 1).prefix { $0 != ";" }) }
     }
 }

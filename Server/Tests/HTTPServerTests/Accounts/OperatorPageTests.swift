@@ -6,13 +6,13 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite struct OwnerPageTests {
+@Suite struct OperatorPageTests {
     private static let grant = ["entitlement": "pro", "reason": "ticket 7"]
 
     @Test func `a role is checked by the server, for each app`() async throws {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             _ = try await server.browser(of: "mira")
-            let roles = OwnerRoles(everywhere: .viewer, byApp: ["birds": .support])
+            let roles = OperatorRoles(everywhere: .viewer, byApp: ["birds": .support])
             var ben = try await server.browser(of: "ben", roles)
             #expect(try await ben.post("/customers/anna/grants", Self.grant).status == 303)
             #expect(try await ben.post("/webhooks", ["url": "https://a.example"]).status == 403)
@@ -21,7 +21,7 @@ import Testing
             #expect(refused.status == 403 && refused.text.contains("role_not_enough"))
             let page = try await ben.get("/customers/anna")
             #expect(page.status == 200 && !page.text.contains("/customers/anna/grants"))
-            for path in ["/owners", "/audit"] {
+            for path in ["/operators", "/audit"] {
                 #expect(try await ben.get(path).status == 403, "\(path)")
             }
             let grants: GrantList = try await server.api(Paths.grants(of: "anna"), of: "bees")
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `a viewer sees no act, no secret and nothing signed`() async throws {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             let added = try await mira.post(
                 "/webhooks", ["url": "https://example.com/x?key=s3cr3t", "format": "perennial"])
@@ -38,7 +38,7 @@ import Testing
             #expect(added.text.contains(once))
             let webhooks: WebhookList = try await server.api(Paths.webhooks)
             let webhook = "/webhooks/" + (try #require(webhooks.items.first)).webhookID
-            let ben = try await server.browser(of: "ben", OwnerRoles(everywhere: .viewer))
+            let ben = try await server.browser(of: "ben", OperatorRoles(everywhere: .viewer))
             for path in ["/", "/customers/anna", "/webhooks", webhook, "/events", "/products"] {
                 let page = try await ben.get(path)
                 #expect(page.status == 200, "\(path)")
@@ -53,12 +53,12 @@ import Testing
         }
     }
 
-    @Test func `an owner of one app sees that app, and chooses among those of several`()
+    @Test func `an operator of one app sees that app, and chooses among those of several`()
         async throws
     {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             _ = try await server.browser(of: "mira")
-            var ben = try await server.browser(of: "ben", OwnerRoles(byApp: ["birds": .viewer]))
+            var ben = try await server.browser(of: "ben", OperatorRoles(byApp: ["birds": .viewer]))
             ben.app = nil
             let moved = try await ben.get("/customers")
             #expect(moved.status == 303 && moved.headers[.location] == "/customers")
@@ -69,7 +69,7 @@ import Testing
             #expect(act.status == 303 && act.headers[.location] == "/", "not done")
             let grants: GrantList = try await server.api(Paths.grants(of: "anna"), of: "bees")
             #expect(grants.items.isEmpty)
-            let cleo = try await server.browser(of: "cleo", OwnerRoles(everywhere: .viewer))
+            let cleo = try await server.browser(of: "cleo", OperatorRoles(everywhere: .viewer))
             let page = try await cleo.get("/?app=bees")
             #expect(page.status == 200 && page.text.contains("app=birds"))
             #expect(page.headers[values: .setCookie].contains { $0.hasPrefix("app=bees; ") })
@@ -77,42 +77,43 @@ import Testing
         }
     }
 
-    @Test func `only an admin of every app manages owners`() async throws {
-        try await OwnerServer.run { server in
+    @Test func `only an admin of every app manages operators`() async throws {
+        try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
-            let ben = try await server.browser(of: "ben", OwnerRoles(byApp: ["birds": .admin]))
+            let ben = try await server.browser(of: "ben", OperatorRoles(byApp: ["birds": .admin]))
             let invited = ["name": "cleo", "role": "admin", "for": "*"]
             for (path, values) in [
-                ("/owners", invited), ("/owners/mira/block", [:]), ("/owners/mira/link", [:]),
-                ("/owners/ben/roles", ["role": "admin"]), ("/owners/mira/sign-out", [:]),
+                ("/operators", invited), ("/operators/mira/block", [:]),
+                ("/operators/mira/link", [:]),
+                ("/operators/ben/roles", ["role": "admin"]), ("/operators/mira/sign-out", [:]),
             ] {
                 #expect(try await ben.post(path, values).status == 403, "\(path)")
             }
-            let vague = try await mira.post("/owners", ["name": "cleo", "role": "admin"])
+            let vague = try await mira.post("/operators", ["name": "cleo", "role": "admin"])
             #expect(vague.status == 400 && vague.text.contains("* for every app"))
-            let made = try await mira.post("/owners", invited)
+            let made = try await mira.post("/operators", invited)
             #expect(made.status == 200)
             let link = try #require(
                 made.text.firstMatch(of: #/https://localhost(/links/[0-9a-f]+)/#)?.1)
-            #expect(try await mira.get("/owners").text.contains(link) == false, "shown once")
+            #expect(try await mira.get("/operators").text.contains(link) == false, "shown once")
             let accepted = try await server.browser.post(
                 String(link),
-                ["password": OwnerServer.password, "repeated": OwnerServer.password])
-            let cleo = OwnerBrowser(server: server, session: accepted.session)
-            #expect(try await cleo.get("/owners").status == 200)
+                ["password": OperatorServer.password, "repeated": OperatorServer.password])
+            let cleo = OperatorBrowser(server: server, session: accepted.session)
+            #expect(try await cleo.get("/operators").status == 200)
             let demoted = try await mira.post(
-                "/owners/cleo/roles", ["role": "viewer", "for": "birds"])
+                "/operators/cleo/roles", ["role": "viewer", "for": "birds"])
             #expect(demoted.status == 303)
-            #expect(try await cleo.get("/owners").status == 403)
-            #expect(try await mira.post("/owners/cleo/block").status == 303)
+            #expect(try await cleo.get("/operators").status == 403)
+            #expect(try await mira.post("/operators/cleo/block").status == 303)
             #expect(try await cleo.get("/").status == 303, "signed out")
-            let last = try await mira.post("/owners/mira/block")
+            let last = try await mira.post("/operators/mira/block")
             #expect(last.status == 400 && last.text.contains("is the only admin of every app"))
         }
     }
 
     @Test func `a password is changed by who knows it`() async throws {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             func change(_ former: String, _ password: String) async throws -> TestServer.Answer {
                 try await mira.post(
@@ -121,19 +122,19 @@ import Testing
             }
             let wrong = try await change("wrong", "another password")
             #expect(wrong.text.contains("The password until now is another one."))
-            let short = try await change(OwnerServer.password, "short")
+            let short = try await change(OperatorServer.password, "short")
             #expect(short.text.contains("at least 12 characters"))
-            #expect(try await change(OwnerServer.password, "another password").status == 303)
+            #expect(try await change(OperatorServer.password, "another password").status == 303)
             #expect(try await mira.get("/account").text.contains("this one"))
         }
     }
 
-    @Test func `what owners do is recorded with their name, and the app's server can read it`()
+    @Test func `what operators do is recorded with their name, and the app's server can read it`()
         async throws
     {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
-            let ben = try await server.browser(of: "ben", OwnerRoles(byApp: ["birds": .support]))
+            let ben = try await server.browser(of: "ben", OperatorRoles(byApp: ["birds": .support]))
             _ = try await ben.post("/customers/anna/grants", Self.grant)
             let grants: GrantList = try await server.api(Paths.grants(of: "anna"))
             let grant = try #require(grants.items.first?.grantID)
@@ -168,12 +169,12 @@ import Testing
             #expect(page.text.contains("customers.grants.withdraw"))
             #expect(!page.text.contains("s3cr3t"))
             let accounts = try await mira.get("/audit?of=server")
-            #expect(accounts.text.contains("owners.accept"))
+            #expect(accounts.text.contains("operators.accept"))
         }
     }
 
     @Test func `the audit is read page by page`() async throws {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             for _ in 1...3 {
                 _ = try await mira.post("/customers/anna/grants", Self.grant)
@@ -192,7 +193,7 @@ import Testing
     }
 
     @Test func `of somebody who is erased, the audit keeps a pseudonym`() async throws {
-        try await OwnerServer.run { server in
+        try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             _ = try await mira.post("/customers/anna/grants", Self.grant)
             server.pass(.seconds(1))

@@ -1,28 +1,28 @@
 import Ledger
 
-/// A browser in which an owner has signed in.
-package struct OwnerSession: Hashable, Sendable {
+/// A browser in which an operator has signed in.
+package struct OperatorSession: Hashable, Sendable {
     /// The minimum time between two recorded uses of one session.
     package static let secondsBetweenUses: Int64 = 60
 
     /// The SHA-256 of its token, 32 bytes.
     package var hash: [UInt8]
-    package var owner: String
+    package var operatorName: String
     package var createdAt: Instant
     /// Up to a minute before its last use.
     package var usedAt: Instant
     /// It ends then, also if it is in use.
     package var until: Instant
-    /// From where the owner has signed in, and with which browser.
+    /// From where the operator has signed in, and with which browser.
     package var address: String
     package var agent: String
 
     package init(
-        hash: [UInt8], owner: String, createdAt: Instant, until: Instant, address: String,
+        hash: [UInt8], operatorName: String, createdAt: Instant, until: Instant, address: String,
         agent: String
     ) {
         self.hash = hash
-        self.owner = owner
+        self.operatorName = operatorName
         self.createdAt = createdAt
         usedAt = createdAt
         self.until = until
@@ -33,15 +33,15 @@ package struct OwnerSession: Hashable, Sendable {
 
 extension DatabaseSession {
     private static let sessionColumns =
-        "session, owner, created_at_ms, used_at_ms, until_ms, address, agent"
+        "session, operator, created_at_ms, used_at_ms, until_ms, address, agent"
 
     /// Adds a session. Idempotent.
-    package func add(_ session: OwnerSession) throws(StorageFailure) {
+    package func add(_ session: OperatorSession) throws(StorageFailure) {
         try connection.run(
-            "INSERT INTO owner_sessions (app, \(Self.sessionColumns)) "
+            "INSERT INTO operator_sessions (app, \(Self.sessionColumns)) "
                 + "VALUES ('', $1, $2, $3, $4, $5, $6, $7) ON CONFLICT (app, session) DO NOTHING",
             [
-                .bytes(session.hash), .text(session.owner),
+                .bytes(session.hash), .text(session.operatorName),
                 .integer(session.createdAt.milliseconds), .integer(session.usedAt.milliseconds),
                 .integer(session.until.milliseconds), .text(session.address),
                 .text(session.agent),
@@ -49,18 +49,18 @@ extension DatabaseSession {
     }
 
     /// Looks up a session by the SHA-256 of its token, also one that has ended.
-    package func session(hash: [UInt8]) throws(StorageFailure) -> OwnerSession? {
+    package func session(hash: [UInt8]) throws(StorageFailure) -> OperatorSession? {
         let rows = try connection.rows(
-            "SELECT \(Self.sessionColumns) FROM owner_sessions WHERE app = '' AND session = $1",
+            "SELECT \(Self.sessionColumns) FROM operator_sessions WHERE app = '' AND session = $1",
             [.bytes(hash)])
         return try rows.first.map(Self.session)
     }
 
-    /// The sessions of an owner, the newest first.
-    package func sessions(of owner: String) throws(StorageFailure) -> [OwnerSession] {
+    /// The sessions of an operator, the newest first.
+    package func sessions(of name: String) throws(StorageFailure) -> [OperatorSession] {
         let rows = try connection.rows(
-            "SELECT \(Self.sessionColumns) FROM owner_sessions WHERE app = '' AND owner = $1 "
-                + "ORDER BY created_at_ms DESC, session", [.text(owner)])
+            "SELECT \(Self.sessionColumns) FROM operator_sessions WHERE app = '' AND operator = $1 "
+                + "ORDER BY created_at_ms DESC, session", [.text(name)])
         return try rows.map(Self.session)
     }
 
@@ -69,24 +69,24 @@ extension DatabaseSession {
         ofSession hash: [UInt8], at now: Instant
     ) throws(StorageFailure) {
         try connection.run(
-            "UPDATE owner_sessions SET used_at_ms = $1 WHERE app = '' AND session = $2",
+            "UPDATE operator_sessions SET used_at_ms = $1 WHERE app = '' AND session = $2",
             [.integer(now.milliseconds), .bytes(hash)])
     }
 
     /// Ends a session. Idempotent.
     package func deleteSession(hash: [UInt8]) throws(StorageFailure) {
         try connection.run(
-            "DELETE FROM owner_sessions WHERE app = '' AND session = $1", [.bytes(hash)])
+            "DELETE FROM operator_sessions WHERE app = '' AND session = $1", [.bytes(hash)])
     }
 
-    /// Ends the sessions of an owner, but for one. Returns how many there were. Idempotent.
+    /// Ends the sessions of an operator, but for one. Returns how many there were. Idempotent.
     @discardableResult
     package func deleteSessions(
-        of owner: String, except hash: [UInt8]? = nil
+        of name: String, except hash: [UInt8]? = nil
     ) throws(StorageFailure) -> Int {
         try connection.run(
-            "DELETE FROM owner_sessions WHERE app = '' AND owner = $1 AND session <> $2",
-            [.text(owner), .bytes(hash ?? [])])
+            "DELETE FROM operator_sessions WHERE app = '' AND operator = $1 AND session <> $2",
+            [.text(name), .bytes(hash ?? [])])
     }
 
     /// Deletes the sessions that have ended: those with an end before now, and those that were last
@@ -95,13 +95,13 @@ extension DatabaseSession {
         usedBefore idle: Instant, at now: Instant
     ) throws(StorageFailure) {
         try connection.run(
-            "DELETE FROM owner_sessions WHERE app = '' AND (until_ms <= $1 OR used_at_ms <= $2)",
+            "DELETE FROM operator_sessions WHERE app = '' AND (until_ms <= $1 OR used_at_ms <= $2)",
             [.integer(now.milliseconds), .integer(idle.milliseconds)])
     }
 
-    private static func session(_ row: Row) throws(StorageFailure) -> OwnerSession {
-        var session = OwnerSession(
-            hash: try row.bytes(0), owner: try row.text(1),
+    private static func session(_ row: Row) throws(StorageFailure) -> OperatorSession {
+        var session = OperatorSession(
+            hash: try row.bytes(0), operatorName: try row.text(1),
             createdAt: Instant(milliseconds: try row.integer(2)),
             until: Instant(milliseconds: try row.integer(4)), address: try row.text(5),
             agent: try row.text(6))

@@ -1,7 +1,7 @@
 import Ledger
 
-/// What an owner may do for an app.
-package enum OwnerRole: String, Hashable, Sendable, CaseIterable {
+/// What an operator may do for an app.
+package enum OperatorRole: String, Hashable, Sendable, CaseIterable {
     /// Sees everything but acts, secrets and what was signed.
     case viewer
     /// Also acts for customers.
@@ -21,41 +21,41 @@ package enum OwnerRole: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// The roles of an owner: one for every app, and others for single apps.
-package struct OwnerRoles: Hashable, Sendable {
+/// The roles of an operator: one for every app, and others for single apps.
+package struct OperatorRoles: Hashable, Sendable {
     /// The maximum number of apps with a role of their own.
     package static let appsMax = 100
 
     /// The role for every app, also for those that are configured later.
-    package var everywhere: OwnerRole?
-    package var byApp: [AppID: OwnerRole]
+    package var everywhere: OperatorRole?
+    package var byApp: [AppID: OperatorRole]
 
-    package init(everywhere: OwnerRole? = nil, byApp: [AppID: OwnerRole] = [:]) {
+    package init(everywhere: OperatorRole? = nil, byApp: [AppID: OperatorRole] = [:]) {
         self.everywhere = everywhere
         self.byApp = byApp
     }
 
-    /// An admin of every app may also manage owners.
-    package var manageOwners: Bool { everywhere == .admin }
+    /// An admin of every app may also manage operators.
+    package var manageOperators: Bool { everywhere == .admin }
 
     package var isEmpty: Bool { everywhere == nil && byApp.isEmpty }
 
-    /// The role for an app: the greater one of its own and the one for every app. Nil if the owner
-    /// may not see it.
-    package func role(in app: AppID) -> OwnerRole? {
+    /// The role for an app: the greater one of its own and the one for every app. Nil if the
+    /// operator may not see it.
+    package func role(in app: AppID) -> OperatorRole? {
         guard let own = byApp[app] else { return everywhere }
         guard let everywhere, everywhere.includes(own) else { return own }
         return everywhere
     }
 }
 
-extension OwnerRoles: LosslessStringConvertible {
+extension OperatorRoles: LosslessStringConvertible {
     /// Parses what ``description`` returns. Returns nil for any other text.
     package init?(_ text: String) {
         self.init()
         for part in text.split(separator: " ") {
             let pair = part.split(separator: "=", omittingEmptySubsequences: false)
-            guard pair.count == 2, let role = OwnerRole(rawValue: String(pair[1])) else {
+            guard pair.count == 2, let role = OperatorRole(rawValue: String(pair[1])) else {
                 return nil
             }
             if pair[0] == "*" {

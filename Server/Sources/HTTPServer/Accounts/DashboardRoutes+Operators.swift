@@ -5,43 +5,43 @@ import Hummingbird
 import Ledger
 import PerennialContract
 
-/// Pages about people: owners, one's own account, and what was done by hand.
+/// Pages about people: operators, one's own account, and what was done by hand.
 extension DashboardRoutes {
     /// Entries on a page of the audit.
     private static let auditEntries = 100
 
-    func addOwners(to router: Router<ServerContext>) {
+    func addOperators(to router: Router<ServerContext>) {
         page("/audit", for: .admin, of: router, audit)
         guard access.developer == nil else { return }
-        page("/owners", for: .manager, of: router) { page in try await owners(page) }
-        act("/owners", for: .manager, of: router, invite)
+        page("/operators", for: .manager, of: router) { page in try await operators(page) }
+        act("/operators", for: .manager, of: router, invite)
         for (word, isBlocked) in [("block", true), ("unblock", false)] {
-            act("/owners/{owner}/\(word)", for: .manager, of: router) { page, _ in
+            act("/operators/{operator}/\(word)", for: .manager, of: router) { page, _ in
                 try await engine.setBlock(
-                    isBlocked, of: try page.parameter("owner"), by: page.visit.viewer.name)
-                return .done(isBlocked ? .ownerBlocked : .ownerUnblocked, .owners)
+                    isBlocked, of: try page.parameter("operator"), by: page.visit.viewer.name)
+                return .done(isBlocked ? .operatorBlocked : .operatorUnblocked, .operators)
             }
         }
-        act("/owners/{owner}/roles", for: .manager, of: router) { page, form in
+        act("/operators/{operator}/roles", for: .manager, of: router) { page, form in
             try await engine.setRoles(
-                of: try page.parameter("owner"), to: try roles(form),
+                of: try page.parameter("operator"), to: try roles(form),
                 by: page.visit.viewer.name)
-            return .done(.roleChanged, .owners)
+            return .done(.roleChanged, .operators)
         }
-        act("/owners/{owner}/link", for: .manager, of: router) { page, _ in
-            let name = try page.parameter("owner")
+        act("/operators/{operator}/link", for: .manager, of: router) { page, _ in
+            let name = try page.parameter("operator")
             let token = try await engine.resetLink(for: name, by: page.visit.viewer.name)
-            return .page(try await owners(page, made: token, for: name))
+            return .page(try await operators(page, made: token, for: name))
         }
-        act("/owners/{owner}/sign-out", for: .manager, of: router) { page, _ in
-            let owner = try await engine.owner(try page.parameter("owner"))
-            try await engine.signOutEverywhere(owner.name, by: page.visit.viewer.name)
-            return .done(.signedOutEverywhere, .owners)
+        act("/operators/{operator}/sign-out", for: .manager, of: router) { page, _ in
+            let account = try await engine.operatorNamed(try page.parameter("operator"))
+            try await engine.signOutEverywhere(account.name, by: page.visit.viewer.name)
+            return .done(.signedOutEverywhere, .operators)
         }
-        act("/owners/{owner}/withdraw", for: .manager, of: router) { page, _ in
+        act("/operators/{operator}/withdraw", for: .manager, of: router) { page, _ in
             try await engine.withdrawLinks(
-                for: try page.parameter("owner"), by: page.visit.viewer.name)
-            return .done(.linkWithdrawn, .owners)
+                for: try page.parameter("operator"), by: page.visit.viewer.name)
+            return .done(.linkWithdrawn, .operators)
         }
         addAccount(to: router)
     }
@@ -69,25 +69,25 @@ extension DashboardRoutes {
         return response
     }
 
-    // MARK: - Owners
+    // MARK: - Operators
 
-    private func owners(
+    private func operators(
         _ page: PageRequest, made token: String? = nil, for name: String = ""
     ) async throws -> String {
         let made = token.map { token in
             let path = DashboardPath.link(token).text
-            return OwnersPage.MadeLink(name: name, url: access.origin.url(path) ?? path)
+            return OperatorsPage.MadeLink(name: name, url: access.origin.url(path) ?? path)
         }
-        return OwnersPage(
-            owners: try await engine.owners().map { owner in
-                OwnersPage.Owner(
-                    name: owner.name, roles: Self.roles(owner.roles),
-                    signedInAt: owner.signedInAt.map { Timestamp($0) },
-                    isBlocked: owner.blockedAt != nil)
+        return OperatorsPage(
+            operators: try await engine.operators().map { account in
+                OperatorsPage.Operator(
+                    name: account.name, roles: Self.roles(account.roles),
+                    signedInAt: account.signedInAt.map { Timestamp($0) },
+                    isBlocked: account.blockedAt != nil)
             },
-            links: try await engine.ownerLinks().filter { $0.kind != .first }.map { link in
-                OwnersPage.Link(
-                    name: link.owner ?? "",
+            links: try await engine.operatorLinks().filter { $0.kind != .first }.map { link in
+                OperatorsPage.Link(
+                    name: link.operatorName ?? "",
                     roles: link.kind == .reset ? nil : Self.roles(link.roles),
                     author: link.author, until: Timestamp(link.until))
             },
@@ -95,11 +95,11 @@ extension DashboardRoutes {
         ).html(in: page.frame)
     }
 
-    private static func roles(_ roles: OwnerRoles) -> [OwnersPage.Role] {
-        let all = roles.everywhere.map { OwnersPage.Role(app: nil, role: Viewer.Role($0)) }
+    private static func roles(_ roles: OperatorRoles) -> [OperatorsPage.Role] {
+        let all = roles.everywhere.map { OperatorsPage.Role(app: nil, role: Viewer.Role($0)) }
         return (all.map { [$0] } ?? [])
             + roles.byApp.sorted { $0.key.rawValue < $1.key.rawValue }.map {
-                OwnersPage.Role(app: $0.key.rawValue, role: Viewer.Role($0.value))
+                OperatorsPage.Role(app: $0.key.rawValue, role: Viewer.Role($0.value))
             }
     }
 
@@ -109,20 +109,21 @@ extension DashboardRoutes {
         let name = form["name"] ?? ""
         let token = try await engine.invite(
             name, as: try roles(form), by: page.visit.viewer.name)
-        return .page(try await owners(page, made: token, for: name))
+        return .page(try await operators(page, made: token, for: name))
     }
 
     /// The role that a form names, for one app or for all.
-    private func roles(_ form: FormFields) throws -> OwnerRoles {
-        guard let role = form["role"].flatMap(OwnerRole.init(rawValue:)) else {
-            throw ProblemError(.ownerNotValid, detail: "role is viewer, support or admin.")
+    private func roles(_ form: FormFields) throws -> OperatorRoles {
+        guard let role = form["role"].flatMap(OperatorRole.init(rawValue:)) else {
+            throw ProblemError(.operatorNotValid, detail: "role is viewer, support or admin.")
         }
         guard let app = form["for"] else {
             throw ProblemError(
-                .ownerNotValid, detail: "for is an app, or \(OwnersPage.everyApp) for every app.")
+                .operatorNotValid,
+                detail: "for is an app, or \(OperatorsPage.everyApp) for every app.")
         }
-        return app == OwnersPage.everyApp
-            ? OwnerRoles(everywhere: role) : OwnerRoles(byApp: [AppID(rawValue: app): role])
+        return app == OperatorsPage.everyApp
+            ? OperatorRoles(everywhere: role) : OperatorRoles(byApp: [AppID(rawValue: app): role])
     }
 
     // MARK: - Account
@@ -162,7 +163,7 @@ extension DashboardRoutes {
                 let trouble = "The password until now is another one."
                 return .page(try await account(page, trouble: trouble))
             }
-        } catch EngineFailure.invalidOwner(let sentence) {
+        } catch EngineFailure.invalidOperator(let sentence) {
             return .page(try await account(page, trouble: sentence))
         } catch EngineFailure.busy {
             let trouble = "The server is busy. Send it again in a few seconds."
@@ -173,7 +174,7 @@ extension DashboardRoutes {
     // MARK: - Audit
 
     @Sendable private func audit(_ page: PageRequest) async throws -> String {
-        let isOfServer = page.query["of"] == "server" && page.visit.viewer.managesOwners
+        let isOfServer = page.query["of"] == "server" && page.visit.viewer.managesOperators
         let list = try await server.auditList(
             of: isOfServer ? nil : app, after: page.cursor, limit: Self.auditEntries)
         return Dashboard.AuditPage(

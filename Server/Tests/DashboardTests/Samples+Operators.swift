@@ -6,16 +6,16 @@ extension Samples {
     /// Somebody who has signed in, and may see several apps.
     var signedIn: Frame {
         var frame = frame
-        frame.viewer.managesOwners = role == .admin
+        frame.viewer.managesOperators = role == .admin
         frame.viewer.hasSession = true
         guard role == .admin else { return frame }
         frame.apps = [text("Birds"), text("Bees")]
         return frame
     }
 
-    var owners: OwnersPage {
-        OwnersPage(
-            owners: [
+    var operators: OperatorsPage {
+        OperatorsPage(
+            operators: [
                 .init(
                     name: text("mira"), roles: [.init(app: nil, role: .admin)],
                     signedInAt: Self.now, isBlocked: false),

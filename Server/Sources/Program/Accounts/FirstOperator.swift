@@ -2,14 +2,14 @@ import Engine
 import Foundation
 
 /// What `perennial serve` prints while its dashboard has no account.
-enum FirstOwner {
+enum FirstOperator {
     /// Prints a link that makes the first account to standard output, because a reader of that
     /// output may become the first admin. The link is not logged: logs are often sent elsewhere.
     /// Prints nothing once there is an account.
     static func printLink(
         _ dashboard: DashboardConfiguration, _ engine: Engine
     ) async throws(EngineFailure) {
-        guard let token = try await engine.firstOwnerLink() else { return }
+        guard let token = try await engine.firstOperatorLink() else { return }
         let text = """
             The dashboard has no account yet. This link makes the first one, an admin. It works \
             once, within three days:

@@ -12,16 +12,16 @@ extension ProblemCatalogue.Entry {
             remedy: "Ask a user with the role \(role).")
     }
 
-    static let ownerUnknown = Self(
-        ProblemCode(rawValue: "owner_unknown"), .notFound, "There is no account with this name.",
+    static let operatorUnknown = Self(
+        ProblemCode(rawValue: "operator_unknown"), .notFound, "There is no account with this name.",
         remedy: "Use a name from the team's list.")
 
-    static let ownerNotValid = Self(
-        ProblemCode(rawValue: "owner_not_valid"), .badRequest, "The account was not changed.",
+    static let operatorNotValid = Self(
+        ProblemCode(rawValue: "operator_not_valid"), .badRequest, "The account was not changed.",
         remedy: "Change what the detail names, and try again.")
 
-    static let ownerLinkUnknown = Self(
-        ProblemCode(rawValue: "owner_link_unknown"), .notFound,
+    static let operatorLinkUnknown = Self(
+        ProblemCode(rawValue: "operator_link_unknown"), .notFound,
         "This link does not work, or does not work any more.",
         remedy: "A link works once, within three days. Ask an admin for another one.")
 }

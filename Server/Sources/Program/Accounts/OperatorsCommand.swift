@@ -4,34 +4,34 @@ import HTTPServer
 import Ledger
 
 /// The commands that manage the accounts of the dashboard.
-struct OwnersCommand: AsyncParsableCommand {
+struct OperatorsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "owners", abstract: "Manage who may use the dashboard.",
+        commandName: "operators", abstract: "Manage who may use the dashboard.",
         subcommands: [
-            OwnersListCommand.self, OwnersInviteCommand.self, OwnersLinkCommand.self,
-            OwnersWithdrawCommand.self, OwnersBlockCommand.self, OwnersUnblockCommand.self,
+            OperatorsListCommand.self, OperatorsInviteCommand.self, OperatorsLinkCommand.self,
+            OperatorsWithdrawCommand.self, OperatorsBlockCommand.self, OperatorsUnblockCommand.self,
         ])
 
     /// What the audit names as the author of what a command does.
-    static let author = "perennial owners"
+    static let author = "perennial operators"
 }
 
-struct OwnersListCommand: AsyncParsableCommand {
+struct OperatorsListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the owners, and the links that wait to be used.")
+        commandName: "list", abstract: "List the operators, and the links that wait to be used.")
 
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
         try await options.withEngine(for: .inspecting) { engine in
-            for owner in try await engine.owners() { print(owner.line) }
-            for link in try await engine.ownerLinks() { print(link.line) }
+            for account in try await engine.operators() { print(account.line) }
+            for link in try await engine.operatorLinks() { print(link.line) }
         }
     }
 }
 
-extension Owner {
-    /// The owner's line in a list.
+extension Operator {
+    /// The operator's line in a list.
     var line: String {
         let signedIn = signedInAt.map { "last signed in \($0.minute)" } ?? "never signed in"
         let block = blockedAt.map { "blocked \($0.minute)" }
@@ -40,39 +40,39 @@ extension Owner {
     }
 }
 
-extension OwnerLink {
+extension OperatorLink {
     /// The link's line in a list.
     var line: String {
         let until = "until \(until.minute)"
         return switch kind {
         case .first: "(no name)  *=admin  link for the first account \(until)"
-        case .invitation: "\(owner ?? "")  \(roles)  invited \(until)"
-        case .reset: "\(owner ?? "")  link for another password \(until)  by \(author)"
+        case .invitation: "\(operatorName ?? "")  \(roles)  invited \(until)"
+        case .reset: "\(operatorName ?? "")  link for another password \(until)  by \(author)"
         }
     }
 }
 
-struct OwnersInviteCommand: AsyncParsableCommand {
+struct OperatorsInviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "invite",
         abstract: "Print a link that works once and makes an account.")
 
     @Argument(help: "The name of the account.") var name: String
-    @Option(help: "viewer, support, or admin.") var role: OwnerRole
+    @Option(help: "viewer, support, or admin.") var role: OperatorRole
     @Option(help: "The app the role is for. Without it, for every app.") var app: String?
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
         try await options.withDashboard { engine, dashboard in
-            var roles = OwnerRoles(everywhere: role)
-            if let app { roles = OwnerRoles(byApp: [try engine.appIDs.app(named: app): role]) }
-            let token = try await engine.invite(name, as: roles, by: OwnersCommand.author)
+            var roles = OperatorRoles(everywhere: role)
+            if let app { roles = OperatorRoles(byApp: [try engine.appIDs.app(named: app): role]) }
+            let token = try await engine.invite(name, as: roles, by: OperatorsCommand.author)
             print(dashboard.url(ofLink: token))
         }
     }
 }
 
-struct OwnersLinkCommand: AsyncParsableCommand {
+struct OperatorsLinkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "link",
         abstract: "Print a link that works once and sets a new password.",
@@ -85,20 +85,20 @@ struct OwnersLinkCommand: AsyncParsableCommand {
         try await options.withDashboard { engine, dashboard in
             let token: String
             if let name {
-                token = try await engine.resetLink(for: name, by: OwnersCommand.author)
-            } else if let first = try await engine.firstOwnerLink() {
+                token = try await engine.resetLink(for: name, by: OperatorsCommand.author)
+            } else if let first = try await engine.firstOperatorLink() {
                 token = first
             } else {
                 throw StartFailure(
                     "There are accounts already.",
-                    remedy: "Name one of them: `perennial owners list` shows them.")
+                    remedy: "Name one of them: `perennial operators list` shows them.")
             }
             print(dashboard.url(ofLink: token))
         }
     }
 }
 
-struct OwnersWithdrawCommand: AsyncParsableCommand {
+struct OperatorsWithdrawCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "withdraw", abstract: "Take back the links for a name.",
         discussion: "Without a name, those that make the first account.")
@@ -108,43 +108,43 @@ struct OwnersWithdrawCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withEngine(for: .modifying) { engine in
-            let hadOne = try await engine.withdrawLinks(for: name, by: OwnersCommand.author)
+            let hadOne = try await engine.withdrawLinks(for: name, by: OperatorsCommand.author)
             print(hadOne ? "Taken back." : "There was no link.")
         }
     }
 }
 
-struct OwnersBlockCommand: AsyncParsableCommand {
+struct OperatorsBlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "block", abstract: "End all sessions of an owner, and let them in no more.")
+        commandName: "block", abstract: "End all sessions of an operator, and let them in no more.")
 
     @Argument(help: "The name of the account.") var name: String
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
         try await options.withEngine(for: .modifying) { engine in
-            try await engine.setBlock(true, of: name, by: OwnersCommand.author)
-            print("Blocked: \(try await engine.owner(name).line)")
+            try await engine.setBlock(true, of: name, by: OperatorsCommand.author)
+            print("Blocked: \(try await engine.operatorNamed(name).line)")
         }
     }
 }
 
-struct OwnersUnblockCommand: AsyncParsableCommand {
+struct OperatorsUnblockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unblock", abstract: "Let an owner in again who was blocked.")
+        commandName: "unblock", abstract: "Let an operator in again who was blocked.")
 
     @Argument(help: "The name of the account.") var name: String
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
         try await options.withEngine(for: .modifying) { engine in
-            try await engine.setBlock(false, of: name, by: OwnersCommand.author)
-            print("Let in again: \(try await engine.owner(name).line)")
+            try await engine.setBlock(false, of: name, by: OperatorsCommand.author)
+            print("Let in again: \(try await engine.operatorNamed(name).line)")
         }
     }
 }
 
-extension OwnerRole: ExpressibleByArgument {}
+extension OperatorRole: ExpressibleByArgument {}
 
 extension DatabaseOptions {
     /// Runs a command on the engine of a database. What it refuses is shown as a sentence.
@@ -172,7 +172,7 @@ extension DatabaseOptions {
         defer { assembly.database.close() }
         do { try await body(assembly.engine) } catch let failure as EngineFailure {
             throw StartFailure(
-                "That was not done: \(failure)", remedy: "Run `perennial owners list`.")
+                "That was not done: \(failure)", remedy: "Run `perennial operators list`.")
         }
     }
 

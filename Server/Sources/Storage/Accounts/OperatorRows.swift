@@ -1,0 +1,139 @@
+import Ledger
+
+/// A person with an account of the dashboard.
+package struct Operator: Hashable, Sendable {
+    /// Unique, in lower case.
+    package var name: String
+    package var roles: OperatorRoles
+    package var createdAt: Instant
+    /// The last time the operator signed in with a password. Nil if never.
+    package var signedInAt: Instant?
+    /// From then on the operator cannot sign in. Nil if not blocked.
+    package var blockedAt: Instant?
+
+    package init(
+        name: String, roles: OperatorRoles, createdAt: Instant, signedInAt: Instant? = nil,
+        blockedAt: Instant? = nil
+    ) {
+        self.name = name
+        self.roles = roles
+        self.createdAt = createdAt
+        self.signedInAt = signedInAt
+        self.blockedAt = blockedAt
+    }
+}
+
+extension DatabaseSession {
+    private static let operatorColumns = "operator, created_at_ms, signed_in_at_ms, blocked_at_ms"
+
+    /// Adds an account with its roles. Returns false if the name has one already.
+    package func add(
+        _ account: Operator, password: String
+    ) throws(StorageFailure) -> Bool {
+        let added = try connection.run(
+            "INSERT INTO operators (app, operator, password, created_at_ms) "
+                + "VALUES ('', $1, $2, $3) ON CONFLICT (app, operator) DO NOTHING",
+            [.text(account.name), .text(password), .integer(account.createdAt.milliseconds)])
+        guard added == 1 else { return false }
+        try replaceRoles(of: account.name, with: account.roles)
+        return true
+    }
+
+    /// Replaces all roles of an operator. Idempotent.
+    package func replaceRoles(
+        of name: String, with roles: OperatorRoles
+    ) throws(StorageFailure) {
+        try connection.run("DELETE FROM operator_roles WHERE operator = $1", [.text(name)])
+        var rows = roles.byApp.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
+        if let role = roles.everywhere { rows.insert(("", role), at: 0) }
+        try connection.runEach(
+            "INSERT INTO operator_roles (app, operator, role) VALUES ($1, $2, $3)",
+            rows.map { [.text($0.0), .text(name), .text($0.1.rawValue)] })
+    }
+
+    package func operatorNamed(_ name: String) throws(StorageFailure) -> Operator? {
+        let rows = try connection.rows(
+            "SELECT \(Self.operatorColumns) FROM operators WHERE app = '' AND operator = $1",
+            [.text(name)])
+        guard let row = rows.first else { return nil }
+        let roles = try connection.rows(
+            "SELECT operator, app, role FROM operator_roles WHERE operator = $1", [.text(name)])
+        return try Self.account(row, Self.roles(roles)[name])
+    }
+
+    /// All operators, by name.
+    package func operators() throws(StorageFailure) -> [Operator] {
+        let rows = try connection.rows(
+            "SELECT \(Self.operatorColumns) FROM operators WHERE app = '' ORDER BY operator", [])
+        let roles = try Self.roles(
+            connection.rows("SELECT operator, app, role FROM operator_roles", []))
+        return try rows.map { row throws(StorageFailure) in
+            try Self.account(row, roles[try row.text(0)])
+        }
+    }
+
+    /// Whether anybody has an account.
+    package func hasOperators() throws(StorageFailure) -> Bool {
+        try !connection.rows("SELECT operator FROM operators WHERE app = '' LIMIT 1", []).isEmpty
+    }
+
+    private static func account(_ row: Row, _ roles: OperatorRoles?) throws(StorageFailure)
+        -> Operator
+    {
+        Operator(
+            name: try row.text(0), roles: roles ?? OperatorRoles(),
+            createdAt: Instant(milliseconds: try row.integer(1)),
+            signedInAt: try row.optionalInteger(2).map(Instant.init(milliseconds:)),
+            blockedAt: try row.optionalInteger(3).map(Instant.init(milliseconds:)))
+    }
+
+    private static func roles(_ rows: [Row]) throws(StorageFailure) -> [String: OperatorRoles] {
+        var roles: [String: OperatorRoles] = [:]
+        for row in rows {
+            guard let role = OperatorRole(rawValue: try row.text(2)) else {
+                throw StorageFailure("unknown role: use a newer version of Perennial")
+            }
+            let (name, app) = (try row.text(0), try row.text(1))
+            if app.isEmpty {
+                roles[name, default: OperatorRoles()].everywhere = role
+            } else {
+                roles[name, default: OperatorRoles()].byApp[AppID(rawValue: app)] = role
+            }
+        }
+        return roles
+    }
+
+    // MARK: - Passwords and blocks
+
+    /// The stored form of an operator's password. Nil if there is no such operator.
+    package func password(of name: String) throws(StorageFailure) -> String? {
+        try connection.rows(
+            "SELECT password FROM operators WHERE app = '' AND operator = $1", [.text(name)]
+        ).first?.text(0)
+    }
+
+    /// Replaces a password. Idempotent.
+    package func setPassword(
+        _ password: String, of name: String
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE operators SET password = $1 WHERE app = '' AND operator = $2",
+            [.text(password), .text(name)])
+    }
+
+    /// Records that an operator has signed in with the password.
+    package func recordSignIn(of name: String, at now: Instant) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE operators SET signed_in_at_ms = $1 WHERE app = '' AND operator = $2",
+            [.integer(now.milliseconds), .text(name)])
+    }
+
+    /// Blocks an operator, or lifts the block if there is no moment. Idempotent.
+    package func setBlock(
+        of name: String, since moment: Instant?
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE operators SET blocked_at_ms = $1 WHERE app = '' AND operator = $2",
+            [.integer(moment?.milliseconds), .text(name)])
+    }
+}
